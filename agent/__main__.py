@@ -81,8 +81,8 @@ def send(
     sender
         Who is told how it ended.
     """
-    said = {"type": type_, "payload": _payload(payload), "id": id_, "fromAgentId": sender}
-    receipt, warnings = run_async(partial(_send, db, json.dumps(said)))
+    envelope = {"type": type_, "payload": _payload(payload), "id": id_, "fromAgentId": sender}
+    receipt, warnings = run_async(partial(_send, db, json.dumps(envelope)))
     if as_json:
         say({**receipt.model_dump(mode="json"), "warnings": [*warnings]})
         return
@@ -115,11 +115,11 @@ def status(*, db: Db = None, as_json: AsJson = False) -> None:
 
     Example: minions-eval-agent status
     """
-    found = run_async(partial(_status, db))
+    state = run_async(partial(_status, db))
     if as_json:
-        say(found.model_dump(mode="json"))
+        say(state.model_dump(mode="json"))
     else:
-        tell(told(found))
+        tell(told(state))
 
 
 async def _status(db: Path | None) -> Status:

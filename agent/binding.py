@@ -84,7 +84,7 @@ class Doing:
 
 
 def bind(skills: Skills, folder: Path) -> dict[str, tuple[Doing, ...]]:
-    """What is done on which trigger, as the files say.
+    """Returns what is done on which trigger, as the files say.
 
     Raises `BadInputError` with file and line for a step that nothing does, one that is missing, or a trigger that starts nothing.
     """
@@ -100,7 +100,9 @@ def bind(skills: Skills, folder: Path) -> dict[str, tuple[Doing, ...]]:
                 raise _unbound_trigger(skill.name, path, name)
             bound[name] = (*bound.get(name, ()), Doing(skill.name, action))
     if skills.own:
-        bound[SKILL_DUE] = (Doing("skills of one's own", partial(follow_skill, {one.name: one for one in skills.own})),)
+        bound[SKILL_DUE] = (
+            Doing("skills of one's own", partial(follow_skill, {skill.name: skill for skill in skills.own})),
+        )
     for own in skills.own:
         for name in own.triggers:
             if name not in STARTS_A_SKILL:

@@ -1,4 +1,4 @@
-"""What all parts of the running agent share."""
+"""The state that all parts of the running agent share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FACTOR = 4
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """How many messages run side by side, how long the first wait after a failure is, and how often one is tried."""
+    """The number of messages that run side by side, how long the first wait after a failure is, and how often one is tried."""
 
     workers: int = 8
     retry_s: float = 2.0
@@ -39,7 +39,7 @@ class Rhythm:
     grace_s: float = 10.0
 
     def wait(self, failed: int) -> timedelta:
-        """How long a message waits that had failed so often before."""
+        """Returns how long a message waits that had failed so often before."""
         return timedelta(seconds=self.retry_s * FACTOR**failed)
 
     @property

@@ -7,7 +7,7 @@ from functools import partial
 import anyio
 
 from agent.daemon import Agent, log
-from agent.message_work import Asked
+from agent.message_work import MessageWork
 from agent.rounds.instruction_steps import Steps
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.outbox import reply
@@ -45,7 +45,7 @@ async def _performed(agent: Agent, message: Message) -> Json:
         )
     result: Json = {}
     for doing in doings:
-        result |= await doing.action(Asked(agent.engine, message, agent.target, Steps(agent), agent.bounds))
+        result |= await doing.action(MessageWork(agent.engine, message, agent.target, Steps(agent), agent.bounds))
     return result
 
 

@@ -84,7 +84,7 @@ async def _take(engine: Engine, holder: str) -> None:
 
 
 def is_alive_here(db: Path) -> bool:
-    """Whether a process on this machine works on that store as its agent, whatever its lease says."""
+    """Returns whether a process on this machine works on that store as its agent, whatever its lease says."""
     try:
         FileLock(lock_path(db, "agent"), thread_local=False).acquire(timeout=0).lock.release()
     except Timeout:

@@ -48,9 +48,9 @@ def show(db: Db, given: str) -> Json:
     return {**row.wire(), "type": row.told.record.type}
 
 
-def _message(message: Message, told: list[Delivery]) -> Json:
+def _message(message: Message, letters: list[Delivery]) -> Json:
     waits: Json = {"nextAt": iso(message.next_at)} if message.state == "pending" and message.attempts else {}
-    return {**message.wire(), **waits, "payload": message.payload, "told": [one.wire() for one in told]}
+    return {**message.wire(), **waits, "payload": message.payload, "told": [sent_row.wire() for sent_row in letters]}
 
 
 def _run_of(message: Message) -> str | None:
@@ -102,9 +102,9 @@ def _block(name: str, value: JsonValue) -> list[str]:
 def _way(row: Json) -> str:
     fields = row["fields"]
     assert isinstance(fields, dict)
-    said = fields.get("title") if row["type"] == "task" else fields.get("type", row["type"])
+    title = fields.get("title") if row["type"] == "task" else fields.get("type", row["type"])
     why = f" ({row['reason']})" if row["reason"] else ""
-    return revealed(f"{row['addressee']}: {said}: {row['state']}{why}  {row['id']}")
+    return revealed(f"{row['addressee']}: {title}: {row['state']}{why}  {row['id']}")
 
 
 def _next(shown: Json) -> list[str]:

@@ -53,7 +53,7 @@ class Look:
 
 
 async def _looked(agent: Agent) -> Look:
-    """What may start, once what happened and what is due has been put into the inbox."""
+    """Returns what may start, once what happened and what is due has been put into the inbox."""
     await react(agent)
     next_minute = await tick(agent)
     return await look(agent, longest_s=next_minute.total_seconds())
@@ -75,12 +75,12 @@ async def look(agent: Agent, *, longest_s: float) -> Look:
 
 
 async def _is_quiet(agent: Agent) -> bool:
-    """Whether nothing is under way, nothing waits that could start, and whoever is not told yet is down."""
+    """Returns whether nothing is under way, nothing waits that could start, and whoever is not told yet is down."""
     if agent.in_flight or agent.sources:
         return False
     return await agent.engine.store.read(lambda db: _nothing_waits(db, agent))
 
 
 def _nothing_waits(db: Db, agent: Agent) -> bool:
-    waiting = [one for one in delivery.addressees(db) if one not in agent.down and agent.route(one) is not None]
+    waiting = [name for name in delivery.addressees(db) if name not in agent.down and agent.route(name) is not None]
     return not waiting and not inbox.counts(db).get("pending") and not news(db, tuple(agent.doings)).events

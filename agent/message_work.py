@@ -20,7 +20,7 @@ PERSON = "person:"
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many steps an instruction may take, and what they may cost and last together."""
+    """The most steps that an instruction may take, and what they may cost and last together."""
 
     steps: int = 20
     cost_usd: float = 1.0
@@ -40,7 +40,7 @@ class Loop(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MessageWork:
     """A message that is carried out. `target`: the live target that the operator named at the start."""
 
     engine: Engine
@@ -59,7 +59,7 @@ class Asked:
         return payloads.payload_as(payload, self.message.payload, message=f"message {self.message.id}")
 
     def spoken_by(self, named: str) -> Speaker:
-        """Who speaks in the message: a person where a door or the operator's file says so, else an agent of that name."""
+        """Returns who speaks in the message: a person where a door or the operator's file says so, else an agent of that name."""
         door, sender = self.message.door, self.message.sender
         if door.startswith(PERSON):
             return person(door.removeprefix(PERSON))
@@ -68,8 +68,8 @@ class Asked:
         return Speaker(name=named)
 
     def by(self, triggered_by: str | None) -> str:
-        """Who asked for it: as the message says, else its sender."""
+        """Returns who asked for it: as the message says, else its sender."""
         return triggered_by or self.message.sender or EVAL_AGENT
 
 
-Action = Callable[[Asked], Awaitable[Json]]
+Action = Callable[[MessageWork], Awaitable[Json]]

@@ -15,7 +15,7 @@ from minions_evals_mcp.store.connection import Db
 
 @dataclass(frozen=True, slots=True)
 class Revived:
-    """What is pending again: a `message` or a `delivery`."""
+    """The work that is pending again: a `message` or a `delivery`."""
 
     id: str
     what: str

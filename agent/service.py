@@ -79,12 +79,12 @@ async def _listening(agent: Agent, working: Working, judging: Judging, *, until_
     token = read_settings().http_token
     intake = TraceIntake(agent, judging)
     await intake.vet()
-    with bound(working.otlp, token) as found:
-        host, port = found.getsockname()[:2]
+    with bound(working.otlp, token) as listener:
+        host, port = listener.getsockname()[:2]
         url = f"http://{host}:{port}/v1/traces"
         server = OtlpServer(otlp_app(intake, token), lambda: log.info("otlp-listening", url=url))
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.serve, [found])
+            tasks.start_soon(server.serve, [listener])
             tasks.start_soon(intake.follow)
             try:
                 yield

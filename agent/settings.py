@@ -33,7 +33,7 @@ MOST_WORKERS = 100
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class Working:
-    """What `run` and `drain` take."""
+    """The options of `run` and `drain`."""
 
     db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")] = None
     stdin: Annotated[bool, Parameter(help="Take messages as JSON lines from standard input.", negative="")] = False
@@ -89,7 +89,7 @@ class Working:
         return Rhythm(self.workers, self.retry_seconds)
 
     def judging(self) -> Judging:
-        """Which traces are judged, and by what; raises `BadInputError` for measures that cannot be, or that measure nothing."""
+        """Returns which traces are judged, and by what; raises `BadInputError` for measures that cannot be, or that measure nothing."""
         judging = Judging(self.otlp_rate, self.otlp_daily, self.otlp_rubric, self.otlp_alert)
         given = [] if self.otlp is not None else judging.given()
         if given:
@@ -100,7 +100,7 @@ class Working:
         return judging
 
     def route(self) -> Route:
-        """Who takes what is queued for whom."""
+        """Returns who takes what is queued for whom."""
         if self.deliver_to is None:
             return pulled
         folder = delivery_folder(self.deliver_to.absolute())
@@ -117,7 +117,7 @@ class Working:
 
     @asynccontextmanager
     async def opened_neighbours(self) -> AsyncGenerator[Neighbours]:
-        """Who is told and read; raises `BadInputError` where the file that names them does not fit."""
+        """Yields who is told and read; raises `BadInputError` where the file that names them does not fit."""
         if self.integrations is None:
             yield Neighbours(self.route())
             return
@@ -125,8 +125,8 @@ class Working:
         file = read_neighbours(path)
         file.vet_programs(path)
         secrets = named_variables(file.variables())
-        async with open_neighbours(file, secrets=secrets, folder=path.parent, otherwise=self.route()) as found:
-            yield found
+        async with open_neighbours(file, secrets=secrets, folder=path.parent, otherwise=self.route()) as neighbours:
+            yield neighbours
 
 
 def common(db: Path | None, *, as_json: bool = False) -> Common:

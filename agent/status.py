@@ -1,4 +1,4 @@
-"""How the agent stands: its queue, its dead letters, what happened last, and how far it is behind."""
+"""The agent's status: its queue, its dead letters, what happened last, and how far it is behind."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
         messages={state: counted.get(state, 0) for state in ("pending", "done", "dead")},
         lag_seconds=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
         events_behind=count_happened(db, after=lease.position(db, "events"), types=tuple(OWN)),
-        sources_down=[one.wire() for one in sources_down(db)],
-        deliveries=[one.wire() for one in delivery.queue(db)],
-        refused=[one.wire() for one in delivery.refused(db, limit=SHOWN)],
-        dead_letters=[one.wire() for one in inbox.dead_letters(db, limit=SHOWN)],
+        sources_down=[source.wire() for source in sources_down(db)],
+        deliveries=[letter.wire() for letter in delivery.queue(db)],
+        refused=[letter.wire() for letter in delivery.refused(db, limit=SHOWN)],
+        dead_letters=[letter.wire() for letter in inbox.dead_letters(db, limit=SHOWN)],
         last_events=[
-            {"seq": one.seq, "at": iso(one.at), "type": one.type, "subjectId": one.subject_id}
-            for one in reversed(happened(db, after=max(0, last - SHOWN)))
+            {"seq": event.seq, "at": iso(event.at), "type": event.type, "subjectId": event.subject_id}
+            for event in reversed(happened(db, after=max(0, last - SHOWN)))
         ],
     )
 
@@ -73,23 +73,23 @@ def _cannot_write(held: Lease, store: Path) -> str:
     return f"nothing could be written since {iso(held.expires_at)}; {free_mb:,.1f} MB are free on the store's disk"
 
 
-def told(found: Status) -> str:
+def told(state: Status) -> str:
     """The status for a person."""
-    counted = ", ".join(f"{number} {state}" for state, number in found.messages.items())
+    counted = ", ".join(f"{number} {state}" for state, number in state.messages.items())
     lines = [
-        f"agent: {f'running as {found.holder}' if found.running else 'not running'}",
-        *([f"CANNOT WRITE: {found.cannot_write}"] if found.cannot_write else []),
-        f"messages: {counted}; the oldest that is pending waits for {found.lag_seconds:.0f} s",
-        f"events not looked at yet: {found.events_behind}",
+        f"agent: {f'running as {state.holder}' if state.running else 'not running'}",
+        *([f"CANNOT WRITE: {state.cannot_write}"] if state.cannot_write else []),
+        f"messages: {counted}; the oldest that is pending waits for {state.lag_seconds:.0f} s",
+        f"events not looked at yet: {state.events_behind}",
         *(
-            f"source {one['source']} is down since {one['since']}: {_short(one['reason'])}"
-            for one in found.sources_down
+            f"source {source['source']} is down since {source['since']}: {_short(source['reason'])}"
+            for source in state.sources_down
         ),
-        *(_waiting(one) for one in found.deliveries),
-        *(f"refused by {one['addressee']}: {one['id']}: {_short(one['reason'])}" for one in found.refused),
-        *(f"dead: {one['id']} ({one['type']}): {_short(one['reason'])}" for one in found.dead_letters),
-        *_what_can_be_done([*found.dead_letters, *found.refused]),
-        *(f"event {one['seq']} {one['at']} {one['type']} {one['subjectId']}" for one in found.last_events),
+        *(_waiting(waiting) for waiting in state.deliveries),
+        *(f"refused by {letter['addressee']}: {letter['id']}: {_short(letter['reason'])}" for letter in state.refused),
+        *(f"dead: {letter['id']} ({letter['type']}): {_short(letter['reason'])}" for letter in state.dead_letters),
+        *_what_can_be_done([*state.dead_letters, *state.refused]),
+        *(f"event {event['seq']} {event['at']} {event['type']} {event['subjectId']}" for event in state.last_events),
     ]
     return "\n".join(lines) + "\n"
 
@@ -103,9 +103,9 @@ def _what_can_be_done(failed: list[Json]) -> list[str]:
     return [f"  whole: minions-eval-agent show ID; {'; '.join(ways)}"]
 
 
-def _waiting(one: Json) -> str:
-    failed = f"; failed {one['attempts']} times: {_short(one['reason'])}" if one["attempts"] else ""
-    return f"to {one['addressee']}: {one['rows']} wait{failed}"
+def _waiting(letter: Json) -> str:
+    failed = f"; failed {letter['attempts']} times: {_short(letter['reason'])}" if letter["attempts"] else ""
+    return f"to {letter['addressee']}: {letter['rows']} wait{failed}"
 
 
 def _short(reason: JsonValue) -> str:

@@ -17,7 +17,7 @@ LONGEST_WAIT_S = 30.0
 
 
 async def surely(agent: Agent, work: Callable[[], Awaitable[T]], *, doing: str) -> T:
-    """What the work returned, once the store allowed it, tried at growing distances; whatever else it raises, it raises."""
+    """Returns what the work returned, once the store allowed it, tried at growing distances; whatever else it raises, it raises."""
     wait_s = agent.rhythm.retry_s
     while True:
         try:

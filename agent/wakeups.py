@@ -1,4 +1,4 @@
-"""What wakes the agent: a commit by any process, or the end of something that it does itself."""
+"""The agent's wake-up calls: a commit by any process, or the end of something that it does itself."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from minions_evals_mcp.shipped import shipped_folder
 
 @frozen_type
 class Chosen:
-    """What the one who starts it chose; what is None is the environment's, else the default."""
+    """The choices of the one who starts it; what is None is the environment's, else the default."""
 
     db: Path | None = None
     judge_model: str | None = None
@@ -41,7 +41,7 @@ def db_path(chosen: Path | None, settings: Settings) -> Path:
 
 
 def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> EngineConfig:
-    """How the engine is set up."""
+    """Returns how the engine is set up."""
     width = chosen.concurrency or settings.concurrency
     providers = ProviderSettings(
         access=settings.providers,

@@ -1,4 +1,4 @@
-"""What a program does that broke, or whose machine has run out of something: one line, a log file's name, exit 3.
+"""The ending of a program that broke, or whose machine has run out of something: one line, a log file's name, exit 3.
 
 Nothing is imported here that a process without memory or descriptors could fail to import.
 """
@@ -41,19 +41,19 @@ def reported(program: str) -> Generator[None]:
 
 def tell(program: str, error: Exception, *, as_json: bool) -> int:
     """Says what broke and where more is to be read; the exit code."""
-    said, file = masked(f"{program}: {_reason(error)}"), _written(program, error)
+    message, file = masked(f"{program}: {_reason(error)}"), _written(program, error)
     where = f"{file} has the details" if file else "no log file could be written"
     if as_json:
-        told = {"code": "internal-error", "message": said, "remedy": f"{where}; what was committed is kept."}
-        sys.stdout.write(json.dumps({"error": told}, ensure_ascii=False) + "\n")
+        wire = {"code": "internal-error", "message": message, "remedy": f"{where}; what was committed is kept."}
+        sys.stdout.write(json.dumps({"error": wire}, ensure_ascii=False) + "\n")
         sys.stdout.flush()
     else:
-        sys.stderr.write(f"{said}; {where}; what was committed is kept.\n")
+        sys.stderr.write(f"{message}; {where}; what was committed is kept.\n")
     return EXIT_CODE
 
 
 def run_out(error: BaseException | None) -> str:
-    """What the machine has run out of, where that is behind the error; else empty."""
+    """Returns what the machine has run out of, where that is behind the error; else empty."""
     while error is not None:
         if isinstance(error, MemoryError):
             return "there is no more memory"
@@ -65,8 +65,8 @@ def run_out(error: BaseException | None) -> str:
 
 def _reason(error: Exception) -> str:
     lacking = run_out(error)
-    said = " ".join(str(error).split())[:LONGEST]
-    return lacking or f"it broke inside ({type(error).__name__}{': ' if said else ''}{said})"
+    reason = " ".join(str(error).split())[:LONGEST]
+    return lacking or f"it broke inside ({type(error).__name__}{': ' if reason else ''}{reason})"
 
 
 def _written(program: str, error: BaseException | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""What a folder's `.env` holds."""
+"""The variables that a folder's `.env` holds."""
 
 from __future__ import annotations
 

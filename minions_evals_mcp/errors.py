@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EvalsError(Exception):
-    """What stopped the caller: `code` for programs, the message for people, `remedy` for what to do next."""
+    """The error that stopped the caller: `code` for programs, the message for people, `remedy` for what to do next."""
 
     code = "error"
     exit_code = 3

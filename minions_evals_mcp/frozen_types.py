@@ -49,7 +49,7 @@ _OF_AN_UNSLOTTED = frozenset({"__dict__", "__weakref__"})
 
 
 def _init_of(kind: type[Any]) -> Callable[..., None]:
-    """What sets every field by its slot: a frozen type does not refuse that, and it is the fastest way."""
+    """Returns what sets every field by its slot: a frozen type does not refuse that, and it is the fastest way."""
     names: dict[str, Any] = {"_absent": MISSING}
     parameters, body = ["self"], list[str]()
     for one in fields(kind):

@@ -40,7 +40,7 @@ class _Known:
 
 
 class _Process:
-    """What this process knows by now."""
+    """The facts that this process knows by now."""
 
     known = _Known()
 
@@ -66,7 +66,7 @@ def forget() -> None:
 
 
 def any_known() -> bool:
-    """Whether this process knows any: else no text needs to be looked through."""
+    """Returns whether this process knows any: else no text needs to be looked through."""
     return bool(_Process.known.marks)
 
 
@@ -75,7 +75,7 @@ def masked(text: str) -> str:
     known = _Process.known
     if not known.marks:
         return text
-    return known.pattern.sub(lambda found: known.marks[found[0]], text) if known.are_in(text) else text
+    return known.pattern.sub(lambda match: known.marks[match[0]], text) if known.are_in(text) else text
 
 
 def masked_json(value: JsonValue) -> JsonValue:
@@ -92,11 +92,11 @@ def masked_json(value: JsonValue) -> JsonValue:
 
 
 def counted(text: str) -> dict[str, int]:
-    """How often each known secret stands in the text, by the digest that its mark names."""
+    """Returns how often each known secret stands in the text, by the digest that its mark names."""
     known = _Process.known
     if not known.are_in(text):
         return {}
-    return dict(Counter(known.marks[found].split()[1][:-1] for found in known.pattern.findall(text)))
+    return dict(Counter(known.marks[secret].split()[1][:-1] for secret in known.pattern.findall(text)))
 
 
 def spellings() -> tuple[str, ...]:

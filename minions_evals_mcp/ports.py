@@ -1,4 +1,4 @@
-"""What is needed of the outside, in our words: one method for each thing that is asked of it today."""
+"""The needs from the outside, in our words: one method for each thing that is asked of it today."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Source(Protocol):
     """Somebody who has agent-runs and prompt versions for us, and is only ever read."""
 
     async def read(self) -> Sequence[Arrived]:
-        """What there is, or what is new since the last call; the same text may come again.
+        """Returns what there is, or what is new since the last call; the same text may come again.
 
         Raises `InstrumentError` or `OSError` where it may be tried again later.
         """

@@ -35,14 +35,14 @@ class _Table(BaseModel):
 
 
 class Thresholds(_Table):
-    """What `run` fails at. `min_score` is 0–1."""
+    """The thresholds at which `run` fails. `min_score` is 0–1."""
 
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
     fail_on_regression: bool = False
 
 
 class Caps(_Table):
-    """Where a run stops before it spends more."""
+    """The caps that stop a run before it spends more."""
 
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     max_seconds: Annotated[float, Field(gt=0)] | None = None
@@ -78,7 +78,7 @@ class Project:
 
     @property
     def folder(self) -> Path:
-        """What its paths are relative to."""
+        """Returns what its paths are relative to."""
         return self.file.parent
 
     def path(self, text: str) -> Path:
@@ -91,7 +91,7 @@ class Project:
 
     def suites(self) -> list[Path]:
         """The suite files; raises `BadInputError` for a pattern that fits none."""
-        found: list[Path] = []
+        paths: list[Path] = []
         for pattern in self.fields.suites:
             files = sorted(self.folder.glob(pattern))
             if not files:
@@ -99,8 +99,8 @@ class Project:
                     f"{self.file}: suites: no file fits {pattern!r}.",
                     remedy="Paths are relative to the project file.",
                 )
-            found += [file for file in files if file not in found]
-        return found
+            paths += [file for file in files if file not in paths]
+        return paths
 
     def model_target(self) -> str | None:
         """The target, where it is a model: what runs a program or calls an address a server's operator names himself."""
@@ -120,8 +120,8 @@ def find_project(start: Path, home: Path | None = None) -> Project | None:
     for folder in (start.absolute(), *start.absolute().parents):
         for name in (NAME, PYPROJECT):
             file = folder / name
-            if file.is_file() and (found := read_project(file)) is not None:
-                return found
+            if file.is_file() and (project := read_project(file)) is not None:
+                return project
         if (folder / ".git").exists() or folder == home:
             return None
     return None
@@ -156,10 +156,10 @@ def project_at(path: Path | None) -> Project | None:
     if path is None:
         return None
     file = path / NAME if path.is_dir() else path
-    found = read_project(file.absolute())
-    if found is None:
+    project = read_project(file.absolute())
+    if project is None:
         raise BadInputError(f"{file} has no table [tool.minions-evals].", remedy=f"Name a {NAME}, or add the table.")
-    return found
+    return project
 
 
 def _refusal(file: Path, error: ValidationError) -> BadInputError:

@@ -40,7 +40,7 @@ EXPLAIN_CALLS = 50
 
 @frozen_type
 class Settings:
-    """What the environment says; keys never show in a repr."""
+    """The settings of the environment; keys never show in a repr."""
 
     db: Path | None = None
     judge_model: str | None = None
@@ -107,7 +107,7 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
 
 
 def is_set(name: str, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment says something of that setting."""
+    """Returns whether the environment says something of that setting."""
     return bool(environment.get(PREFIX + name))
 
 
@@ -123,13 +123,13 @@ def every_variable(environment: Mapping[str, str] = os.environ) -> dict[str, str
 
 def named_variables(names: Iterable[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The values of those environment variables; raises `BadInputError` naming the first that is not set."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for name in names:
         if not environment.get(name, "").strip():
             raise BadInputError(f"the environment variable {name} is not set.", remedy=f"Set it: export {name}=…")
-        found[name] = environment[name].strip()
-    known_secrets.remember_named(found)
-    return found
+        variables[name] = environment[name].strip()
+    known_secrets.remember_named(variables)
+    return variables
 
 
 def _providers(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, Access]:
@@ -147,11 +147,11 @@ def _providers(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[
 
 
 def _addresses(name: str, text: str | None) -> list[str]:
-    several = [one.strip() for one in (text or "").split(",") if one.strip()]
-    for one in several:
-        if not one.startswith(("http://", "https://")):
+    several = [address.strip() for address in (text or "").split(",") if address.strip()]
+    for address in several:
+        if not address.startswith(("http://", "https://")):
             raise BadInputError(
-                f"{PREFIX}{name} holds {one!r}, which is no web address.",
+                f"{PREFIX}{name} holds {address!r}, which is no web address.",
                 remedy="Write addresses with http:// or https://, with commas between them.",
             )
     return several
@@ -178,9 +178,9 @@ def _whole(name: str, text: str | None, default: int) -> int:
 
 def _seconds(name: str, text: str | None, default: float) -> float:
     try:
-        found = default if text is None else float(text)
+        seconds = default if text is None else float(text)
     except ValueError:
-        found = 0.0
-    if not 0 < found <= 3600:
+        seconds = 0.0
+    if not 0 < seconds <= 3600:
         raise BadInputError(f"{PREFIX}{name} is {text!r}.", remedy="Use a number of seconds above 0, at most 3600.")
-    return found
+    return seconds

@@ -1,4 +1,4 @@
-"""Where the skills and fixtures are: in the wheel beside the code, in a checkout beside the package."""
+"""The place of the skills and fixtures: in the wheel beside the code, in a checkout beside the package."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store import events, records
 from minions_evals_mcp.store.connection import make_durable, open_raw
-from minions_evals_mcp.store.events import Told
+from minions_evals_mcp.store.events import OutboxRow
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.migrate import migrate
 from tests.hang import HANG_S
@@ -210,7 +210,7 @@ async def metrics(engine: Engine, job: Job) -> dict[str, EvalMetric]:
     return {one.dimension: one for one in made if one.benchmark_run_id == job.id}
 
 
-async def outbox(engine: Engine, kind: str | None = None) -> list[Told]:
+async def outbox(engine: Engine, kind: str | None = None) -> list[OutboxRow]:
     """What is queued for neighbours, oldest first."""
     return await engine.store.read(lambda db: events.outbox(db, type_=kind, limit=1000))
 

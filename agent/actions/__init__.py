@@ -1,1 +1,1 @@
-"""What is done for each message, recorded event and schedule."""
+"""The work done for each message, recorded event and schedule."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from agent.message_work import Asked
+from agent.message_work import MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentRun
@@ -23,63 +23,63 @@ from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs
 
 
-async def judge_case(asked: Asked) -> Json:
+async def judge_case(work: MessageWork) -> Json:
     """run-test-case: one case is judged."""
-    said = asked.said(payloads.RunTestCase)
-    return await _run_said(asked, await run_test_case(asked.engine, _request(asked, said, said.test_case_id)))
+    payload = work.said(payloads.RunTestCase)
+    return await _run_said(work, await run_test_case(work.engine, _request(work, payload, payload.test_case_id)))
 
 
-async def judge_benchmark(asked: Asked) -> Json:
+async def judge_benchmark(work: MessageWork) -> Json:
     """run-benchmark: a benchmark is run, and a regression told."""
-    said = asked.said(payloads.RunBenchmark)
-    return await _run_said(asked, await run_benchmark(asked.engine, _request(asked, said, said.benchmark_id)))
+    payload = work.said(payloads.RunBenchmark)
+    return await _run_said(work, await run_benchmark(work.engine, _request(work, payload, payload.benchmark_id)))
 
 
-def _request(asked: Asked, said: payloads.Running, subject_id: str) -> RunRequest:
-    target, by = said.target or asked.target, asked.by(said.triggered_by)
-    return RunRequest.asked_by(said, subject_id=subject_id, target=target, triggered_by=by, key=asked.key)
+def _request(work: MessageWork, run: payloads.Running, subject_id: str) -> RunRequest:
+    target, by = run.target or work.target, work.by(run.triggered_by)
+    return RunRequest.asked_by(run, subject_id=subject_id, target=target, triggered_by=by, key=work.key)
 
 
-async def judge_on_schedule(asked: Asked) -> Json:
+async def judge_on_schedule(work: MessageWork) -> Json:
     """schedule: a benchmark is run because its time has come."""
-    ident = asked.said(payloads.ScheduleDue).benchmark_id
+    ident = work.said(payloads.ScheduleDue).benchmark_id
     request = RunRequest(
-        subject_id=ident, target=asked.target, triggered_by=f"schedule:{ident}", purpose="scheduled", key=asked.key
+        subject_id=ident, target=work.target, triggered_by=f"schedule:{ident}", purpose="scheduled", key=work.key
     )
-    return await _run_said(asked, await run_benchmark(asked.engine, request))
+    return await _run_said(work, await run_benchmark(work.engine, request))
 
 
-async def _run_said(asked: Asked, job: Job) -> Json:
-    said: Json = {"runId": job.id, "state": job.state, "reason": job.reason}
-    if default := asked.engine.default_judge_said(model_of(job)):
-        said["judge"] = default
-    run = await asked.engine.store.read(lambda db: runs.benchmark_run(db, job.id))
+async def _run_said(work: MessageWork, job: Job) -> Json:
+    wire: Json = {"runId": job.id, "state": job.state, "reason": job.reason}
+    if default := work.engine.default_judge_said(model_of(job)):
+        wire["judge"] = default
+    run = await work.engine.store.read(lambda db: runs.benchmark_run(db, job.id))
     if run is None:
-        return said
+        return wire
     fields = run.fields
     figures: Json = {
         "overallScore": fields.overall_score, "passRate": fields.pass_rate, "passed": fields.passed,
         "isRegression": fields.is_regression, "evidence": fields.evidence,
     }  # fmt: skip
-    return {**said, **figures}
+    return {**wire, **figures}
 
 
-async def judge_agent_run(asked: Asked) -> Json:
+async def judge_agent_run(work: MessageWork) -> Json:
     """agent-run-completed: what an agent produced is recorded as it is, and judged by every case that asked for it."""
-    said = asked.said(payloads.AgentRunCompleted)
-    run = await _recorded(asked, said)
+    payload = work.said(payloads.AgentRunCompleted)
+    run = await _recorded(work, payload)
     if run.fields.status in {"running", "pending-approval"}:
         raise BadInputError(
             f"the agent-run {run.id} is {run.fields.status}.", remedy="Send the message once it has completed."
         )
-    cases = [said.test_case_id] if said.test_case_id else await _asking_cases(asked.engine, run)
+    cases = [payload.test_case_id] if payload.test_case_id else await _asking_cases(work.engine, run)
     done: dict[str, str] = {}
     for case_id in cases:
         request = RunRequest(
-            subject_id=case_id, agent_run_id=run.id, judge=said.judge, triggered_by=run.fields.agent_id,
-            key=f"{asked.key}:{case_id}",
+            subject_id=case_id, agent_run_id=run.id, judge=payload.judge, triggered_by=run.fields.agent_id,
+            key=f"{work.key}:{case_id}",
         )  # fmt: skip
-        done[case_id] = (await run_test_case(asked.engine, request)).id
+        done[case_id] = (await run_test_case(work.engine, request)).id
     return {"agentRunId": run.id, "runs": {**done}, **({} if done else {"note": _why_unjudged(run)})}
 
 
@@ -91,23 +91,23 @@ def _why_unjudged(run: Record[AgentRun]) -> str:
     )
 
 
-async def _recorded(asked: Asked, said: payloads.AgentRunCompleted) -> Record[AgentRun]:
-    ident = said.agent_run_id
+async def _recorded(work: MessageWork, completed: payloads.AgentRunCompleted) -> Record[AgentRun]:
+    ident = completed.agent_run_id
     if ident is None:
-        name = f"agent-run:{text_digest(asked.message.id)}"
-        arrived = said.carried(name, now=asked.message.sent_at)
-        await save_records(asked.engine, [Arrival(arrived)])
+        name = f"agent-run:{text_digest(work.message.id)}"
+        arrived = completed.carried(name, now=work.message.sent_at)
+        await save_records(work.engine, [Arrival(arrived)])
         ident = arrived.id
     require = partial(records.require, ident=ident, kind=AgentRun, remedy="Send the whole record as agentRun.")
-    return await asked.engine.store.read(require)
+    return await work.engine.store.read(require)
 
 
 async def _asking_cases(engine: Engine, run: Record[AgentRun]) -> list[str]:
     return await engine.store.read(lambda db: cases_with_inputs(db, run.fields.inputs, agent_id=run.fields.agent_id))
 
 
-async def take_answer(asked: Asked) -> Json:
+async def take_answer(work: MessageWork) -> Json:
     """approval-decided: a person's scores become judgments."""
-    decided = asked.said(payloads.ApprovalDecided)
-    speaking = asked.engine.speaking(asked.spoken_by(decided.decided_by))
-    return await _run_said(asked, await take_decision(speaking, decided))
+    decided = work.said(payloads.ApprovalDecided)
+    speaking = work.engine.speaking(work.spoken_by(decided.decided_by))
+    return await _run_said(work, await take_decision(speaking, decided))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent.message_work import Asked
+from agent.message_work import MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.results import Approval, EvalTrend
@@ -24,61 +24,61 @@ from minions_evals_mcp.store.agent import explained
 from minions_evals_mcp.store.seals import is_sealed
 
 
-async def compare(asked: Asked) -> Json:
+async def compare(work: MessageWork) -> Json:
     """compare-prompts: a benchmark is run under two versions, and "comparison-complete" told."""
-    said = asked.said(payloads.ComparePrompts)
+    payload = work.said(payloads.ComparePrompts)
     request = ComparisonRequest.asked_by(
-        said, version_a=said.prompt_version_a, version_b=said.prompt_version_b, target=said.target or asked.target,
-        triggered_by=asked.by(said.triggered_by), key=asked.key,
+        payload, version_a=payload.prompt_version_a, version_b=payload.prompt_version_b, target=payload.target or work.target,
+        triggered_by=work.by(payload.triggered_by), key=work.key,
     )  # fmt: skip
-    if await asked.engine.store.read(lambda db: is_sealed(db, said.benchmark_id)):
-        return (await compare_sealed(asked.engine, request)).model_dump(mode="json")
-    found = await compare_prompt_versions(asked.engine, request)
-    if found is None:
-        return {"runId": (await get_job(asked.engine, asked.key)).id, "state": "awaiting-judgments"}
-    return {"comparisonId": found.id, "winner": found.fields.winner, "verdict": found.fields.verdict}
+    if await work.engine.store.read(lambda db: is_sealed(db, payload.benchmark_id)):
+        return (await compare_sealed(work.engine, request)).model_dump(mode="json")
+    comparison = await compare_prompt_versions(work.engine, request)
+    if comparison is None:
+        return {"runId": (await get_job(work.engine, work.key)).id, "state": "awaiting-judgments"}
+    return {"comparisonId": comparison.id, "winner": comparison.fields.winner, "verdict": comparison.fields.verdict}
 
 
-async def decide_version(asked: Asked) -> Json:
+async def decide_version(work: MessageWork) -> Json:
     """approve-prompt-version: a decision is written down, or refused by HR2; the same message decides once."""
-    said = asked.said(payloads.ApprovePromptVersion)
-    ident = f"approval:{text_digest(asked.message.id)}"
-    kept = await asked.engine.store.read(lambda db: records.get(db, ident, Approval))
+    payload = work.said(payloads.ApprovePromptVersion)
+    ident = f"approval:{text_digest(work.message.id)}"
+    kept = await work.engine.store.read(lambda db: records.get(db, ident, Approval))
     if kept is None:
-        speaker = asked.spoken_by(said.decided_by)
-        told = said.model_dump(by_alias=False)
-        asking = ApprovalAsked.model_validate({**told, "decided_by": speaker.name, "decided_by_type": speaker.kind})
-        kept = await approve_prompt_version(replace(asked.engine, new_id=lambda: ident), asking)
+        speaker = work.spoken_by(payload.decided_by)
+        fields = payload.model_dump(by_alias=False)
+        asking = ApprovalAsked.model_validate({**fields, "decided_by": speaker.name, "decided_by_type": speaker.kind})
+        kept = await approve_prompt_version(replace(work.engine, new_id=lambda: ident), asking)
     return {"approvalId": kept.id, "decision": kept.fields.decision}
 
 
-async def classify(asked: Asked) -> Json:
+async def classify(work: MessageWork) -> Json:
     """classify-failure: a failed test-run, or each of a run, is analysed again."""
-    by = await explaining_today(asked.engine)
-    found = await classify_failures(asked.engine, asked.said(payloads.ClassifyFailure).run_id, by=by)
-    return {"evalFailures": [one.id for one in found]}
+    by = await explaining_today(work.engine)
+    failures = await classify_failures(work.engine, work.said(payloads.ClassifyFailure).run_id, by=by)
+    return {"evalFailures": [failure.id for failure in failures]}
 
 
-async def learn_from_failure(asked: Asked) -> Json:
+async def learn_from_failure(work: MessageWork) -> Json:
     """test-run-recorded: its eval-failure stands already; a model may say more where the operator allows it, and the agent is to
     remember."""
-    ident = asked.said(payloads.EventSeen).subject_id
+    ident = work.said(payloads.EventSeen).subject_id
     try:
-        by = await explaining_today(asked.engine)
+        by = await explaining_today(work.engine)
         if by.model is None:
-            found = await store_findings(asked.engine, ident)
+            failure = await store_findings(work.engine, ident)
         else:
-            found = await classify_failure(asked.engine, ident, by=by)
+            failure = await classify_failure(work.engine, ident, by=by)
     except StoppedError:  # others have asked the last of the day's questions meanwhile
-        found = await store_findings(asked.engine, ident)
+        failure = await store_findings(work.engine, ident)
     except InstrumentError:  # the model may be down for longer than the message is tried again
-        await store_findings(asked.engine, ident)
+        await store_findings(work.engine, ident)
         raise
-    return {"evalFailureId": found.id, "classifiedBy": found.fields.classified_by}
+    return {"evalFailureId": failure.id, "classifiedBy": failure.fields.classified_by}
 
 
 async def explaining_today(engine: Engine) -> Explainer:
-    """Who explains failures, where the operator allows it, as often as is left of the day: each question is counted before it is
+    """Returns who explains failures, where the operator allows it, as often as is left of the day: each question is counted before it is
     asked, for messages that are carried out side by side ask under one bound.
     """
     at, most = engine.clock(), engine.config.explain_calls
@@ -91,27 +91,27 @@ async def explaining_today(engine: Engine) -> Explainer:
     return replace(by, model=by.model if by.most else None, may_ask=may_ask)
 
 
-async def see_trend(asked: Asked) -> Json:
+async def see_trend(work: MessageWork) -> Json:
     """detect-trend: the trend as it was computed with the benchmark's last run."""
-    return await _trend_said(asked.engine, asked.said(payloads.DetectTrend).benchmark_id)
+    return await _trend_said(work.engine, work.said(payloads.DetectTrend).benchmark_id)
 
 
-async def check_trend(asked: Asked) -> Json:
+async def check_trend(work: MessageWork) -> Json:
     """benchmark-run-recorded: the trend was written in the transaction of the run; a comparison's run is no point of it."""
-    ident = asked.said(payloads.EventSeen).subject_id
-    run = await asked.engine.store.read(lambda db: runs.benchmark_run(db, ident))
+    ident = work.said(payloads.EventSeen).subject_id
+    run = await work.engine.store.read(lambda db: runs.benchmark_run(db, ident))
     assert run is not None, ident
     if run.fields.purpose == "comparison":
         return {"benchmarkRunId": ident}
-    return await _trend_said(asked.engine, run.fields.benchmark_id)
+    return await _trend_said(work.engine, run.fields.benchmark_id)
 
 
 async def _trend_said(engine: Engine, benchmark_id: str) -> Json:
     ident = trend_id(benchmark_id)
     remedy = "Run the benchmark first."
-    found = await engine.store.read(lambda db: records.require(db, ident, EvalTrend, remedy=remedy))
-    fields = found.fields
+    trend = await engine.store.read(lambda db: records.require(db, ident, EvalTrend, remedy=remedy))
+    fields = trend.fields
     return {
-        "evalTrendId": found.id, "direction": fields.direction, "consecutiveDegrading": fields.consecutive_degrading,
+        "evalTrendId": trend.id, "direction": fields.direction, "consecutiveDegrading": fields.consecutive_degrading,
         "provisional": fields.provisional,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the agent does for each trigger of each skill: it asks the engine, under a key made of the message's id."""
+"""The agent's action for each trigger of each skill: it asks the engine, under a key made of the message's id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model may do under an instruction: the messages that anybody may send, but no person's word and no outputs of its own."""
+"""The messages that a model may send by instruction: the messages that anybody may send, but no person's word and no outputs of its own."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Bearings:
 
 
 def system(skills: Skills, *, mark: str) -> str:
-    """What the model is told first."""
+    """Returns what the model is told first."""
     named: tuple[Skill, ...] = (  # pyright: ignore[reportMissingTypeArgument]  whatever its parameters
         skills.run_test_case, skills.run_benchmark, skills.detect_trend, skills.compare_prompt_versions,
         skills.classify_failure,
@@ -115,16 +115,16 @@ def _bounded(arguments: Json, bearings: Bearings) -> Json:
     return capped
 
 
-def _least(asked: JsonValue, left: float) -> JsonValue:
-    return min(asked, left) if isinstance(asked, int | float) and not isinstance(asked, bool) else asked or left
+def _least(most: JsonValue, left: float) -> JsonValue:
+    return min(most, left) if isinstance(most, int | float) and not isinstance(most, bool) else most or left
 
 
 async def looked_up(engine: Engine, verb: str, arguments: Json) -> JsonValue:
-    """What there is to read; raises `BadInputError` for what there is not."""
+    """Returns what there is to read; raises `BadInputError` for what there is not."""
     named = arguments.get("type" if verb == LIST else "id")
     if verb == SHOW:
         return (await get_record(engine, str(named))).wire()
     if named not in TYPES:
         raise UnsupportedError(f"unknown type {named!r}.", remedy=f"Known are {', '.join(TYPES)}.")
-    found = await engine.store.read(lambda db: records.page(db, str(named), limit=LISTED))
-    return [{"id": record.id, "title": record.title} for _, record in found]
+    listed = await engine.store.read(lambda db: records.page(db, str(named), limit=LISTED))
+    return [{"id": record.id, "title": record.title} for _, record in listed]

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from agent.instructions.allowed_messages import FINISH, LIST, SHOW, Bearings, arguments_of, looked_up, payload_of
 from agent.instructions.turns import Turn, Work, next_turn
-from agent.message_work import Asked, Bounds
+from agent.message_work import Bounds, MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.messages import payloads
@@ -26,75 +26,75 @@ from minions_evals_mcp.store.connection import Db
 SKILL_DUE = "skill-due"
 
 
-async def follow_instruction(asked: Asked) -> Json:
+async def follow_instruction(work: MessageWork) -> Json:
     """instruction: what its text asks for is done, step by step, by the model that is set up."""
-    text = asked.said(payloads.Instruction).text
-    return await _carried_out(asked, text, _work(asked, asked.bounds))
+    text = work.said(payloads.Instruction).text
+    return await _carried_out(work, text, _work(work, work.bounds))
 
 
-async def start_skill(skill: OwnSkill, asked: Asked) -> Json:
+async def start_skill(skill: OwnSkill, work: MessageWork) -> Json:
     """A trigger of a skill of one's own: it becomes a message of its own, so that its steps hold up nothing else."""
-    came = asked.message
-    if await asked.engine.store.read(partial(_is_of_a_step, message=came)):
+    came = work.message
+    if await work.engine.store.read(partial(_is_of_a_step, message=came)):
         return {"skill": skill.name, "skipped": "what a step of an instruction set off starts no skill"}
     due = payloads.SkillDue(skill=skill.name, message_id=came.id, message_type=came.type, message=came.payload)
     ident = f"skill:{text_digest(f'{skill.name} {came.id}')}"
     topic = payloads.topic_of(payloads.OWN[SKILL_DUE], due, ident)
     arriving = Arriving(ident, SKILL_DUE, topic, came.sender, due.model_dump(mode="json"))
-    await asked.loop.hand_in(arriving, refused="")
+    await work.loop.hand_in(arriving, refused="")
     return {"skill": skill.name, "messageId": ident}
 
 
-async def follow_skill(skills: Mapping[str, OwnSkill], asked: Asked) -> Json:
-    """What a skill of one's own says is done within its limits; the message that started it is data to the model."""
-    due = asked.said(payloads.SkillDue)
+async def follow_skill(skills: Mapping[str, OwnSkill], doing: MessageWork) -> Json:
+    """Returns what a skill of one's own says is done within its limits; the message that started it is data to the model."""
+    due = doing.said(payloads.SkillDue)
     skill = skills.get(due.skill)
     if skill is None:
         raise UnsupportedError(
             f"the skill {due.skill!r} is not in the folder any more.", remedy="Put it back, or leave it."
         )
-    limits, bounds = skill.limits, asked.bounds
+    limits, bounds = skill.limits, doing.bounds
     within = Bounds(
         steps=min(limits.max_steps, bounds.steps) + 1,  # the message itself is the first thing that the model is told
         cost_usd=min(limits.max_cost_usd, bounds.cost_usd),
         seconds=min(limits.max_seconds, bounds.seconds),
     )
-    work = _work(asked, within)
+    work = _work(doing, within)
     work.note(f"the {due.message_type} that started this skill", json.dumps(due.message, ensure_ascii=False))
-    return {"skill": skill.name, **await _carried_out(asked, f"Carry out this skill.\n\n{skill.instructions}", work)}
+    return {"skill": skill.name, **await _carried_out(doing, f"Carry out this skill.\n\n{skill.instructions}", work)}
 
 
 def _is_of_a_step(db: Db, *, message: Message) -> bool:
-    """Whether the message is a step, or tells of a run that one set off: a skill would start itself for ever."""
+    """Returns whether the message is a step, or tells of a run that one set off: a skill would start itself for ever."""
     subject = str(message.payload.get("subjectId", ""))
     job = jobs.job(db, subject) or jobs.job(db, subject.rpartition(":")[0])
     return message.id.startswith("step:") or (job is not None and job.key.startswith("message:step:"))
 
 
-def _work(asked: Asked, bounds: Bounds) -> Work:
-    model = asked.engine.judge_model()
+def _work(work: MessageWork, bounds: Bounds) -> Work:
+    model = work.engine.judge_model()
     if model is None:
         raise UnsupportedError(
             "an instruction needs a model, and none is set up.",
             remedy="Set ANTHROPIC_API_KEY, or --judge-model with its key.",
         )
-    return Work(asked, model, bounds, anyio.current_time() + bounds.seconds)
+    return Work(work, model, bounds, anyio.current_time() + bounds.seconds)
 
 
-async def _carried_out(asked: Asked, text: str, work: Work) -> Json:
-    while (kept := await _kept(asked, work.next_id)) is not None:  # steps from before a crash
+async def _carried_out(doing: MessageWork, text: str, work: Work) -> Json:
+    while (kept := await _saved_work(doing, work.next_id)) is not None:  # steps from before a crash
         await _wait_for(work, kept)
     while True:
         bearings = work.left()
-        turn = await next_turn(work, text, deadline_s=min(asked.engine.config.call_timeout_s, bearings.seconds))
+        turn = await next_turn(work, text, deadline_s=min(doing.engine.config.call_timeout_s, bearings.seconds))
         if turn is not None and turn.verb == FINISH:
             return {"said": turn.reason, "steps": list[JsonValue](work.made)}
         if turn is not None:
             await _step(work, turn, bearings)
 
 
-async def _kept(asked: Asked, ident: str) -> Message | None:
-    return await asked.engine.store.read(lambda db: inbox.message(db, ident))
+async def _saved_work(work: MessageWork, ident: str) -> Message | None:
+    return await work.engine.store.read(lambda db: inbox.message(db, ident))
 
 
 async def _step(work: Work, turn: Turn, bearings: Bearings) -> None:
@@ -102,8 +102,8 @@ async def _step(work: Work, turn: Turn, bearings: Bearings) -> None:
     try:
         arguments = arguments_of(turn.arguments)
         if turn.verb in {LIST, SHOW}:
-            found = await looked_up(work.asked.engine, turn.verb, arguments)
-            work.note(f"{turn.verb} {turn.arguments}", json.dumps(found, ensure_ascii=False))
+            answer = await looked_up(work.asked.engine, turn.verb, arguments)
+            work.note(f"{turn.verb} {turn.arguments}", json.dumps(answer, ensure_ascii=False))
             return
         payload = payload_of(turn.verb, arguments, bearings)
     except BadInputError as error:
@@ -112,8 +112,8 @@ async def _step(work: Work, turn: Turn, bearings: Bearings) -> None:
         await _wait_for(work, await work.asked.loop.hand_in(arriving, refused=str(error)))
     else:
         kind = payloads.kind_of(turn.verb)
-        said = payloads.payload_as(kind.payload, payload, message=work.next_id)
-        topic = payloads.topic_of(kind, said, work.next_id)
+        message_payload = payloads.payload_as(kind.payload, payload, message=work.next_id)
+        topic = payloads.topic_of(kind, message_payload, work.next_id)
         arriving = Arriving(work.next_id, turn.verb, topic, None, payload)
         await _wait_for(work, await work.asked.loop.hand_in(arriving, refused=""))
 
@@ -133,6 +133,6 @@ async def _wait_for(work: Work, message: Message) -> None:
 
 
 def _cost(db: Db, key: str) -> float:
-    """What the run under that key has cost; a step that is no run costs nothing."""
+    """Returns what the run under that key has cost; a step that is no run costs nothing."""
     job = jobs.job_by_key(db, key)
     return 0.0 if job is None else job.spent.get("costUsd", 0.0)

@@ -8,7 +8,7 @@ import anyio
 from pydantic import ValidationError
 
 from agent.instructions.allowed_messages import VERBS, Bearings, system
-from agent.message_work import Asked, Bounds
+from agent.message_work import Bounds, MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.values import Value
@@ -50,7 +50,7 @@ class Done:
 class Work:
     """An instruction under way. `done` is what the model is told of; `made` are the steps that were messages."""
 
-    asked: Asked
+    asked: MessageWork
     model: ModelRef
     bounds: Bounds
     until: float
@@ -64,7 +64,7 @@ class Work:
         return f"step:{text_digest(self.asked.message.id)}:{len(self.made) + 1}"
 
     def left(self) -> Bearings:
-        """What may still be spent; raises `StoppedError` at the bounds of an instruction, which stand here alone."""
+        """Returns what may still be spent; raises `StoppedError` at the bounds of an instruction, which stand here alone."""
         seconds = self.until - anyio.current_time()
         over = (
             f"{self.bounds.steps} steps" if len(self.done) >= self.bounds.steps
@@ -75,13 +75,15 @@ class Work:
             raise StoppedError(f"the instruction is not carried out after {over}.", remedy="Ask for less at a time.")
         return Bearings(self.asked.by(None), self.model, self.bounds.cost_usd - self.cost_usd, seconds)
 
-    def note(self, said: str, result: str) -> None:
+    def note(self, step_line: str, result: str) -> None:
         """Tells the model of a step and what came of it."""
-        self.done.append(Done(shortened(said, SHOWN), shortened(result, SHOWN)))
+        self.done.append(Done(shortened(step_line, SHOWN), shortened(result, SHOWN)))
 
     def history(self, mark: str) -> str:
         """The steps so far, each result between two marks."""
-        steps = (f"Step {number}: {one.said}\n{mark}\n{one.result}\n{mark}" for number, one in enumerate(self.done, 1))
+        steps = (
+            f"Step {number}: {step.said}\n{mark}\n{step.result}\n{mark}" for number, step in enumerate(self.done, 1)
+        )
         return "\n\n".join(steps) or "No step is taken yet."
 
 

@@ -15,7 +15,7 @@ from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.ports import Neighbour
 from minions_evals_mcp.store.agent import delivery, lease
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.events import Told
+from minions_evals_mcp.store.events import OutboxRow
 
 PAGE = 50
 DEADLINE_S = 30.0
@@ -45,8 +45,8 @@ async def _serve(agent: Agent, addressee: str, neighbour: Neighbour, served: set
     """Tells the addressee everything that waits for it, and ends."""
     try:
         while rows := await agent.engine.store.read(lambda db: delivery.waiting_for(db, addressee, limit=PAGE)):
-            for told in rows:
-                if not await _told(agent, told, neighbour):
+            for row in rows:
+                if not await _may_follow(agent, row, neighbour):
                     break
             agent.pulse.beat()
     except EvalsError as error:
@@ -57,21 +57,21 @@ async def _serve(agent: Agent, addressee: str, neighbour: Neighbour, served: set
         agent.pulse.beat()
 
 
-async def _told(agent: Agent, told: Told, neighbour: Neighbour) -> bool:
-    """Whether the next row may go; after a failure only once the wait is over."""
+async def _may_follow(agent: Agent, letter: OutboxRow, neighbour: Neighbour) -> bool:
+    """Returns whether the next row may go; after a failure only once the wait is over."""
     try:
         with anyio.fail_after(DEADLINE_S):
-            await neighbour.tell(told.record, key=told.key, addressee=told.addressee)
+            await neighbour.tell(letter.record, key=letter.key, addressee=letter.addressee)
     except BadInputError as error:
-        log.warning("delivery-refused", key=told.key, addressee=told.addressee, reason=str(error))
-        await _settle(agent, partial(delivery.refuse, seq=told.seq, reason=str(error), at=agent.engine.clock()))
+        log.warning("delivery-refused", key=letter.key, addressee=letter.addressee, reason=str(error))
+        await _settle(agent, partial(delivery.refuse, seq=letter.seq, reason=str(error), at=agent.engine.clock()))
     except Exception as error:  # noqa: BLE001  whatever a neighbour does, it is tried again
-        await _wait(agent, told, f"{type(error).__name__}: {error}")
+        await _wait(agent, letter, f"{type(error).__name__}: {error}")
         return False
     else:
-        await _settle(agent, partial(delivery.deliver, seq=told.seq, at=agent.engine.clock()))
-        log.info("delivered", key=told.key, addressee=told.addressee)
-    agent.down.discard(told.addressee)
+        await _settle(agent, partial(delivery.deliver, seq=letter.seq, at=agent.engine.clock()))
+        log.info("delivered", key=letter.key, addressee=letter.addressee)
+    agent.down.discard(letter.addressee)
     return True
 
 
@@ -83,12 +83,12 @@ async def _settle(agent: Agent, write: Callable[[Db], None]) -> None:
     await agent.engine.store.write(fenced)
 
 
-async def _wait(agent: Agent, told: Told, reason: str) -> None:
-    tried = await agent.engine.store.read(lambda db: delivery.attempts(db, told.seq))
+async def _wait(agent: Agent, letter: OutboxRow, reason: str) -> None:
+    tried = await agent.engine.store.read(lambda db: delivery.attempts(db, letter.seq))
     wait = min(agent.rhythm.retry_s * 2 ** min(tried, 10), LONGEST_WAIT_S)
-    log.warning("delivery-put-off", key=told.key, addressee=told.addressee, attempts=tried + 1, reason=reason)
+    log.warning("delivery-put-off", key=letter.key, addressee=letter.addressee, attempts=tried + 1, reason=reason)
     until = agent.engine.clock() + timedelta(seconds=wait)
-    await _settle(agent, partial(delivery.put_off, seq=told.seq, reason=reason, until=until))
-    agent.down.add(told.addressee)
+    await _settle(agent, partial(delivery.put_off, seq=letter.seq, reason=reason, until=until))
+    agent.down.add(letter.addressee)
     agent.pulse.beat()
     await anyio.sleep(wait)

@@ -36,7 +36,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Who takes what is queued for whom, and what is read."""
+    """The neighbours that take what is queued for each addressee, and what is read."""
 
     route: Route
     origins: tuple[Origin, ...] = ()
@@ -52,7 +52,7 @@ async def open_neighbours(
         if file.servers:
             from minions_evals_mcp.toolboxes.mcp_line import McpLine  # noqa: PLC0415  0.6 s that few agents need
 
-            lines = {name: McpLine(name, one, secrets, tasks) for name, one in file.servers.items()}
+            lines = {name: McpLine(name, server, secrets, tasks) for name, server in file.servers.items()}
         for name in {way.server for way in file.tell.values() if way.server is not None}:
             wanted = {way.tool for way in file.tell.values() if way.server == name and way.tool is not None}
             tasks.start_soon(

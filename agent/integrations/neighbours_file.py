@@ -40,7 +40,7 @@ class _Tool(Value):
 
 
 def _unknown_name(value: JsonValue) -> str | None:
-    """What is wrong with the first `$name` in an argument that no record has; None where each stands for something."""
+    """Returns what is wrong with the first `$name` in an argument that no record has; None where each stands for something."""
     match value:
         case dict() | list():
             return next(filter(None, map(_unknown_name, value.values() if isinstance(value, dict) else value)), None)
@@ -57,7 +57,7 @@ def _unknown_name(value: JsonValue) -> str | None:
 
 
 class Telling(_Tool):
-    """How an addressee is told: by a tool, by a file in `folder`, or not at all, for it pulls the outbox itself."""
+    """The way that an addressee is notified: by a tool, by a file in `folder`, or not at all, for it pulls the outbox itself."""
 
     folder: Text | None = None
     pulls: Literal[True] | None = None
@@ -65,7 +65,7 @@ class Telling(_Tool):
 
     @model_validator(mode="after")
     def _in_one_way(self) -> Self:
-        if sum(one is not None for one in (self.tool, self.folder, self.pulls)) != 1:
+        if sum(option is not None for option in (self.tool, self.folder, self.pulls)) != 1:
             raise ValueError("tool: give one of server with tool, folder, or pulls = true")
         if (wrong := _unknown_name(self.arguments or {})) is not None:
             raise ValueError(f"arguments: {wrong}")
@@ -119,19 +119,21 @@ class NeighboursFile(Value):
 
 
 def read_neighbours(path: Path) -> NeighboursFile:
-    """What the file says, TOML or else YAML; raises `BadInputError` naming what does not fit."""
+    """Returns what the file says, TOML or else YAML; raises `BadInputError` naming what does not fit."""
     try:
         text = path.read_text("utf-8-sig")
-        found = tomllib.loads(text) if path.suffix.lower() == ".toml" else parse_yaml(text, str(path))
+        document = tomllib.loads(text) if path.suffix.lower() == ".toml" else parse_yaml(text, str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"--integrations {path} cannot be read: {error}.") from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidRecordError(f"no TOML: {error}", where=str(path)) from None
     try:
-        return NeighboursFile.model_validate_json(to_json(found or {}, fallback=str))
+        return NeighboursFile.model_validate_json(to_json(document or {}, fallback=str))
     except ValidationError as error:
         detail = min(
-            error.errors(include_url=False, include_input=False), key=lambda one: one["type"] != "extra_forbidden"
+            error.errors(include_url=False, include_input=False), key=lambda detail: detail["type"] != "extra_forbidden"
         )
-        said = "unknown key" if detail["type"] == "extra_forbidden" else detail["msg"].removeprefix("Value error, ")
-        raise InvalidRecordError(said, field=".".join(str(part) for part in detail["loc"]), where=str(path)) from None
+        problem = "unknown key" if detail["type"] == "extra_forbidden" else detail["msg"].removeprefix("Value error, ")
+        raise InvalidRecordError(
+            problem, field=".".join(str(part) for part in detail["loc"]), where=str(path)
+        ) from None

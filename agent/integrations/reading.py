@@ -1,4 +1,4 @@
-"""What neighbours have is read and taken in: agent-runs as messages, prompt versions as copies; each once, whatever comes twice."""
+"""The reading of neighbours' news: agent-runs as messages, prompt versions as copies; each once, whatever comes twice."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Reader:
         self._agent.pulse.beat()
 
     def _wait_s(self) -> float:
-        """How long until the next look: as the operator's file says, longer each time that the source was down."""
+        """Returns how long until the next look: as the operator's file says, longer each time that the source was down."""
         every_s = self._origin.every_s
         return min(every_s * 2 ** min(self._failed, 10), max(every_s, LONGEST_WAIT_S))
 
@@ -72,7 +72,7 @@ class Reader:
     async def _take_news(self, *, last: bool) -> None:
         """As `_look`; a source that is down is asked again at the next look, which is later each time."""
         try:
-            found = await self._origin.source.read()
+            arrivals = await self._origin.source.read()
         except (InstrumentError, OSError) as error:
             self._failed += 1
             if self._failed == 1:
@@ -80,12 +80,12 @@ class Reader:
             log.warning(
                 "source-down", source=self._origin.name, times=self._failed, again_s=self._wait_s(), reason=str(error)
             )
-            found = ()
+            arrivals = ()
         else:
             if self._failed or not self._seen_up:
                 await self._note(None)
             self._failed, self._seen_up = 0, True
-        for arrived in found:
+        for arrived in arrivals:
             await surely(self._agent, partial(self._take, arrived), doing=self._origin.name)
         for wire in self._traces.completed(now=anyio.current_time(), at_once=last):
             await surely(self._agent, partial(self._put, wire), doing=self._origin.name)
@@ -141,17 +141,17 @@ class Reader:
         """A copy in the store; what stands there already is not written again."""
         engine = self._agent.engine
         record = record_from_wire(wire, new_id=engine.new_id(), now=engine.clock())
-        said = digest([record.id, record.content_digest()])
-        if said not in self._kept:
+        marker = digest([record.id, record.content_digest()])
+        if marker not in self._kept:
             await save_records(engine, [Arrival(record)])
-            self._kept.add(said)
+            self._kept.add(marker)
 
     async def _relate(self, wire: JsonValue) -> None:
         relation = _relation(wire)
-        said = digest([relation.source_id, relation.target_id])
-        if said not in self._kept:
+        marker = digest([relation.source_id, relation.target_id])
+        if marker not in self._kept:
             await save_records(self._agent.engine, [], [relation])
-            self._kept.add(said)
+            self._kept.add(marker)
 
 
 def _relation(wire: JsonValue) -> Relation:

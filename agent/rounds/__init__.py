@@ -1,1 +1,1 @@
-"""What the loop does besides messages: schedules, reactions, the steps of instructions."""
+"""The loop's rounds besides messages: schedules, reactions, the steps of instructions."""

@@ -13,7 +13,7 @@ from minions_evals_mcp.store.connection import Db
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What `asked.Loop` asks of the agent."""
+    """The steps that `asked.Loop` asks of the agent."""
 
     agent: Agent
 

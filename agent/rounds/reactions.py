@@ -1,4 +1,4 @@
-"""What the engine recorded becomes messages of the agent to itself: each event once, in the transaction that reads on."""
+"""Messages of the agent to itself from what the engine recorded: each event once, in the transaction that reads on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AHEAD = 1000
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What happened since the agent read last, as far as it starts something."""
+    """The events since the agent read last, as far as it starts something."""
 
     events: list[Happened]
     read: int
@@ -27,7 +27,7 @@ class News:
 
 
 def news(db: Db, types: tuple[str, ...]) -> News:
-    """What has not been reacted to."""
+    """Returns what has not been reacted to."""
     read = lease.position(db, "events")
     return News(happened(db, after=read, types=types, limit=PAGE), read, last_event(db))
 
@@ -36,11 +36,11 @@ async def react(agent: Agent) -> None:
     """Puts what happened into the inbox."""
     types = tuple(kind for kind in OWN if kind in agent.doings)
     while True:
-        found = await agent.engine.store.read(lambda db: news(db, types))
-        if not found.events and found.last - found.read < AHEAD:
+        seen = await agent.engine.store.read(lambda db: news(db, types))
+        if not seen.events and seen.last - seen.read < AHEAD:
             return
-        await agent.engine.store.write(partial(_take_in, agent=agent, found=found))
-        if len(found.events) < PAGE:
+        await agent.engine.store.write(partial(_take_in, agent=agent, found=seen))
+        if len(seen.events) < PAGE:
             return
 
 
@@ -56,5 +56,5 @@ def _take_in(db: Db, *, agent: Agent, found: News) -> None:
 
 
 def starts_something(event: Happened) -> bool:
-    """Whether there is anything to do: a test-run that passed has no failure to learn from."""
+    """Returns whether there is anything to do: a test-run that passed has no failure to learn from."""
     return event.detail.get("passed") is not True

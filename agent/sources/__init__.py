@@ -1,1 +1,1 @@
-"""Where messages come from: standard input, a watched folder."""
+"""The sources of messages: standard input, a watched folder."""

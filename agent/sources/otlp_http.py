@@ -82,12 +82,12 @@ def _brings(request: Request, token: str) -> bool:
 
 async def _body(request: Request) -> bytes:
     """The body, no more of it than is taken."""
-    found = bytearray()
+    body = bytearray()
     async for piece in request.stream():
-        found += piece
-        if len(found) > LARGEST:
+        body += piece
+        if len(body) > LARGEST:
             raise BadInputError(f"the request is larger than {LARGEST} bytes.", remedy="Export smaller batches.")
-    return bytes(found)
+    return bytes(body)
 
 
 def _refused(reason: str, status: int, headers: dict[str, str] | None = None) -> Response:

@@ -1,4 +1,4 @@
-"""Which production traces are judged, and by what."""
+"""The choice of production traces to judge, and by what."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHARES = 1 << 56
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Which traces are judged, and by what: a share of all (by their id, the same share everywhere), at most so many a UTC day.
+    """The choice of traces to judge, and by what: a share of all (by their id, the same share everywhere), at most so many a UTC day.
 
     `rubric_id`: judges each; without one a trace is judged by the cases that ask the same. `alert_below`: the pass rate of
     the newest verdicts under which somebody is told, once a day.
@@ -42,7 +42,7 @@ class Judging:
         return [name for name, is_given in options.items() if is_given]
 
     def takes(self, trace_id: str) -> bool:
-        """Whether the trace is in the share: its id's last seven bytes decide, as OpenTelemetry's own samplers do."""
+        """Returns whether the trace is in the share: its id's last seven bytes decide, as OpenTelemetry's own samplers do."""
         try:
             place = int(trace_id[-14:], 16)
         except ValueError:

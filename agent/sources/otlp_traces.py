@@ -72,7 +72,7 @@ class TraceIntake:
 
     @property
     def is_full(self) -> bool:
-        """Whether exporters have to wait."""
+        """Returns whether exporters have to wait."""
         return self._traces.waiting >= MOST_WAITING
 
     def add(self, spans: Sequence[Span]) -> None:

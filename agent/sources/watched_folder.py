@@ -26,9 +26,9 @@ async def watch(agent: Agent, folder: Path, *, once: bool) -> None:
 
     A folder or a file that cannot be read, moved or removed is told of once, and tried again at every look.
     """
-    told: set[Path] = set()
+    reported: set[Path] = set()
     while True:
-        left = await _take_files(agent, folder, told)
+        left = await _take_files(agent, folder, reported)
         if once and not left:
             break
         await anyio.sleep(LOOKED_EVERY_S)
@@ -36,29 +36,29 @@ async def watch(agent: Agent, folder: Path, *, once: bool) -> None:
     agent.pulse.beat()
 
 
-async def _take_files(agent: Agent, folder: Path, told: set[Path]) -> bool:
-    """Whether a file is left that may still be being written."""
+async def _take_files(agent: Agent, folder: Path, reported: set[Path]) -> bool:
+    """Returns whether a file is left that may still be being written."""
     left = False
     try:
         names = await anyio.to_thread.run_sync(_names, folder)
     except OSError as error:
-        return _note(told, folder, error)
+        return _note(reported, folder, error)
     for name in names:
         path = folder / name
         try:
             left |= await surely(agent, partial(_take_file, agent, path), doing="watch")
         except OSError as error:
-            _note(told, path, error)
+            _note(reported, path, error)
         else:
-            told.discard(path)
+            reported.discard(path)
     return left
 
 
-def _note(told: set[Path], path: Path, error: OSError) -> bool:
+def _note(reported: set[Path], path: Path, error: OSError) -> bool:
     """Tells of what cannot be watched, the first time; false, for nothing is left that could be waited for."""
-    if path not in told:
+    if path not in reported:
         log.error("watch-failed", path=str(path), reason=str(error))
-    told.add(path)
+    reported.add(path)
     return False
 
 
@@ -77,10 +77,10 @@ def _names(folder: Path) -> list[str]:
 
 async def _take_file(agent: Agent, path: Path) -> bool:
     """Takes the file in and removes it; a bad one is moved to `refused/` beside its reason. True: it may still be being written."""
-    found = await anyio.to_thread.run_sync(_content, path)
-    if found is None:
+    content = await anyio.to_thread.run_sync(_content, path)
+    if content is None:
         return False
-    text, changed = found
+    text, changed = content
     try:
         letter = read_letter(text)
         own = letter.id or f"file:{digest([path.name, changed, text])}"  # the same file taken twice is one message
@@ -96,7 +96,7 @@ async def _take_file(agent: Agent, path: Path) -> bool:
 
 
 def _content(path: Path) -> tuple[str, int] | None:
-    """What the file holds and when it was changed; nothing where it has gone meanwhile."""
+    """Returns what the file holds and when it was changed; nothing where it has gone meanwhile."""
     try:
         with path.open("rb") as file:
             changed = os.fstat(file.fileno()).st_mtime_ns

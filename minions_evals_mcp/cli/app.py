@@ -40,8 +40,8 @@ def build(arguments: list[str]) -> App:
         if name in NOUNS:
             app.command(_noun(name, arguments, place))
             continue
-        target, said = COMMANDS[name]
-        said_there = None if name in arguments else said
+        target, summary = COMMANDS[name]
+        said_there = None if name in arguments else summary
         app.command(
             f"minions_evals_mcp.cli.{target}", name=name, help=said_there, sort_key=place, group=group, show=group is not None
         )  # fmt: skip
@@ -51,13 +51,13 @@ def build(arguments: list[str]) -> App:
 
 
 def _noun(name: str, arguments: list[str], place: int | None) -> App:
-    """What is rarer, under the noun that it is about."""
-    said, commands = NOUNS[name]
+    """Returns what is rarer, under the noun that it is about."""
+    summary, commands = NOUNS[name]
     noun = App(
-        name=name, help=said, help_format="plaintext", help_formatter=Help(), group=GROUPS[GROUP_OF[name]], sort_key=place
+        name=name, help=summary, help_format="plaintext", help_formatter=Help(), group=GROUPS[GROUP_OF[name]], sort_key=place
     )  # fmt: skip
-    for order, (verb, (target, told)) in enumerate(commands.items()):
-        told_there = None if verb in arguments else told
+    for order, (verb, (target, command)) in enumerate(commands.items()):
+        told_there = None if verb in arguments else command
         noun.command(f"minions_evals_mcp.cli.{target}", name=verb, help=told_there, sort_key=order)
     for flag in ("--help", "--version"):
         if flag in noun:
@@ -112,8 +112,8 @@ def _without_id(words: list[str], arguments: list[str]) -> BadInputError | None:
 def tell_error(error: EvalsError, *, as_json: bool) -> int:
     """The error's exit code, once it is told."""
     if as_json:
-        said = {"error": {"code": error.code, "message": error.message, "remedy": error.remedy}}
-        sys.stdout.write(json.dumps(said, ensure_ascii=False) + "\n")
+        wire = {"error": {"code": error.code, "message": error.message, "remedy": error.remedy}}
+        sys.stdout.write(json.dumps(wire, ensure_ascii=False) + "\n")
     else:
         lines = [printable(line, 2000) for line in error.message.split("\n")]
         tell("Error: " + "\n  ".join(lines) + "\n", aside=True)

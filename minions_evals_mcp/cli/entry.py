@@ -1,4 +1,4 @@
-"""Where the command line begins: even what breaks while its modules are imported is told in one line."""
+"""The command line's entry point: even what breaks while its modules are imported is told in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command's help is told at the width of the terminal: prose flows, an example stays a command to copy."""
+"""A command's help at the width of the terminal: prose flows, an example stays a command to copy."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Help:
             _print_commands(console, panel)
             return
         for entry in panel.entries:
-            told = entry.description
-            if isinstance(told, InlineText) and isinstance(told.primary_renderable, Text):
-                told.primary_renderable.plain = " ".join(told.primary_renderable.plain.split("\n"))
+            description = entry.description
+            if isinstance(description, InlineText) and isinstance(description.primary_renderable, Text):
+                description.primary_renderable.plain = " ".join(description.primary_renderable.plain.split("\n"))
         DefaultFormatter()(console, options, panel)
 
     def render_usage(self, console: Console, options: ConsoleOptions, usage: object) -> None:
@@ -79,11 +79,11 @@ def _print_commands(console: Console, panel: HelpPanel) -> None:
     if not panel.entries:
         return
     console.print(str(panel.title), style="bold", highlight=False, markup=False)
-    told = [
+    entries = [
         (" ".join(entry.names), str(getattr(entry.description, "primary_renderable", entry.description) or ""))
         for entry in panel.entries
     ]
-    for line in _lines(told, console.width):
+    for line in _lines(entries, console.width):
         console.print(line, highlight=False, markup=False, no_wrap=True, overflow="ignore", crop=False)
 
 
@@ -92,8 +92,8 @@ def _lines(commands: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
     wide = 14
     room = width - wide - 3
     for name, text in commands:
-        said = " ".join(text.split())
-        yield f"  {name:<{wide}} {said if len(said) <= room else said[: room - 1].rstrip() + '…'}"
+        summary = " ".join(text.split())
+        yield f"  {name:<{wide}} {summary if len(summary) <= room else summary[: room - 1].rstrip() + '…'}"
 
 
 def described(text: str, width: int) -> Iterator[str]:

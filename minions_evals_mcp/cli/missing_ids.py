@@ -36,7 +36,7 @@ WORDS = {
 
 
 def missing_id(words: list[str], given: list[str]) -> BadInputError | None:
-    """Which ids could be given to that command, the newest first; None for one whose argument is no id."""
+    """Returns which ids could be given to that command, the newest first; None for one whose argument is no id."""
     command = next((word for word in words if word in KINDS), None)
     if command is None:
         return None
@@ -46,12 +46,12 @@ def missing_id(words: list[str], given: list[str]) -> BadInputError | None:
     except EvalsError:  # there is no store yet, or none that can be read
         known, example = [], []
     thing = WORDS.get(kind, kind)
-    asked = f"{command} takes two {thing}s of a benchmark" if command in TWO else f"{command} takes a {thing}"
+    wanted = f"{command} takes two {thing}s of a benchmark" if command in TWO else f"{command} takes a {thing}"
     if not example:
-        return BadInputError(f"{asked}; there {'are not two' if known else 'is none'} yet.", remedy=_FIRST)
+        return BadInputError(f"{wanted}; there {'are not two' if known else 'is none'} yet.", remedy=_FIRST)
     shown = [short_id(ident) for ident in known[:NAMED]]
     return BadInputError(
-        f"{asked}. The newest: {', '.join(shown)}{', …' if len(known) > NAMED else ''}.",
+        f"{wanted}. The newest: {', '.join(shown)}{', …' if len(known) > NAMED else ''}.",
         remedy=shlex.join(["minions-evals", *words, *(short_id(ident) for ident in example), *NEEDED.get(command, ())]),
     )
 

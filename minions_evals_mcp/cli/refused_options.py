@@ -10,7 +10,9 @@ from minions_evals_mcp.errors import BadInputError
 def refused_option(error: ValidationError, **named: str) -> BadInputError:
     """The first refusal; `named` gives the options that are called otherwise than the request's field."""
     first = error.errors(include_url=False)[0]
-    said = first["msg"].removeprefix("Value error, ")
+    problem = first["msg"].removeprefix("Value error, ")
     field = str(first["loc"][0]) if first["loc"] else ""
     option = named.get(field, f"--{field.replace('_', '-')}")
-    return BadInputError(f"{option}: {said}." if field else f"{said}.", remedy="--help shows what an option takes.")
+    return BadInputError(
+        f"{option}: {problem}." if field else f"{problem}.", remedy="--help shows what an option takes."
+    )

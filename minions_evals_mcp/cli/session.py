@@ -34,7 +34,7 @@ Cursor = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**63))]
 @Parameter(name="*")
 @frozen_type
 class Common:
-    """What every command takes."""
+    """The options of every command."""
 
     db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")] = None
     json: Annotated[bool, Parameter(help="Answer in JSON, for programs.", negative="")] = False
@@ -62,7 +62,7 @@ def engine_config(
     trust_code: bool = False,
     own_target: OwnTarget | None = None,
 ) -> EngineConfig:
-    """How the engine is set up for a command."""
+    """Returns how the engine is set up for a command."""
     chosen = Chosen(
         db=common.db,
         judge_model=judge_model,
@@ -109,7 +109,7 @@ async def session(
 
 
 def missing_store(path: Path, *, is_default: bool) -> StoreError:
-    """Why a command that only looks at what is kept cannot: there is no store; named is the file that may have been meant."""
+    """Returns why a command that only looks at what is kept cannot: there is no store; named is the file that may have been meant."""
     folder = path.parent
     there = [one.name for one in folder.glob(f"*{path.suffix}")] if folder.is_dir() else []
     near = get_close_matches(path.name, there, 1)
@@ -131,7 +131,7 @@ def short_path(path: Path) -> str:
 
 
 def kept_in(common: Common) -> str:
-    """Where a run is kept, for the end of a sentence; empty where the command line names the store itself."""
+    """Returns where a run is kept, for the end of a sentence; empty where the command line names the store itself."""
     return "" if common.db is not None else f", kept in {short_path(db_path(common, settings_here()))}"
 
 

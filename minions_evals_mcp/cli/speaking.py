@@ -1,4 +1,4 @@
-"""Who speaks on the command line: a person by their token, or at a terminal where they once confirmed who they are; else an agent."""
+"""The speaker on the command line: a person by their token, or at a terminal where they once confirmed who they are; else an agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AS_A_PERSON = "set MINIONS_EVALS_PERSON_TOKEN to the token of `minions-evals peo
 
 
 async def speaker_at(engine: Engine, by: str = "") -> Speaker:
-    """Who speaks, where `by` is the name that was given; without one, at a terminal, the only person whom the store knows.
+    """Returns who speaks, where `by` is the name that was given; without one, at a terminal, the only person whom the store knows.
 
     Raises `BadInputError` for a token that is nobody's, or another person's than the one that was named.
     """
@@ -28,7 +28,7 @@ async def speaker_at(engine: Engine, by: str = "") -> Speaker:
         return known or Speaker()
     if known is not None:
         return known
-    typed = _asked(
+    typed = _reply(
         f"{name} is not known to this store as a person. Are you {name}, a person? Type the name again to confirm (asked once): "
     )
     return await confirm_person(engine, name) if typed == name else Speaker(name=name)
@@ -36,33 +36,33 @@ async def speaker_at(engine: Engine, by: str = "") -> Speaker:
 
 async def person_at(engine: Engine, by: str = "") -> Speaker:
     """The person who speaks; raises `BadInputError` for an agent."""
-    found = await speaker_at(engine, by)
-    if not found.is_person:
+    speaker = await speaker_at(engine, by)
+    if not speaker.is_person:
         raise BadInputError(
             "this takes a person's word, and no person is known to speak here.", remedy=f"To be one, {AS_A_PERSON}."
         )
-    return found
+    return speaker
 
 
 async def _with_token(engine: Engine, token: str, name: str) -> Speaker:
-    found = await person_with_token(engine, token)
-    if found is None:
+    speaker = await person_with_token(engine, token)
+    if speaker is None:
         raise BadInputError(
             "MINIONS_EVALS_PERSON_TOKEN is nobody's token in this store.",
             remedy="minions-evals people add NAME prints a new one.",
         )
-    if name and name.casefold() != found.name.casefold():
+    if name and name.casefold() != speaker.name.casefold():
         raise BadInputError(
-            f"--by is {name}, and the token is {found.name}'s.", remedy="Leave --by out, or use your own token."
+            f"--by is {name}, and the token is {speaker.name}'s.", remedy="Leave --by out, or use your own token."
         )
-    return found
+    return speaker
 
 
 def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _asked(question: str) -> str:
+def _reply(question: str) -> str:
     sys.stderr.write(question)
     sys.stderr.flush()
     return sys.stdin.readline().strip()

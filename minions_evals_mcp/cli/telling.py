@@ -1,4 +1,4 @@
-"""What a command says to people."""
+"""The words of a command to people."""
 
 from __future__ import annotations
 

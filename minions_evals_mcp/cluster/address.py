@@ -1,4 +1,4 @@
-"""Where a cluster is: the address of a scheduler, or so many workers started here."""
+"""The address of a cluster: the address of a scheduler, or so many workers started here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes to a worker together: units that wait for nothing by the hundred, those that call something a few at a time."""
+"""Units that go to a worker together: units that wait for nothing by the hundred, those that call something a few at a time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Chunks:
 
     @property
     def are_out(self) -> bool:
-        """Whether there is nothing left to send."""
+        """Returns whether there is nothing left to send."""
         return self.read and not (self.again or self.live or self.at_hand)
 
     async def next(self) -> Outgoing | None:

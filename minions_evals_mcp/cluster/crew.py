@@ -54,7 +54,7 @@ class Crew:
                 )
 
     async def is_unlike(self, worker: str) -> bool:
-        """Whether a worker says that it is set up otherwise, or cannot say it."""
+        """Returns whether a worker says that it is set up otherwise, or cannot say it."""
         try:
             return bool((await self._unlike([worker])).get(worker))
         except OSError:
@@ -63,7 +63,7 @@ class Crew:
             return True
 
     async def has_plugin(self, worker: str, name: str) -> bool:
-        """Whether a worker has the run's plugin before long."""
+        """Returns whether a worker has the run's plugin before long."""
         try:
             return bool((await self.client.run(_has_plugin, name, workers=[worker])).get(worker))
         except OSError:
@@ -81,10 +81,10 @@ class Crew:
                 f"a worker of {self.address} cannot load minions-evals: {error}.",
                 remedy="Install the same version there: pip install 'minions-evals-mcp[cluster]'",
             ) from error
-        return {worker: list(unlike(here, told)) for worker, told in there.items()}
+        return {worker: list(unlike(here, digests)) for worker, digests in there.items()}
 
     async def carry_out(self, worker: str, name: str, chunk: bytes) -> bytes | None:
-        """What came of a chunk; None where its worker was lost, or does not know the run."""
+        """Returns what came of a chunk; None where its worker was lost, or does not know the run."""
         try:
             return (await self.client.run(carried_out, name, chunk, workers=[worker])).get(worker)
         except OSError:
@@ -107,7 +107,7 @@ class Crew:
 
 
 def _described(setup: Setup, target: str | None) -> dict[str, str]:
-    """What the worker would work with; one that lacks a setting says so in place of it."""
+    """Returns what the worker would work with; one that lacks a setting says so in place of it."""
     try:
         return described(worker_config(setup), target)
     except EvalsError as error:
@@ -115,7 +115,7 @@ def _described(setup: Setup, target: str | None) -> dict[str, str]:
 
 
 async def _has_plugin(name: str, dask_worker: Worker) -> bool:
-    """Whether the worker has that plugin before long: it gets it while it starts."""
+    """Returns whether the worker has that plugin before long: it gets it while it starts."""
     with anyio.move_on_after(WORKER_S):
         while name not in dask_worker.plugins:  # noqa: ASYNC110  dask's, which sets no event of ours
             await anyio.sleep(LOOK_S)

@@ -65,7 +65,7 @@ class Dispatch:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is out, and nothing more goes out."""
+        """Returns whether nothing is out, and nothing more goes out."""
         return not self.out.chunks and not self.taking and (self.health.switch.is_off or self.chunks.are_out)
 
     # --- what goes out
@@ -174,7 +174,7 @@ class Dispatch:
 
     async def watch(self, tasks: TaskGroup) -> None:
         """Looks who is there, what has expired, and whether the run is stopped; returns when all is over."""
-        told, looked = False, -math.inf
+        warned, looked = False, -math.inf
         while not self.is_over:
             changed = self.out.changed
             if anyio.current_time() - looked >= LOOK_S:  # a unit that comes back is no reason to ask the scheduler
@@ -184,8 +184,8 @@ class Dispatch:
                 self._judge(there)
                 await self.returns.renew(tasks)
                 self.health.switch.look()
-            if self.health.switch.is_off and not told:
-                told = True
+            if self.health.switch.is_off and not warned:
+                warned = True
                 await self.crew.tell(self.orders.name, [None])
             with anyio.move_on_after(LOOK_S):
                 await changed.wait()
@@ -258,7 +258,7 @@ class Dispatch:
 
 
 def _whole(content: bytes | None) -> Back | None:
-    """What the chunk came to; None where its worker was lost. Raises what broke the worker's side."""
+    """Returns what the chunk came to; None where its worker was lost. Raises what broke the worker's side."""
     back: Back | Broke | None = None if content is None else taken(content)
     if isinstance(back, Broke):
         raise (BadInputError if back.is_bad_input else InstrumentError)(back.message, remedy=back.remedy)

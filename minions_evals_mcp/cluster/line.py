@@ -11,9 +11,9 @@ import anyio
 from minions_evals_mcp.cluster.orders import (
     Answer,
     AskCall,
-    Asked,
     AskKept,
     Back,
+    CallRequest,
     Freed,
     KeepOutput,
     KeepVerdict,
@@ -85,7 +85,7 @@ class Line:
         self.asked += 1
         number, waiting = self.asked, _Open()
         self.waiting[number] = waiting
-        self.told.append(Asked(number, question))
+        self.told.append(CallRequest(number, question))
         self.flush()
         await waiting.done.wait()
         return waiting.answer
@@ -121,7 +121,7 @@ class SentVerdicts(KeptVerdicts):
     line: Line = field(kw_only=True)
 
     async def stored(self, wanted: Sequence[Wanted]) -> list[tuple[Said, datetime] | None]:
-        """What the coordinator's store has of each."""
+        """Returns what the coordinator's store has of each."""
         if not wanted:
             return []
         kept = await self.line.ask(AskKept(wanted))

@@ -1,4 +1,4 @@
-"""What coordinator and workers tell each other: plain values, none of them a secret."""
+"""Messages between coordinator and workers: plain values, none of them a secret."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from minions_evals_mcp.targets.http import HttpSettings
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How the coordinator's engine is set up, as far as workers must be set up alike. Keys are not in it."""
+    """The set-up of the coordinator's engine, as far as workers must be set up alike. Keys are not in it."""
 
     judge_model: str | None
     judge_together: bool
@@ -49,7 +49,7 @@ class Orders:
 
     @property
     def name(self) -> str:
-        """What this start of the run is called on the cluster."""
+        """Returns what this start of the run is called on the cluster."""
         return f"minions-evals-{self.job_id}-{self.start}"
 
 
@@ -67,7 +67,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Back:
-    """What came of some units of a chunk: how they ended, those that were judged as rows; and those that stay open."""
+    """The results of some units of a chunk: how they ended, those that were judged as rows; and those that stay open."""
 
     chunk: str
     ended: Sequence[tuple[UnitKey, Ending]] = ()
@@ -76,7 +76,7 @@ class Back:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """What broke the worker's side of the run."""
+    """The error that broke the worker's side of the run."""
 
     message: str
     remedy: str
@@ -102,7 +102,7 @@ class KeepVerdict:
 
 @dataclass(frozen=True, slots=True)
 class AskKept:
-    """Which of these verdicts are kept already?"""
+    """The question which of these verdicts are kept already"""
 
     wanted: Sequence[Wanted]
 
@@ -118,7 +118,7 @@ Question = AskKept | AskCall
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallRequest:
     """A question, under the number by which the worker knows the answer."""
 
     number: int
@@ -127,7 +127,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What a call came to, without its text."""
+    """The outcome of a call, without its text."""
 
     call: Call
     reply: Reply
@@ -142,7 +142,7 @@ class Freed:
 
 @dataclass(frozen=True, slots=True)
 class OwnCost:
-    """What the user's own application says that an output of it cost."""
+    """The cost of an output as the user's own application says it."""
 
     usd: float
 
@@ -163,7 +163,7 @@ class Renewed:
     gone: Collection[str]
 
 
-Matter = Back | KeepOutput | KeepVerdict | Asked | Settled | Freed | OwnCost
+Matter = Back | KeepOutput | KeepVerdict | CallRequest | Settled | Freed | OwnCost
 """What is to be done in the order in which a worker sends it."""
 Message = Matter | Alive
 """What a worker sends."""

@@ -16,7 +16,7 @@ LONGEST_LOOK_S = 1.0
 
 
 def listening_s(passed_s: float) -> float:
-    """How long the coordinator listened since it looked last: not while it, or the scheduler, was kept from it."""
+    """Returns how long the coordinator listened since it looked last: not while it, or the scheduler, was kept from it."""
     return min(passed_s, LONGEST_LOOK_S)
 
 
@@ -67,7 +67,7 @@ class Out:
         return [sent for sent in self.chunks.values() if sent.lease.worker == worker]
 
     def has_room(self, worker: str) -> bool:
-        """Whether a worker may have a further chunk: one of units that come back together counts as half of what it may have."""
+        """Returns whether a worker may have a further chunk: one of units that come back together counts as half of what it may have."""
         held = sum(len(sent.missing) if sent.outgoing.is_live else HELD // 2 for sent in self.with_worker(worker))
         return held + LIVE <= HELD
 

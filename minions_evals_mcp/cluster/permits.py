@@ -30,7 +30,7 @@ class _Held:
 
 @dataclass(slots=True, eq=False)
 class Permits:
-    """What workers may call at the same time, at each provider: as many calls as they have places, less when it pushes back."""
+    """Permits for the calls of workers at the same time, at each provider: as many calls as they have places, less when it pushes back."""
 
     budget: Budget
     most: int

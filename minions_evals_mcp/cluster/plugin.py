@@ -1,4 +1,4 @@
-"""What runs inside a dask worker: a workshop in an event loop of its own, so that slow user code stops no heartbeat."""
+"""The part that runs inside a dask worker: a workshop in an event loop of its own, so that slow user code stops no heartbeat."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class _Held:
             self.stack = self.stack.pop_all()
 
 
-def _post(worker: Worker, topic: str, told: list[Message]) -> None:
+def _post(worker: Worker, topic: str, messages: list[Message]) -> None:
     """Sends messages to whoever listens to the run: the scheduler passes them on in order."""
-    worker.log_event(topic, {"told": packed(told)})
+    worker.log_event(topic, {"told": packed(messages)})
 
 
 class WorkshopPlugin(WorkerPlugin):
@@ -89,26 +89,26 @@ class WorkshopPlugin(WorkerPlugin):
             self._held.deserted.wait()
 
     async def carry_out(self, content: bytes) -> bytes | None:
-        """How the units of a chunk ended, as far as that was not sent before; None where this worker ends."""
+        """Returns how the units of a chunk ended, as far as that was not sent before; None where this worker ends."""
         if self._held is None:
             return None
         return await asyncio.wrap_future(self._held.portal.start_task_soon(_carry_out, self._held.shop, content))
 
-    def hear(self, told: Sequence[Told | None]) -> None:
+    def hear(self, answers: Sequence[Told | None]) -> None:
         """Hands on what the coordinator says; nothing: that no further unit begins."""
         if self._held is None:
             return
-        if None in told:
+        if None in answers:
             self._held.deserted.set()
-        self._held.portal.start_task_soon(_hear, self._held.shop, told)
+        self._held.portal.start_task_soon(_hear, self._held.shop, answers)
 
 
 async def _open(shop: Workshop) -> None:
     shop.stopped = False
 
 
-async def _hear(shop: Workshop, told: Sequence[Told | None]) -> None:
-    for message in told:
+async def _hear(shop: Workshop, answers: Sequence[Told | None]) -> None:
+    for message in answers:
         match message:
             case None:
                 shop.stop_all()
@@ -128,7 +128,7 @@ async def _carry_out(shop: Workshop, content: bytes) -> bytes | None:
 
 
 async def carried_out(name: str, chunk: bytes, dask_worker: Worker) -> bytes | None:
-    """What came of a chunk; None where this worker does not know the run."""
+    """Returns what came of a chunk; None where this worker does not know the run."""
     plugin = _plugin(dask_worker, name)
     return None if plugin is None else await plugin.carry_out(chunk)
 

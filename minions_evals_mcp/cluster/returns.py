@@ -1,4 +1,4 @@
-"""What comes back from the workers of a run: endings, outputs and verdicts to be kept, questions, signs of life."""
+"""Results from the workers of a run: endings, outputs and verdicts to be kept, questions, signs of life."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from minions_evals_mcp.cluster.orders import (
     Alive,
     Answer,
     AskCall,
-    Asked,
     Back,
+    CallRequest,
     Freed,
     KeepOutput,
     KeepVerdict,
@@ -73,11 +73,11 @@ class Returns:
                 case Back():
                     await self.take(message)
                 case KeepOutput():
-                    await self._kept(worker, message.row)
+                    await self._keep(worker, message.row)
                 case KeepVerdict():
                     await self.bench.judging.kept.keep(message.key, message.about, message.answer, message.at)
-                case Asked():
-                    tasks.start_soon(self._asked, worker, message)
+                case CallRequest():
+                    tasks.start_soon(self._request_output, worker, message)
                 case Settled():
                     self.permits.settle(worker, message.call, message.reply)
                 case Freed():
@@ -96,7 +96,7 @@ class Returns:
         await self.pass_on(endings)
         self.out.change()
 
-    async def _kept(self, worker: str, row: UnitRow) -> None:
+    async def _keep(self, worker: str, row: UnitRow) -> None:
         """Keeps an output; should its worker be lost, the unit goes out again with it."""
         sent = self.out.missing(worker, row.key)
         if sent is not None and row.observed is not None:
@@ -116,12 +116,12 @@ class Returns:
         at = self.bench.engine.clock()
         await self.done.send(Behind(partial(leases.end, lease=lease, ending=ending, returned=returned, at=at)))
 
-    async def _asked(self, worker: str, asked: Asked) -> None:
-        question = asked.question
+    async def _request_output(self, worker: str, output_request: CallRequest) -> None:
+        question = output_request.question
         if isinstance(question, AskCall):
-            await self.permits.allow(worker, question.call, partial(self._answer, worker, asked.number))
+            await self.permits.allow(worker, question.call, partial(self._answer, worker, output_request.number))
         else:
-            await self._answer(worker, asked.number, await self.bench.judging.kept.stored(question.wanted))
+            await self._answer(worker, output_request.number, await self.bench.judging.kept.stored(question.wanted))
 
     async def _answer(self, worker: str, number: int, answer: Answer) -> None:
         await self.crew.tell(self.orders.name, [(number, answer)], worker)

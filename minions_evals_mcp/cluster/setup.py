@@ -1,4 +1,4 @@
-"""What workers must have in common with the coordinator: compared by digest, and refused by name, before work starts."""
+"""The set-up that workers must have in common with the coordinator: compared by digest, and refused by name, before work starts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def setup_of(config: EngineConfig) -> Setup:
-    """How workers are to be set up for an engine that is set up so."""
+    """Returns how workers are to be set up for an engine that is set up so."""
     own = config.own_target
     return Setup(
         judge_model=config.judge_model,
@@ -42,7 +42,7 @@ def setup_of(config: EngineConfig) -> Setup:
 
 
 def worker_config(setup: Setup) -> EngineConfig:
-    """How a worker's engine is set up: as ordered, with the keys and addresses of its own environment."""
+    """Returns how a worker's engine is set up: as ordered, with the keys and addresses of its own environment."""
     chosen = Chosen(
         judge_model=setup.judge_model,
         concurrency=setup.concurrency,
@@ -70,7 +70,7 @@ def _own_target(setup: Setup) -> OwnTarget | None:
 
 
 def described(config: EngineConfig, target: str | None) -> dict[str, str]:
-    """What this process would work with, by name: equal here and on a worker, or the worker is refused."""
+    """Returns what this process would work with, by name: equal here and on a worker, or the worker is refused."""
     return {
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "the code of minions-evals": _code(),

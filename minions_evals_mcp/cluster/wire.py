@@ -1,4 +1,4 @@
-"""How values travel between coordinator and workers: pickled, without any secret that the sender knows.
+"""The encoding of values between coordinator and workers: pickled, without any secret that the sender knows.
 
 Only trusted hosts may take part: whoever can reach the scheduler can have code run by the workers.
 """
@@ -63,7 +63,7 @@ _AROUND = attrgetter(*(field.name for field in fields(Record) if field.name not 
 
 
 def _taken_apart(record: Record[Fields]) -> tuple[Any, ...]:
-    """What `_record` makes the record of: its fields as one text are a third of the work of each by itself."""
+    """Returns what `_record` makes the record of: its fields as one text are a third of the work of each by itself."""
     content = record.fields.model_dump_json(exclude_defaults=True)
     return _record, (type(record.fields), content, record.id, *_AROUND(record))
 
@@ -78,7 +78,7 @@ def _several_fields() -> TypeAdapter[list[TestCase]]:
 
 
 def _chunk_apart(chunk: Chunk) -> tuple[Any, ...]:
-    """What `_chunk` makes the chunk of: its units by columns, their cases as one text; half the work of each by itself."""
+    """Returns what `_chunk` makes the chunk of: its units by columns, their cases as one text; half the work of each by itself."""
     measures = {id(unit.measure): unit.measure for unit in chunk.units}
     places = {ident: place for place, ident in enumerate(measures)}
     cases: list[Any] = [*zip(*(_CASE(measure.case) for measure in measures.values()), strict=True)]

@@ -90,7 +90,7 @@ class Watch:
 
     @property
     def is_late(self) -> bool:
-        """Whether no unit may begin until the coordinator has heard of this worker."""
+        """Returns whether no unit may begin until the coordinator has heard of this worker."""
         return time.monotonic() - self.heard_at > self.lease_s
 
     def heard(self, at: float) -> None:
@@ -120,7 +120,7 @@ class Workshop:
     broken: BaseException | None = None
 
     async def carry_out(self, chunk: Chunk) -> Back:
-        """How the chunk's units ended, but for those that were sent back before; raises what broke the pipeline."""
+        """Returns how the chunk's units ended, but for those that were sent back before; raises what broke the pipeline."""
         at_work = self.chunks[chunk.id] = _AtWork(chunk, len(chunk.units))
         self.bench.versions.known.update(chunk.known)
         self.bench.versions.outputs.update(chunk.outputs)

@@ -14,7 +14,7 @@ SET = "assert-set"
 
 
 class Grader(Value):
-    """Who decides one assertion in place of the run's model: `model` is `provider:model`.
+    """The judge of one assertion in place of the run's model: `model` is `provider:model`.
 
     `params` join each request as they are. Whether it is asked with a key of its own is kept, the key is not: only the
     config that it stands in can open it, and so it is with an address (`{{env.NAME}}` may stand in it) and with what answers
@@ -40,7 +40,7 @@ class Grader(Value):
 
     @property
     def needs_config(self) -> bool:
-        """Whether only the config that it stands in can open it."""
+        """Returns whether only the config that it stands in can open it."""
         return self.own_key or self.base_url is not None or self.code is not None
 
 
@@ -79,7 +79,7 @@ class Assertion(Value):
 
     @property
     def negated(self) -> bool:
-        """Whether the check passes when its base type does not."""
+        """Returns whether the check passes when its base type does not."""
         return self.type.startswith(NEGATION)
 
     @property

@@ -1,4 +1,4 @@
-"""What a person or an agent writes down: test cases, rubrics, benchmarks, branches. Fields as docs/contracts.md has them."""
+"""Records that a person or an agent writes down: test cases, rubrics, benchmarks, branches. Fields as docs/contracts.md has them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Fields(Value):
 
 
 class TestCase(Fields):
-    """What goes in, what should come out, and how to judge it. `threshold` belongs to the assertions' aggregate.
+    """The inputs, what should come out, and how to judge it. `threshold` belongs to the assertions' aggregate.
 
     `scoring` is the code that makes their verdict in place of it; only a config that a person runs gives one. `written` is
     the test as such a config says it, where its code asks.
@@ -71,7 +71,7 @@ class TestCase(Fields):
 
 
 class Rubric(Fields):
-    """How outputs are judged: ordered criteria and the weighted total that passes."""
+    """The criteria by which outputs are judged: ordered criteria and the weighted total that passes."""
 
     slug: ClassVar[str] = "rubric"
 

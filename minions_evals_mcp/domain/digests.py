@@ -29,7 +29,7 @@ def canonical(value: JsonValue, *, finite: bool = False) -> str:
 
 
 def _has_exponent(text: bytes) -> bool:
-    """Whether a number may be written with one: `orjson` writes 1.5e-7 where `json` writes 1.5e-07."""
+    """Returns whether a number may be written with one: `orjson` writes 1.5e-7 where `json` writes 1.5e-07."""
     return (b"e-" in text or b"e+" in text) and _EXPONENT.search(text) is not None
 
 
@@ -57,7 +57,7 @@ def digest(value: JsonValue, *, finite: bool = False) -> str:
 
 def combined(digests: Iterable[str | None]) -> str | None:
     """One digest for a set of them, whatever their order; none where the set is empty."""
-    distinct = sorted({one for one in digests if one is not None})
+    distinct = sorted({part for part in digests if part is not None})
     if len(distinct) <= 1:
         return distinct[0] if distinct else None
     return text_digest("\n".join(distinct))

@@ -11,7 +11,7 @@ FailureType = Literal["wrong-output", "hallucination", "format-error", "timeout"
 
 @frozen_type
 class FailureWords:
-    """What is said of one kind of failure.
+    """The words for one kind of failure.
 
     `meaning` is what reports say, `cause` what is said of its origin where no step of the log bears it, `advice` what to do
     next. `for_models` tells a model when to choose it; None where rules know it and no model is asked.

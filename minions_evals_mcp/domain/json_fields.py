@@ -31,20 +31,20 @@ def json_fields(value: Value, *, exclude: AbstractSet[str] = _ANYTHING) -> dict[
     if fields is None:
         return value.model_dump(mode="json", exclude=set(exclude))
     held = value.__dict__
-    found: dict[str, Any] = {}
+    gathered: dict[str, Any] = {}
     others: dict[str, str] = {}
     for name, wire, is_json, left_out in fields:
         part = held[name]
         if name in exclude or (left_out is not None and left_out(part)):
             continue
-        found[wire] = part
+        gathered[wire] = part
         if part.__class__ is tuple and not part:
-            found[wire] = []
+            gathered[wire] = []
         elif part.__class__ not in _SCALARS and not is_json:
             others[name] = wire
     if others:
-        found |= value.model_dump(mode="json", include=set(others))
-    return found
+        gathered |= value.model_dump(mode="json", include=set(others))
+    return gathered
 
 
 @cache
@@ -61,5 +61,5 @@ def _fields(kind: type[Value]) -> tuple[_Field, ...] | None:
 
 
 def _is_json(annotation: object) -> bool:
-    """Whether a mapping under that annotation holds nothing but JSON."""
+    """Returns whether a mapping under that annotation holds nothing but JSON."""
     return annotation == _MAPPING or _MAPPING in get_args(annotation)

@@ -42,7 +42,7 @@ ToolLog = Annotated[
 
 
 class AgentRun(Fields):
-    """What an agent produced (minions-agents). `cost` is in US dollars.
+    """An agent's output (minions-agents). `cost` is in US dollars.
 
     `tool_calls_log` is None where nobody recorded the calls; a log without calls is empty. `stop_reason` says why the agent
     came to its end ("end_turn", "max_turns", …); `extra` is what its toolbox says beside all that.
@@ -132,7 +132,7 @@ class ProposalDraft(Fields):
 
 
 class ContextRef(Value):
-    """What a task is about."""
+    """The subject of a task."""
 
     type: Text
     id: Id

@@ -1,4 +1,4 @@
-"""How a unit of work (one case, one trial) ends: a closed union. A broken instrument is never a bad answer."""
+"""The ways in which a unit of work (one case, one trial) ends: a closed union. A broken instrument is never a bad answer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ IMPLICIT = "implicit:"
 """Before a test case's id: the criterion of a case that has none."""
 
 
-class Told(Value):
-    """What a config's code is told of an answer beside its text: who gave it, and what else it said, in promptfoo's words.
+class AnswerFacts(Value):
+    """The part of an answer beside its text that a config's code is given: who gave it, and what else it said, in promptfoo's words.
 
     `offered` are the tools and functions that a model was offered. `whole`: nothing else was said, so that what is missing in
     `response` is not there.
@@ -54,7 +54,7 @@ class Observed(Value):
     made_from: str | None = None
     reused_from: str | None = None
     timed_out: bool = False
-    told: Annotated[Told | None, Field(exclude_if=lambda told: told is None)] = None
+    told: Annotated[AnswerFacts | None, Field(exclude_if=lambda value: value is None)] = None
 
 
 class Verdict(Value):
@@ -85,7 +85,7 @@ class MetricScore:
 
 
 class Expected(NamedTuple):
-    """What a case expected; with `patterns`, `/…/` is looked for and compared with nothing."""
+    """A case's expected output; with `patterns`, `/…/` is looked for and compared with nothing."""
 
     outputs: Json
     patterns: bool
@@ -117,7 +117,7 @@ class Failed:
 
 @frozen_type
 class Unfinished:
-    """Why there is no verdict, in words that may be a stranger's: no secret of ours stands in them."""
+    """The reason of a missing verdict, in words that may be a stranger's: no secret of ours stands in them."""
 
     reason: str
 
@@ -177,7 +177,7 @@ Ended = Passed | Failed | JudgeErrored | TargetErrored | Skipped | NotJudgeable 
 
 
 class UnitKey(NamedTuple):
-    """Which unit of which job: the case's position in it (from 0) and the trial (from 1)."""
+    """The unit and its job: the case's position in it (from 0) and the trial (from 1)."""
 
     job_id: str
     position: int

@@ -1,4 +1,4 @@
-"""What the text of an output is, and what a unit of work saw."""
+"""The text of an output, and what a unit of work saw."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def value_text(value: JsonValue) -> str:
 
 
 def output_value(output: Json) -> JsonValue:
-    """What an output says: its `output`, else `text`, `content` or `response`, else its only string, else all of it."""
+    """Returns what an output says: its `output`, else `text`, `content` or `response`, else its only string, else all of it."""
     for key in TEXT_KEYS:
         if key in output:
             return output[key]

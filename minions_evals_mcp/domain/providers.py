@@ -33,7 +33,7 @@ _MESSAGES = (
 
 @frozen_type
 class ModelProvider:
-    """How a provider is reached. `url` is its own address, `client` the module of `models/` that speaks its interface.
+    """The way to reach a provider. `url` is its own address, `client` the module of `models/` that speaks its interface.
 
     `package` is the SDK that the client needs, `options` are what a config may set of a request. `known_as` are the
     prefixes of its models in promptfoo's configs. `embeddings` is the module for its vectors; None: it has none.
@@ -94,7 +94,7 @@ else:
 
 
 def examples(providers: Iterable[ModelProvider] = PROVIDERS.values()) -> str:
-    """How their models are written, for messages: `openai:MODEL, anthropic:MODEL`."""
+    """Returns how their models are written, for messages: `openai:MODEL, anthropic:MODEL`."""
     return ", ".join(f"{row.name}:MODEL" for row in providers)
 
 

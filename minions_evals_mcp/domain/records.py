@@ -69,7 +69,7 @@ class Record(Generic[F_co]):
 
     def wire(self) -> dict[str, JsonValue]:
         """The record as it stands in a file or an answer; absent values are left out."""
-        found: dict[str, JsonValue] = {
+        wire: dict[str, JsonValue] = {
             "id": self.id,
             "type": self.type,
             "title": self.title,
@@ -80,13 +80,13 @@ class Record(Generic[F_co]):
             "updatedAt": iso(self.updated_at),
         }
         if self.created_by is not None:
-            found["createdBy"] = self.created_by
+            wire["createdBy"] = self.created_by
         if self.deleted_at is not None:
-            found["deletedAt"] = iso(self.deleted_at)
-        return found
+            wire["deletedAt"] = iso(self.deleted_at)
+        return wire
 
     def content_digest(self) -> str:
-        """What the record says, whoever said it and whenever: equal digests mean that nothing changed."""
+        """Returns what the record says, whoever said it and whenever: equal digests mean that nothing changed."""
         fields: JsonValue = {key: value for key, value in json_fields(self.fields).items() if value is not None}
         return digest(
             {"type": self.type, "title": self.title, "fields": fields, "tags": list(self.tags), "status": self.status},
@@ -217,12 +217,12 @@ def _json(wire: JsonValue, name: str, *, under: str = "") -> str:
 
 
 def _not_finite(value: JsonValue, path: str = "") -> str:
-    """Where the first NaN or infinity stands; empty where there is none."""
+    """Returns where the first NaN or infinity stands; empty where there is none."""
     if isinstance(value, float) and not math.isfinite(value):
         return path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = (_not_finite(one, f"{path}.{key}".removeprefix(".")) for key, one in inner)
-    return next((place for place in found if place), "")
+    faults = (_not_finite(member, f"{path}.{key}".removeprefix(".")) for key, member in inner)
+    return next((place for place in faults if place), "")
 
 
 def _name_of(wire: JsonValue) -> str:
@@ -238,10 +238,10 @@ def _refusal(error: ValidationError, record: str, under: str) -> InvalidRecordEr
     first = details[0]
     path = ".".join(str(part) for part in ((under,) if under else ()) + tuple(first["loc"]))
     more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
-    return InvalidRecordError(_said(first) + more, field=path, record=record)
+    return InvalidRecordError(_in_words(first) + more, field=path, record=record)
 
 
-def _said(detail: ErrorDetails) -> str:
+def _in_words(detail: ErrorDetails) -> str:
     """One detail of pydantic's in a person's words, without the whole input."""
     match detail["type"]:
         case "extra_forbidden":

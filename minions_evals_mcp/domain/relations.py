@@ -30,7 +30,7 @@ class RelationType:
 
     @property
     def holder_is_source(self) -> bool:
-        """Whether the id stands in the record that the arrow leaves."""
+        """Returns whether the id stands in the record that the arrow leaves."""
         return self.holder == self.source
 
 

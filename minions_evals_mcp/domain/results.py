@@ -1,4 +1,4 @@
-"""What the engine finds out: runs, judgments, failures, trends, comparisons. Only the engine writes them."""
+"""The engine's findings: runs, judgments, failures, trends, comparisons. Only the engine writes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Interval = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class Digests(Value):
-    """What a score was measured with; two runs compare only where these agree."""
+    """The digests of what a score was measured with; two runs compare only where these agree."""
 
     test_case: str | None = None
     rubric: str | None = None
@@ -159,7 +159,7 @@ class EvalMetric(Fields):
 
 
 class EvalTrend(Fields):
-    """Where a benchmark is heading. `dataPoints` is a JSON string of {date, score, direction}.
+    """The direction of a benchmark. `dataPoints` is a JSON string of {date, score, direction}.
 
     `evidence`: whether it fell by more than runs that resemble their neighbours do by chance; `changePoints`: the runs at
     which a new level began.
@@ -226,7 +226,7 @@ class PromptComparison(Fields):
 
 
 class ModelCause(Value):
-    """What a model said of why a run failed, beside what the rules found; or why its cause was not kept (`refused`).
+    """A model's words on why a run failed, beside what the rules found; or why its cause was not kept (`refused`).
 
     `step` is the number of the step in the log (from 1) in which `quote` stands word for word; 0 where the model says that
     the log shows no cause.
@@ -244,7 +244,7 @@ class ModelCause(Value):
 
 
 class EvalFailure(Fields):
-    """Why a run failed, as rules found it: what kind, how bad, which criteria, and the step it rests on.
+    """The record of why a run failed, as rules found it: what kind, how bad, which criteria, and the step it rests on.
 
     `modelCause` stands beside that, where a model was asked; neither replaces the other. Failures that go back to the same
     cause have the same `causeKey`.
@@ -287,7 +287,7 @@ LicenceState = Literal["unknown", "qualified", "unqualified"]
 
 
 class ProbeResult(Value):
-    """How many outputs of one kind of probe a judge got wrong; `failed` where that is more than chance allows."""
+    """The number of outputs of one kind of probe that a judge got wrong; `failed` where that is more than chance allows."""
 
     probe: Text
     outputs: Count
@@ -296,7 +296,7 @@ class ProbeResult(Value):
 
 
 class JudgeLicence(Fields):
-    """What people's labels say of a judge on one criterion. Computed, one for each judge, criterion and set of labels.
+    """The worth of a judge on one criterion by people's labels. Computed, one for each judge, criterion and set of labels.
 
     `judgeDigest` covers model, prompt, rubric and criterion. `attempt`: the how manyth judge was tried on these labels;
     the intervals are at `level`, which grows with it. Graded scores have an error, pass or fail sensitivity and specificity.
@@ -392,12 +392,12 @@ class CaseAudit(Value):
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing wrong passes, and no check is to be blamed."""
+        """Returns whether nothing wrong passes, and no check is to be blamed."""
         return not (self.cheats_passed or self.mutants_survived or self.findings)
 
 
 class Audit(Fields):
-    """What cheats and mutants showed of a suite's checks. Computed, one for each audit; nothing that was tried is an output.
+    """The findings of cheats and mutants about a suite's checks. Computed, one for each audit; nothing that was tried is an output.
 
     `subject`: the benchmark's id, or the file's name. `digest` covers cases and rubrics; `covers` gives that of each
     benchmark in the suite. `cases` are those with a hole, the worst first, as many as are kept; all are counted.

@@ -43,7 +43,7 @@ class FieldDefinition(Value):
     validation: FieldValidation | None = None
 
     def wire(self) -> Json:
-        """What the SDK's `FieldDefinition.from_dict` reads."""
+        """Returns what the SDK's `FieldDefinition.from_dict` reads."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -70,10 +70,10 @@ def minion_type(slug: str) -> Json:
 
 
 def shapes_of(slug: str) -> Json:
-    """What one value of each list of that type holds, where it says so: words that the SDK's field lists have no place for."""
+    """Returns what one value of each list of that type holds, where it says so: words that the SDK's field lists have no place for."""
     nodes = TYPES[slug].model_json_schema()["properties"]
-    said = {name: _not_null(node).get("description") or node.get("description") for name, node in nodes.items()}
-    shapes: Json = {name: text for name, text in said.items() if isinstance(text, str)}
+    descriptions = {name: _not_null(node).get("description") or node.get("description") for name, node in nodes.items()}
+    shapes: Json = {name: text for name, text in descriptions.items() if isinstance(text, str)}
     return {"shapes": shapes} if shapes else {}
 
 
@@ -95,10 +95,10 @@ def _definition(node: _Node, name: str, info: FieldInfo) -> FieldDefinition:
 def _not_null(node: _Node) -> _Node:
     """The node without the alternative that the value is null."""
     choices = node.get("anyOf")
-    found = [one for one in choices if one != {"type": "null"}] if isinstance(choices, list) else [node]
-    assert len(found) == 1, "the SDK has no field of two types"
-    assert isinstance(found[0], Mapping)
-    return found[0]
+    remaining = [choice for choice in choices if choice != {"type": "null"}] if isinstance(choices, list) else [node]
+    assert len(remaining) == 1, "the SDK has no field of two types"
+    assert isinstance(remaining[0], Mapping)
+    return remaining[0]
 
 
 def _type(node: _Node) -> FieldType:
@@ -131,12 +131,12 @@ def _options(node: _Node) -> tuple[str, ...] | None:
 
 def _validation(node: _Node) -> FieldValidation | None:
     """The bounds that the SDK can check; it has no exclusive ones, so those become inclusive."""
-    found = FieldValidation(
+    validation = FieldValidation(
         min=_number(node, "minimum", "exclusiveMinimum"),
         max=_number(node, "maximum", "exclusiveMaximum"),
         pattern=pattern if isinstance(pattern := node.get("pattern"), str) else None,
     )
-    return None if found == FieldValidation() else found
+    return None if validation == FieldValidation() else validation
 
 
 def _number(node: _Node, *names: str) -> float | None:
@@ -144,7 +144,7 @@ def _number(node: _Node, *names: str) -> float | None:
 
 
 def _may_be_blank(info: FieldInfo) -> bool:
-    """Whether "" is a value of the field."""
+    """Returns whether "" is a value of the field."""
     try:
         TypeAdapter[object](info.rebuild_annotation()).validate_python("")
     except ValidationError:

@@ -1,4 +1,4 @@
-"""What a seal hides and what it still tells: the redaction of every table, and the verdict that answers instead."""
+"""The rules of what a seal hides and what it still shows: the redaction of every table, and the verdict that answers instead."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CASE = "case_id IN veiled_case"
 
 @frozen_type
 class Redaction:
-    """How a table is shown where something is sealed: rows that are left out, and columns whose value is replaced.
+    """The showing of a table where something is sealed: rows that are left out, and columns whose value is replaced.
 
     Both are SQL over the table's columns and the names of what is sealed: `veiled_case`, `veiled_run`, `veiled_benchmark`,
     `veiled_output` (recorded outputs of a sealed case's inputs) and `veiled_test_run`, each a table of ids.
@@ -53,7 +53,7 @@ def _blanked(column: str, *, where: str) -> str:
 
 
 def _names(column: str, *paths: str) -> str:
-    """Whether the JSON names something sealed under one of the paths."""
+    """Returns whether the JSON names something sealed under one of the paths."""
     kinds = {"testCaseId": "veiled_case", "testRunId": "veiled_test_run"}
     return " OR ".join(
         f"json_extract({column}, '$.{path}') IN {kinds.get(path.split('.')[-1], 'veiled_run')}" for path in paths
@@ -133,7 +133,7 @@ Verdict = Literal["improved", "regressed", "equivalent", "inconclusive"]
 
 
 class BudgetLeft(Value):
-    """What is left of the error budget: the next attempt's number and its error, and how much all later ones have in all."""
+    """The rest of the error budget: the next attempt's number and its error, and how much all later ones have in all."""
 
     attempt: int
     level: float

@@ -1,4 +1,4 @@
-"""Who speaks at a door: a person whom the door knows, or an agent. The door says so, never the caller."""
+"""The speaker at a door: a person whom the door knows, or an agent. The door says so, never the caller."""
 
 from __future__ import annotations
 

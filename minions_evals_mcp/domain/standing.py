@@ -1,4 +1,4 @@
-"""How far a run is, as those who watch it are told."""
+"""The progress of a run, as those who watch it are told."""
 
 from __future__ import annotations
 

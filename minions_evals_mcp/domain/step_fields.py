@@ -67,7 +67,7 @@ def arguments_of(given: JsonValue) -> Json:
 
 
 def error_text(given: JsonValue) -> str | None:
-    """What went wrong, in words; None where nothing did."""
+    """Returns what went wrong, in words; None where nothing did."""
     match given:
         case None | False | "":
             return None
@@ -87,8 +87,8 @@ def moment_of(given: JsonValue) -> datetime | None:
         given = int(given)
     try:
         if isinstance(given, str):
-            found = datetime.fromisoformat(given)
-            return found if found.tzinfo else found.replace(tzinfo=UTC)
+            moment = datetime.fromisoformat(given)
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         if isinstance(given, int | float) and not isinstance(given, bool) and given > 0:
             return datetime.fromtimestamp(given / _scale(given), UTC)
     except (ValueError, OverflowError, OSError):
@@ -117,13 +117,13 @@ def _extra(item: Json, taken: dict[str, str]) -> Json:
 
 
 def _put_error(step: Json, item: Json) -> None:
-    said = error_text(step.pop("error", None))
+    error = error_text(step.pop("error", None))
     failed = item.get("is_error") is True or item.get("isError") is True or item.get("status") == "error"
-    if said is None and failed:
+    if error is None and failed:
         result = step.pop("result", None)
-        said = result if isinstance(result, str) and result.strip() else error_text(result) or "failed"
-    if said is not None:
-        step["error"] = said
+        error = result if isinstance(result, str) and result.strip() else error_text(result) or "failed"
+    if error is not None:
+        step["error"] = error
 
 
 def _put_time(step: Json, item: Json, extra: Json) -> None:
@@ -147,7 +147,9 @@ def with_extra(given: Json, known: frozenset[str]) -> Json:
     """The mapping with what its type does not know under `extra`; itself where it knows all."""
     if given.keys() <= known:
         return given
-    said = given.get("extra")
-    extra: Json = dict(said) if isinstance(said, dict) else {} if said is None else {"extra": said}
+    extra_given = given.get("extra")
+    extra: Json = (
+        dict(extra_given) if isinstance(extra_given, dict) else {} if extra_given is None else {"extra": extra_given}
+    )
     others = {key: value for key, value in given.items() if key not in known}
     return {**{key: value for key, value in given.items() if key in known}, "extra": {**extra, **others}}

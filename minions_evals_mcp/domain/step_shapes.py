@@ -29,16 +29,16 @@ def steps_of(log: object) -> object:
     if not isinstance(log, list | tuple):
         return log
     given: list[object] = list(log)  # pyright: ignore[reportUnknownArgumentType]  whatever it holds is looked at below
-    if all(_is_ours(one) for one in given):
+    if all(_is_ours(step) for step in given):
         return given
-    if any(is_span(one) for one in given):
+    if any(is_span(step) for step in given):
         return list(span_steps(given))
     reading = _Reading()
-    for place, one in enumerate(given, 1):
-        if hasattr(one, "tool"):
-            reading.steps.append(one)
+    for place, step in enumerate(given, 1):
+        if hasattr(step, "tool"):
+            reading.steps.append(step)
         else:
-            reading.take(cast("JsonValue", one), place)  # what is no JSON is refused there
+            reading.take(cast("JsonValue", step), place)  # what is no JSON is refused there
     return reading.steps
 
 
@@ -159,7 +159,7 @@ def _by(call: Json, agent: JsonValue) -> Json:
 
 
 def _result(item: Json) -> JsonValue:
-    """What a result's content says: its text, or the JSON that this is; other blocks as they are."""
+    """Returns what a result's content says: its text, or the JSON that this is; other blocks as they are."""
     content = item.get("content")
     blocks = listed_values(content)
     if blocks and not any(obj(block).get("type") in TEXTS for block in blocks):
@@ -173,6 +173,6 @@ def _text(content: JsonValue) -> str:
 
 def _texts(content: JsonValue) -> Iterator[str]:
     for block in listed_values(content):
-        said = block if isinstance(block, str) else obj(block).get("text")
-        if isinstance(said, str):
-            yield said
+        text = block if isinstance(block, str) else obj(block).get("text")
+        if isinstance(text, str):
+            yield text

@@ -21,20 +21,20 @@ STANDARD = frozenset(
 
 
 def is_span(item: object) -> bool:
-    """Whether the item is a span, as OTLP or the SDK writes it."""
+    """Returns whether the item is a span, as OTLP or the SDK writes it."""
     return isinstance(item, dict) and "attributes" in item and not {"spanId", "span_id", "context"}.isdisjoint(item)  # pyright: ignore[reportUnknownArgumentType]  checked here
 
 
-def tool_step(name: str, found: Mapping[str, JsonValue]) -> Json:
+def tool_step(name: str, members: Mapping[str, JsonValue]) -> Json:
     """The step of a tool's span with that name and those attributes, without times, errors and ids."""
     step: Json = {
-        "tool": _text(found, "gen_ai.tool.name", "tool.name") or name.removeprefix(f"{TOOL} ") or "tool",
-        "arguments": arguments_of(_value(found, "gen_ai.tool.call.arguments", "tool.parameters", "input.value")),
+        "tool": _text(members, "gen_ai.tool.name", "tool.name") or name.removeprefix(f"{TOOL} ") or "tool",
+        "arguments": arguments_of(_value(members, "gen_ai.tool.call.arguments", "tool.parameters", "input.value")),
     }
-    result = _value(found, "gen_ai.tool.call.result", "output.value")
+    result = _value(members, "gen_ai.tool.call.result", "output.value")
     if result is not None:
         step["result"] = result
-    extra = {key: value for key, value in found.items() if key not in STANDARD and not key.startswith("exception.")}
+    extra = {key: value for key, value in members.items() if key not in STANDARD and not key.startswith("exception.")}
     if extra:
         step["extra"] = extra
     return step
@@ -45,12 +45,12 @@ def span_steps(items: Iterable[object]) -> Iterator[Json]:
     spans = [obj(item) for item in items]  # pyright: ignore[reportArgumentType]  JSON, else nothing
     by_id = {_id(span): span for span in spans}
     for span in spans:
-        found = _attributes(span)
-        if _is_tool(span, found):
-            yield {**tool_step(str(span.get("name", "")), found), **_around(span, found, by_id)}
+        span_attributes = _attributes(span)
+        if _is_tool(span, span_attributes):
+            yield {**tool_step(str(span.get("name", "")), span_attributes), **_around(span, span_attributes, by_id)}
 
 
-def _around(span: Json, found: Json, by_id: Mapping[str | None, Json]) -> Json:
+def _around(span: Json, members: Json, by_id: Mapping[str | None, Json]) -> Json:
     """Id, parent, agent, times and error of a tool's span."""
     began, ended = _nanos(span, "startTimeUnixNano", "start_time"), _nanos(span, "endTimeUnixNano", "end_time")
     parent = by_id.get(_parent(span))
@@ -60,7 +60,7 @@ def _around(span: Json, found: Json, by_id: Mapping[str | None, Json]) -> Json:
         "agent": _agent(span, by_id),
         "startedAt": iso(from_millis(began // 1_000_000)) if began else None,
         "durationMs": (ended - began) / 1_000_000 if began and ended and ended >= began else None,
-        "error": _error(span, found),
+        "error": _error(span, members),
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -74,36 +74,36 @@ def _nanos(span: Json, nanos: str, moment: str) -> int | None:
     given = span.get(nanos)
     if isinstance(given, int | str) and str(given).isdigit():
         return int(given)
-    found = moment_of(span.get(moment))
-    return None if found is None else to_millis(found) * 1_000_000 + found.microsecond % 1000 * 1000
+    written = moment_of(span.get(moment))
+    return None if written is None else to_millis(written) * 1_000_000 + written.microsecond % 1000 * 1000
 
 
-def _is_tool(span: Json, found: Json) -> bool:
-    named = "gen_ai.tool.name" in found or str(span.get("name", "")).startswith(f"{TOOL} ")
-    said = found.get("gen_ai.operation.name"), str(found.get("openinference.span.kind", "")).upper()
-    return TOOL in said or "TOOL" in said or (named and said[0] is None)
+def _is_tool(span: Json, members: Json) -> bool:
+    named = "gen_ai.tool.name" in members or str(span.get("name", "")).startswith(f"{TOOL} ")
+    operation = members.get("gen_ai.operation.name"), str(members.get("openinference.span.kind", "")).upper()
+    return TOOL in operation or "TOOL" in operation or (named and operation[0] is None)
 
 
 def _agent(span: Json, by_id: Mapping[str | None, Json]) -> str | None:
     """The name of the nearest agent around the span."""
     seen: set[str | None] = set()
-    found = _attributes(span)
-    while (named := _text(found, "gen_ai.agent.name", "agent.name")) is None:
+    span_attributes = _attributes(span)
+    while (named := _text(span_attributes, "gen_ai.agent.name", "agent.name")) is None:
         parent = _parent(span)
         if parent is None or parent in seen or parent not in by_id:
             return None
         seen.add(parent)
         span = by_id[parent]
-        found = _attributes(span)
+        span_attributes = _attributes(span)
     return named
 
 
-def _error(span: Json, found: Json) -> str | None:
+def _error(span: Json, members: Json) -> str | None:
     status = obj(span.get("status"))
     if status.get("code", status.get("status_code")) not in FAILED:
         return None
-    said = status.get("message") or status.get("description") or _text(found, "exception.message", "error.type")
-    return error_text(said) or "failed"
+    message = status.get("message") or status.get("description") or _text(members, "exception.message", "error.type")
+    return error_text(message) or "failed"
 
 
 def _attributes(span: Json) -> Json:
@@ -121,9 +121,9 @@ def _parent(span: Json) -> str | None:
     return given if isinstance(given, str) and given.strip("0") else None
 
 
-def _text(found: Mapping[str, JsonValue], *names: str) -> str | None:
-    return next((said for name in names if isinstance(said := found.get(name), str) and said.strip()), None)
+def _text(members: Mapping[str, JsonValue], *names: str) -> str | None:
+    return next((text for name in names if isinstance(text := members.get(name), str) and text.strip()), None)
 
 
-def _value(found: Mapping[str, JsonValue], *names: str) -> JsonValue:
-    return parsed(next((found[name] for name in names if name in found), None))
+def _value(members: Mapping[str, JsonValue], *names: str) -> JsonValue:
+    return parsed(next((members[name] for name in names if name in members), None))

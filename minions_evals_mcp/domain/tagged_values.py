@@ -11,7 +11,7 @@ Json = dict[str, JsonValue]
 
 def attributes(listed: JsonValue) -> Json:
     """A list of keys and tagged values as a mapping."""
-    pairs = (obj(one) for one in listed_values(listed))
+    pairs = (obj(value) for value in listed_values(listed))
     return {str(pair.get("key")): plain(obj(pair.get("value"))) for pair in pairs}
 
 
@@ -21,7 +21,7 @@ def plain(tagged: Json) -> JsonValue:
         case {"intValue": str() | int() as whole}:
             return int(whole)
         case {"arrayValue": dict() as array}:
-            return [plain(obj(one)) for one in listed_values(array.get("values"))]
+            return [plain(obj(value)) for value in listed_values(array.get("values"))]
         case {"kvlistValue": dict() as mapping}:
             return attributes(mapping.get("values"))
         case _:

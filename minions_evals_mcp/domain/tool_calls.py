@@ -22,6 +22,6 @@ def tool_calls_of(given: object) -> tuple[ToolCall, ...]:
         return _LOG.validate_python(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place, said = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
-        reason = said if REMEDY in said else f"{place}: {said}; {REMEDY}"
+        place, problem = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+        reason = problem if REMEDY in problem else f"{place}: {problem}; {REMEDY}"
         raise InvalidRecordError(f"tool calls: {reason}") from None

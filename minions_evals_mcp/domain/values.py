@@ -41,7 +41,7 @@ FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 
 def is_blank(text: str) -> bool:
-    """Whether the text shows nothing: white space, control and format characters, marks on nothing, fillers only.
+    """Returns whether the text shows nothing: white space, control and format characters, marks on nothing, fillers only.
 
     Looked at up to the first NUL, where SQLite's text functions end, so that type and schema agree.
     """

@@ -58,14 +58,14 @@ def chains(links: Sequence[Link]) -> dict[str, Chain]:
     members: dict[str, list[Link]] = defaultdict(list)
     for link in links:
         members[names[link.id]].append(link)
-    ordered = {name: _ordered(found) for name, found in members.items()}
-    shown = {name: tuple(link for link in found if not link.hidden) for name, found in ordered.items()}
-    return {name: Chain(name, found) for name, found in shown.items() if found}
+    ordered = {name: _ordered(chain_links) for name, chain_links in members.items()}
+    shown = {name: tuple(link for link in links if not link.hidden) for name, links in ordered.items()}
+    return {name: Chain(name, links) for name, links in shown.items() if links}
 
 
-def chain_named(found: Mapping[str, Chain], name: str) -> Chain | None:
+def chain_named(by_name: Mapping[str, Chain], name: str) -> Chain | None:
     """The chain that one of its versions names, else the one that the prompt's id names."""
-    return next((chain for chain in found.values() if name in chain.version_ids), found.get(name))
+    return next((chain for chain in by_name.values() if name in chain.version_ids), by_name.get(name))
 
 
 def _prompt_ids(links: Sequence[Link], by_id: Mapping[str, Link]) -> dict[str, str]:

@@ -45,22 +45,22 @@ class PieceEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """One vector for each text, in order."""
-        found = {text: self._known[text] for text in texts if text in self._known}
-        new = {text: pieces(text, self._piece) for text in texts if text not in found}
+        known = {text: self._known[text] for text in texts if text in self._known}
+        new = {text: pieces(text, self._piece) for text in texts if text not in known}
         vectors = iter(await self._in_batches([part for parts in new.values() for part in parts]))
         for text, parts in new.items():
-            found[text] = mean([(next(vectors), len(part)) for part in parts])
-            self._remember(text, found[text])
-        return [found[text] for text in texts]
+            known[text] = mean([(next(vectors), len(part)) for part in parts])
+            self._remember(text, known[text])
+        return [known[text] for text in texts]
 
     async def _in_batches(self, parts: list[str]) -> list[Vector]:
         """The pieces' vectors, in order; pieces of a length go together, as a backend fills all up to the longest."""
         order = sorted(range(len(parts)), key=lambda place: len(parts[place]))
-        found: dict[int, Vector] = {}
+        vectors: dict[int, Vector] = {}
         for at in range(0, len(order), self._batch):
             places = order[at : at + self._batch]
-            found.update(zip(places, await self._embed_pieces([parts[place] for place in places]), strict=True))
-        return [found[place] for place in range(len(parts))]
+            vectors.update(zip(places, await self._embed_pieces([parts[place] for place in places]), strict=True))
+        return [vectors[place] for place in range(len(parts))]
 
     def _remember(self, text: str, vector: Vector) -> None:
         if len(text) > LONGEST_REMEMBERED:
@@ -75,7 +75,7 @@ def pieces(text: str, longest: int) -> list[str]:
     # A backend's tokenizer takes no half of a surrogate pair, as a model's broken JSON may bring one.
     whole = text.encode("utf-8", "replace").decode().strip()
     return [
-        found[0].strip() for found in re.finditer(rf"\S.{{0,{longest - 1}}}(?=\s|$)|\S{{{longest}}}", whole, re.DOTALL)
+        match[0].strip() for match in re.finditer(rf"\S.{{0,{longest - 1}}}(?=\s|$)|\S{{{longest}}}", whole, re.DOTALL)
     ]
 
 
@@ -86,5 +86,5 @@ def mean(weighted: Sequence[tuple[Vector, int]]) -> Vector:
     total = sum(weight for _, weight in weighted)
     summed = [0.0] * len(weighted[0][0])
     for vector, weight in weighted:
-        summed = [one + part * weight for one, part in zip(summed, vector, strict=True)]
-    return array("f", (one / total for one in summed))
+        summed = [total + part * weight for total, part in zip(summed, vector, strict=True)]
+    return array("f", (number / total for number in summed))

@@ -25,7 +25,7 @@ class Loaded(Generic[R]):
         self._function: Callable[[list[str]], R] | None = None
 
     async def __call__(self, texts: Sequence[str]) -> R:
-        """What the function says of the texts."""
+        """Returns what the function says of the texts."""
         async with self._loading:
             if self._function is None:
                 self._function = await anyio.to_thread.run_sync(self._load)

@@ -34,7 +34,7 @@ Backend = Callable[[list[str]], list[Vector]]
 
 
 def is_local(name: str) -> bool:
-    """Whether the embedder whose vectors bear that name runs in this process."""
+    """Returns whether the embedder whose vectors bear that name runs in this process."""
     return name in {WORDLLAMA_NAME, SEMANTIC_NAME}
 
 
@@ -94,8 +94,8 @@ def _minilm() -> Backend:
 
     def embed(texts: list[str]) -> list[Vector]:
         encoded = tokenizer.encode_batch(texts)
-        ids = np.array([one.ids for one in encoded], dtype=np.int64)
-        mask = np.array([one.attention_mask for one in encoded], dtype=np.int64)
+        ids = np.array([encoding.ids for encoding in encoded], dtype=np.int64)
+        mask = np.array([encoding.attention_mask for encoding in encoded], dtype=np.int64)
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         states = cast("NDArray[np.float32]", session.run(None, given)[0])
         weights = mask[..., None]

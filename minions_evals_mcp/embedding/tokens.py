@@ -1,4 +1,4 @@
-"""How many tokens a text has, estimated with o200k: providers count their own, and differ by some percent."""
+"""The count of a text's tokens, estimated with o200k: providers count their own, and differ by some percent."""
 
 from __future__ import annotations
 

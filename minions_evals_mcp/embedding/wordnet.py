@@ -106,17 +106,17 @@ def _synonyms(word: str, files: Mapping[str, Bytes]) -> Iterator[str]:
 
 
 def _offsets(word: bytes, index: Bytes) -> list[int]:
-    """Where the word's sets of synonyms stand, by a search that halves the index."""
+    """Returns where the word's sets of synonyms stand, by a search that halves the index."""
     low, high = 0, len(index)
     while low < high:
         middle = (low + high) // 2
         start = index.rfind(b"\n", 0, middle) + 1
         line = _line(index, start)
-        found = line.split(b" ", 1)[0]
-        if found == word and word:
+        offset = line.split(b" ", 1)[0]
+        if offset == word and word:
             fields = line.split()
             return [int(field) for field in fields[-int(fields[2]) :]]
-        if found < word:
+        if offset < word:
             low = start + len(line) + 1
         else:
             high = start

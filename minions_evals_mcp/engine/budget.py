@@ -35,7 +35,7 @@ class Call(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class OwnCosts:
-    """What the user's own application says that its outputs cost: all so far, the dearest, and how many are under way."""
+    """The costs of outputs as the user's own application says them: all so far, the dearest, and how many are under way."""
 
     made: int = 0
     in_flight: int = 0
@@ -45,7 +45,7 @@ class OwnCosts:
 
 @dataclass(slots=True, eq=False)
 class Budget:
-    """What a run may still spend, and what it has spent: `earlier_usd` by the starts before, the rest by this one.
+    """The amount that a run may still spend, and what it has spent: `earlier_usd` by the starts before, the rest by this one.
 
     `stop` is called with the reason when a cap is reached.
     """
@@ -69,7 +69,7 @@ class Budget:
     own: OwnCosts = field(default_factory=OwnCosts)
 
     async def own_output(self, making: Callable[[], Awaitable[Observed | TargetErrored]]) -> Observed | TargetErrored:
-        """What the user's own application makes, once the cap lets it; what it says that this cost is counted."""
+        """Returns what the user's own application makes, once the cap lets it; what it says that this cost is counted."""
         await self.begin_own()
         cost_usd = 0.0
         try:
@@ -177,21 +177,21 @@ class Budget:
         raise HaltedError(reason)
 
     def news(self) -> dict[str, float]:
-        """What was spent since this was last asked, for the job's record."""
+        """Returns what was spent since this was last asked, for the job's record."""
         now = self._spent()
-        found = {
+        spent = {
             name: amount - self.told.get(name, 0.0) for name, amount in now.items() if amount != self.told.get(name)
         }
         self.told = now
-        return found
+        return spent
 
     def _spent(self) -> dict[str, float]:
-        found: dict[str, float] = {
+        spent: dict[str, float] = {
             "costUsd": self.spent_usd, "calls": self.calls, "attempts": self.attempts, "inputTokens": self.input_tokens,
             "outputTokens": self.output_tokens, "unpricedCalls": self.unpriced, "ownCostUsd": self.own.usd,
         }  # fmt: skip
-        found.update({f"fault:{kind}": count for kind, count in self.faults.items()})
-        return {name: amount for name, amount in found.items() if amount}
+        spent.update({f"fault:{kind}": count for kind, count in self.faults.items()})
+        return {name: amount for name, amount in spent.items() if amount}
 
 
 def uncapped() -> Budget:

@@ -1,4 +1,4 @@
-"""What a calibration found, as it is kept for gates and answers."""
+"""The findings of a calibration, as it is kept for gates and answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALIBRATED = "benchmark-calibrated"
 
 
 class StableCase(Value):
-    """What the repeated runs of one case say of it."""
+    """The results of the repeated runs of one case."""
 
     test_case_id: str
     label: Label
@@ -45,7 +45,7 @@ def calibration_of(db: Db, benchmark_id: str, *, measured_as: str) -> Calibratio
     """The newest calibration of the benchmark, if it was measured as that series of runs is."""
     kept = events.newest(db, CALIBRATED, benchmark_id)
     try:
-        found = None if kept is None else Calibration.model_validate(kept, strict=False)
+        calibration = None if kept is None else Calibration.model_validate(kept, strict=False)
     except ValidationError:  # written by another version
         return None
-    return found if found is not None and found.series == measured_as else None
+    return calibration if calibration is not None and calibration.series == measured_as else None

@@ -41,7 +41,7 @@ OwnCheck = Callable[[Work], Awaitable[OwnVerdict | Unmet]]
 
 @frozen_type
 class EngineConfig:
-    """How an engine is set up. `judge_model` is `provider:model`; `call_timeout_s` bounds every call to a model or target.
+    """The set-up of an engine. `judge_model` is `provider:model`; `call_timeout_s` bounds every call to a model or target.
 
     `embedder` is `wordllama`, `semantic` or `openai:MODEL`. With `trust_code` the snippets of assertions run with the
     real interpreters, unconfined. `own_target` is how the operator set up an application of theirs as the target.
@@ -89,7 +89,7 @@ def judge_mark() -> str:
 
 @dataclass(slots=True, eq=False)
 class Engine:
-    """What every verb needs."""
+    """The needs of every verb."""
 
     config: EngineConfig
     store: Store
@@ -119,7 +119,7 @@ class Engine:
         return replace(self, speaker=speaker)
 
     def embedder(self) -> Embedder:
-        """What measures likeness in meaning, opened at the first call; raises as `open_embedder` does."""
+        """Returns what measures likeness in meaning, opened at the first call; raises as `open_embedder` does."""
         if self.opened_embedder is None:
             self.opened_embedder = open_embedder(self.config.embedder, self.models)
         return self.opened_embedder
@@ -132,7 +132,7 @@ class Engine:
         return default and default.model
 
     def default_judge_said(self, judged: ModelRef | None) -> str:
-        """Which model judged by default and why; nothing where rules did, or where somebody named that model."""
+        """Returns which model judged by default and why; nothing where rules did, or where somebody named that model."""
         default = None if self.config.judge_model is not None else default_judge(self.config.providers)
         return "" if default is None or judged != default.model else f"{default.model}, the default: {default.why}"
 

@@ -34,7 +34,7 @@ def default_judge(providers: ProviderSettings) -> DefaultJudge | None:
 
 
 def default_embedder(providers: ProviderSettings) -> str:
-    """What measures likeness in a promptfoo config that names nothing: its own default where OpenAI's key is set."""
+    """Returns what measures likeness in a promptfoo config that names nothing: its own default where OpenAI's key is set."""
     return OPENAI_EMBEDDER if providers.has_key(OPENAI_MODEL) and _is_openais(providers) else DEFAULT_EMBEDDER
 
 

@@ -1,4 +1,4 @@
-"""Which embedder a name stands for, and embedders behind an API."""
+"""The embedder that a name stands for, and embedders behind an API."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def open_embedder(name: str, models: Models) -> Embedder:
 
 def model_embedder(ref: ModelRef, client: ModelClient, *, deadline_s: float) -> Embedder:
     """The embedder behind that client, which raises `InstrumentError` where a call fails."""
-    return PieceEmbedder(str(ref), _Asked(str(ref), ref.model, client, deadline_s), piece=6_000, batch=32)
+    return PieceEmbedder(str(ref), _Requested(str(ref), ref.model, client, deadline_s), piece=6_000, batch=32)
 
 
 @frozen_type
-class _Asked:
+class _Requested:
     """The vectors of a model behind an API."""
 
     name: str

@@ -48,15 +48,15 @@ async def start_job(
     return kept
 
 
-def _vet_alike(kept: Job, new: Job) -> None:
-    for part, said in (("request", "other settings"), ("measured", "another suite, judge or target")):
-        before, now = kept.spec[part], new.spec[part]
+def _vet_alike(stored: Job, new: Job) -> None:
+    for part, difference in (("request", "other settings"), ("measured", "another suite, judge or target")):
+        before, now = stored.spec[part], new.spec[part]
         assert isinstance(before, dict)
         assert isinstance(now, dict)
         names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
         if names:
             raise ConflictError(
-                f"the key {kept.key!r} belongs to the run {kept.id} with {said}: {', '.join(names)} differ.",
+                f"the key {stored.key!r} belongs to the run {stored.id} with {difference}: {', '.join(names)} differ.",
                 remedy="Resume it as it was asked for, or use another --key.",
             )
 
@@ -86,7 +86,7 @@ async def working_on(engine: Engine, job: Job) -> AsyncGenerator[None]:
 
 @contextmanager
 def resumed_under(key: str) -> Generator[None]:
-    """What stops a run that is part of a larger work is raised with the key of the whole: the part's own resumes no more."""
+    """Yields what stops a run that is part of a larger work is raised with the key of the whole: the part's own resumes no more."""
     try:
         yield
     except (StoppedError, InstrumentError) as error:
@@ -97,7 +97,7 @@ def resumed_under(key: str) -> Generator[None]:
 
 
 def lock_path(db: Path, job_id: str) -> Path:
-    """Where the lock of a job lies: beside the store."""
+    """Returns where the lock of a job lies: beside the store."""
     return db.with_name(db.name + ".locks") / f"{text_digest(job_id)}.lock"
 
 
@@ -109,7 +109,7 @@ async def set_state(engine: Engine, job: Job, state: JobState, *, reason: str = 
 
 
 def waiting_reason(outputs: int) -> str:
-    """Why a run does not go on."""
+    """Returns why a run does not go on."""
     return f"{outputs} {'output waits' if outputs == 1 else 'outputs wait'} to be judged"
 
 
@@ -120,10 +120,10 @@ async def get_job(engine: Engine, run_id: str) -> Job:
 
 def kept_job(db: Db, run_id: str) -> Job:
     """As `get_job`, within a read."""
-    found = find_job(db, run_id)
-    if found is None:
+    job = find_job(db, run_id)
+    if job is None:
         raise NotFoundError("run", run_id, remedy="`minions-evals runs` lists them.")
-    return found
+    return job
 
 
 def find_job(db: Db, ident: str) -> Job | None:
@@ -151,10 +151,10 @@ def request_of(job: Job) -> RunRequest:
 
 async def find_benchmark_run(engine: Engine, ident: str) -> str:
     """The id of the benchmark-run under that id or key; raises `NotFoundError`."""
-    found = await engine.store.read(partial(_find, ident=ident))
-    if found is None:
+    ident_found = await engine.store.read(partial(_find, ident=ident))
+    if ident_found is None:
         raise NotFoundError("benchmark-run", ident, remedy="minions-evals runs lists the runs.")
-    return found
+    return ident_found
 
 
 def _find(db: Db, *, ident: str) -> str | None:

@@ -28,10 +28,10 @@ async def meant_id(engine: Engine, given: str, *kinds: str) -> str:
     An id that is written out is itself, even where others begin with it. `latest` is the newest of the first type: of
     benchmarks and test cases the one that ran last. Raises `BadInputError` naming the ids where it begins several.
     """
-    asked = kinds or ANY
-    if await engine.store.read_whole(partial(_stands, given=given, kinds=asked)):
+    kinds_meant = kinds or ANY
+    if await engine.store.read_whole(partial(_stands, given=given, kinds=kinds_meant)):
         return given
-    return await engine.store.read(partial(_meant, given=given, kinds=asked))
+    return await engine.store.read(partial(_meant, given=given, kinds=kinds_meant))
 
 
 async def meant_version(engine: Engine, name: str) -> str:
@@ -55,7 +55,7 @@ def id_begun(db: Db, given: str, *kinds: str) -> str:
 
 
 def _stands(db: Db, *, given: str, kinds: tuple[str, ...]) -> bool:
-    """Whether it is the name of something as it is: an id, a run's key, a prompt or a version's name."""
+    """Returns whether it is the name of something as it is: an id, a run's key, a prompt or a version's name."""
     if records.find(db, given) is not None or (given != LATEST and find_job(db, given) is not None):
         return True
     return VERSION in kinds and _names_version(db, given)
@@ -74,15 +74,15 @@ def _names_version(db: Db, given: str) -> bool:
 
 
 def _begun(db: Db, given: str, kinds: tuple[str, ...]) -> list[str]:
-    found = (ident for kind in kinds for ident in ids_beginning(db, kind, given, limit=SHOWN + 1))
-    return list(dict.fromkeys(found))
+    idents = (ident for kind in kinds for ident in ids_beginning(db, kind, given, limit=SHOWN + 1))
+    return list(dict.fromkeys(idents))
 
 
 def _newest(db: Db, kinds: tuple[str, ...]) -> str:
     for kind in kinds:
-        found = newest_subject(db, kind) or next(iter(ids_beginning(db, kind, "", limit=1)), None)
-        if found is not None:
-            return found
+        newest = newest_subject(db, kind) or next(iter(ids_beginning(db, kind, "", limit=1)), None)
+        if newest is not None:
+            return newest
     what = "record" if kinds == ANY else " or ".join(kinds)
     raise BadInputError(
         f"there is no {what} yet, so none is the latest.", remedy="`minions-evals init` makes a first suite."

@@ -28,9 +28,9 @@ def near_ids(given: str, known: Sequence[str]) -> list[str]:
     from rapidfuzz import process  # noqa: PLC0415  15 ms that only a refusal needs
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  as above
 
-    ends = [one for one in known if one.endswith(f"/{given}")]
-    folded, most = [one.casefold() for one in known], max(0, min(max(2, len(given) // 4), len(given) - 1))
+    ends = [ident for ident in known if ident.endswith(f"/{given}")]
+    folded, most = [ident.casefold() for ident in known], max(0, min(max(2, len(given) // 4), len(given) - 1))
     alike = process.extract(given.casefold(), folded, scorer=Levenshtein.distance, limit=SHOWN, score_cutoff=most)
     nearest = alike[0][1] if alike else 0
-    found = dict.fromkeys([*ends, *(known[place] for _, slips, place in alike if slips <= nearest + 1)])
-    return [one for one in found if one != given][:SHOWN]
+    near = dict.fromkeys([*ends, *(known[place] for _, slips, place in alike if slips <= nearest + 1)])
+    return [ident for ident in near if ident != given][:SHOWN]

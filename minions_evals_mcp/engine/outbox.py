@@ -1,4 +1,4 @@
-"""What is asked of people and told to neighbours: rows of the outbox, in the transaction that causes them."""
+"""Judgment requests to people and notifications of integrations: rows of the outbox, in the transaction that causes them."""
 
 from __future__ import annotations
 

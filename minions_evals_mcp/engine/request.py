@@ -1,4 +1,4 @@
-"""What a run is asked for, and what it turned out to be."""
+"""The request of a run, and what it turned out to be."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 
 
 class RunSettings(Value):
-    """How a run is carried out, whatever is run: who judges, what makes missing outputs, how often, and where it stops."""
+    """The settings of a run, whatever is run: who judges, what makes missing outputs, how often, and where it stops."""
 
     judge: JudgeChoice = "auto"
     target: str | None = None
@@ -26,13 +26,13 @@ class RunSettings(Value):
     max_seconds: Annotated[float, Field(gt=0)] | None = None
 
     @classmethod
-    def asked_by(cls, asked: BaseModel, **own: object) -> Self:
+    def asked_by(cls, model: BaseModel, **own: object) -> Self:
         """The request with what an edge's model says under the same names, and with what is given beside it."""
-        same = cls.model_fields.keys() & type(asked).model_fields.keys()
-        return cls.model_validate({**{name: getattr(asked, name) for name in same}, **own})
+        same = cls.model_fields.keys() & type(model).model_fields.keys()
+        return cls.model_validate({**{name: getattr(model, name) for name in same}, **own})
 
     def frozen(self) -> Json:
-        """What must be the same when the run is resumed under its key."""
+        """Returns what must be the same when the run is resumed under its key."""
         return self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})
 
 

@@ -23,10 +23,10 @@ KINDS = "prompt or prompt-version"
 
 def prompt_chain(db: Db, name: str) -> Chain:
     """The prompt that a `promptId` or any of its versions names; raises `NotFoundError`."""
-    found = chain_named(chains(version_rows.links(db, name)), name)
-    if found is None:
+    chain = chain_named(chains(version_rows.links(db, name)), name)
+    if chain is None:
         raise NotFoundError(KINDS, name, remedy="`minions-evals list prompt-version` shows them.")
-    return found
+    return chain
 
 
 def versions_beside(db: Db, version: str) -> tuple[str, ...]:
@@ -47,9 +47,9 @@ def find_version(db: Db, name: str, *, prompt: str | None = None) -> Record[Prom
     Raises `NotFoundError` with the numbers that there are, `BadInputError` for a number that several versions bear or
     whose prompt is not known.
     """
-    found = version_record(db, name)
-    if found is not None:
-        return found
+    version = version_record(db, name)
+    if version is not None:
+        return version
     placed = _PLACED.fullmatch(name)
     if placed is not None:
         return _at(db, placed["prompt"], placed["place"])
@@ -111,16 +111,16 @@ def _prompt_of(db: Db, version: str | None) -> str | None:
 def _at(db: Db, prompt: str, place: str) -> Record[PromptVersion]:
     """The version at that place of the prompt's chain: a number, or `latest`."""
     chain = prompt_chain(db, prompt)
-    found = [chain.latest] if place == LATEST else [*chain.numbered(int(place))]
-    if not found:
+    links = [chain.latest] if place == LATEST else [*chain.numbered(int(place))]
+    if not links:
         raise NotFoundError(
             "prompt-version", f"{prompt}@{place}", remedy=f"Its versions are {listed_numbers(chain.links)}."
         )
-    if len(found) > 1:
+    if len(links) > 1:
         raise BadInputError(
-            f"{prompt}@{place} is the number of {len(found)} versions: {_ids(found)}.", remedy="Name one by its id."
+            f"{prompt}@{place} is the number of {len(links)} versions: {_ids(links)}.", remedy="Name one by its id."
         )
-    version = version_record(db, found[0].id)
+    version = version_record(db, links[0].id)
     assert version is not None, "the chain lists recorded versions"
     return version
 

@@ -23,7 +23,7 @@ OWN = frozenset({"inputs", "id", "name", "tags", "timeout", *EXPECTED, *CHECKS})
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What the task is given, and what should come of it.
+    """The inputs of the task, and what should come of it.
 
     `inputs`: a mapping (keyword arguments, or one mapping, as the task takes them), or one value, which is its only
     argument. `checks` come beside those of the evaluation. `id` keeps the case's history where its inputs are edited;
@@ -44,7 +44,7 @@ class Case:
         return value if isinstance(value, dict) else {"input": value}
 
     def json_expected(self) -> JsonValue:
-        """What is expected, as it is kept; raises as above."""
+        """Returns what is expected, as it is kept; raises as above."""
         return self._json(self.expected, "expected")
 
     def _json(self, value: object, field_name: str) -> JsonValue:
@@ -59,7 +59,7 @@ class Case:
 
 @runtime_checkable
 class DataFrame(Protocol):
-    """What is used of a data frame of pandas."""
+    """The part of a pandas data frame that is used."""
 
     columns: Any
 
@@ -88,30 +88,30 @@ def cases_in(given: Cases) -> Iterator[Case]:
         return
     is_frame = isinstance(given, DataFrame)
     rows: Iterable[Any] = given.to_dict("records") if is_frame else cast("Iterable[Any]", given)
-    for number, one in enumerate(rows, 1):
-        yield case_of(one, f"case {number}", holes_are_none=is_frame)
+    for number, row in enumerate(rows, 1):
+        yield case_of(row, f"case {number}", holes_are_none=is_frame)
 
 
-def case_of(one: object, at: str, *, holes_are_none: bool = False) -> Case:
+def case_of(given_case: object, at: str, *, holes_are_none: bool = False) -> Case:
     """The case that a value is: a `Case`, a mapping, or a pair of inputs and expected output."""
-    match one:
+    match given_case:
         case Case():
-            return one
+            return given_case
         case Mapping():
-            row = {str(key): value for key, value in cast("Mapping[object, Any]", one).items()}
+            row = {str(key): value for key, value in cast("Mapping[object, Any]", given_case).items()}
             return _of_row({key: value for key, value in row.items() if not (holes_are_none and value != value)}, at)  # noqa: PLR0124  NaN, which stands for a hole
-        case tuple() | list() if len(pair := cast("tuple[Any, ...]", one)) == 2:
+        case tuple() | list() if len(pair := cast("tuple[Any, ...]", given_case)) == 2:
             return Case(pair[0], pair[1])
         case _:
             raise BadInputError(
-                f"{at} is a {type(one).__name__}, no case.",
+                f"{at} is a {type(given_case).__name__}, no case.",
                 remedy="Give Case(inputs, expected=…), a mapping, or a pair of both.",
             )
 
 
 def _of_row(given: dict[str, Any], at: str) -> Case:
     row = _Row(given, at)
-    inputs = given["inputs"] if "inputs" in given else {key: one for key, one in given.items() if key not in OWN}
+    inputs = given["inputs"] if "inputs" in given else {key: value for key, value in given.items() if key not in OWN}
     strange = sorted(given.keys() - OWN) if "inputs" in given else []
     if strange:
         raise BadInputError(f"{at}: unknown key {strange[0]!r}.", remedy=f"Known are {', '.join(sorted(OWN))}.")
@@ -146,9 +146,9 @@ def _in_file(path: Path) -> Iterator[Case]:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError:
         raise BadInputError(f"{path} is no UTF-8.", remedy="Save it as UTF-8.") from None
-    found = parse_yaml(text, str(path))
-    listed = cast("dict[str, object]", found).get("cases") if isinstance(found, dict) else found
+    document = parse_yaml(text, str(path))
+    listed = cast("dict[str, object]", document).get("cases") if isinstance(document, dict) else document
     if not isinstance(listed, list):
         raise BadInputError(f"{path} holds no list of cases.", remedy="Write a list, or `cases:` with one.")
-    for number, one in enumerate(cast("list[object]", listed), 1):
-        yield case_of(one, f"{path}: case {number}")
+    for number, entry in enumerate(cast("list[object]", listed), 1):
+        yield case_of(entry, f"{path}: case {number}")

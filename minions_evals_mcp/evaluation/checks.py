@@ -1,4 +1,4 @@
-"""What an output is checked by: assertions by name, rubrics, and functions of the user's."""
+"""The checks of an output: assertions by name, rubrics, and functions of the user's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PASSES_AT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check of yours says of an output. `passed=None`: this output cannot be judged by it, and why."""
+    """The verdict of a check of yours on an output. `passed=None`: this output cannot be judged by it, and why."""
 
     passed: bool | None
     reason: str = ""
@@ -76,16 +76,16 @@ class Checks:
         return alone if isinstance(alone, Rubric) else None
 
     def functions_given(self, case: object) -> bool:
-        """Whether a function of the user's may be asked about outputs of the case."""
+        """Returns whether a function of the user's may be asked about outputs of the case."""
         own: Sequence[Check] = getattr(case, "checks", ())
-        return any(callable(one) for one in (*self.given, *own))
+        return any(callable(check) for check in (*self.given, *own))
 
     def assertions(self, own: Sequence[Check], expected: JsonValue, where: str) -> tuple[Assertion, ...]:
-        """What a case is checked by: these and its own; raises `BadInputError` naming the case and what does not fit."""
+        """Returns what a case is checked by: these and its own; raises `BadInputError` naming the case and what does not fit."""
         every = (*self.given, *own)
         try:
-            found = tuple(self._assertion(check, expected, number) for number, check in enumerate(every))
-            for assertion in found:
+            assertions = tuple(self._assertion(check, expected, number) for number, check in enumerate(every))
+            for assertion in assertions:
                 vet(assertion)
         except InvalidRecordError as error:
             missing = expected is None and error.field == "value"
@@ -93,7 +93,7 @@ class Checks:
             raise BadInputError(f"{where}: {error.message}", remedy=remedy) from None
         except EvalsError as error:
             raise type(error)(f"{where}: {error.message}", remedy=error.remedy) from None
-        return found
+        return assertions
 
     def _assertion(self, check: Check, expected: JsonValue, number: int) -> Assertion:
         match check:
@@ -127,35 +127,35 @@ class Checks:
 
 
 def _mapping(check: Mapping[str, Any]) -> Json:
-    found = plain_json(dict(check))
-    assert isinstance(found, dict)
-    return found
+    mapping = plain_json(dict(check))
+    assert isinstance(mapping, dict)
+    return mapping
 
 
 def _as_set(rubric: Rubric) -> Assertion:
     """The rubric as a check beside others: each criterion graded by the model, their weighted mean against the threshold."""
     parts = tuple(
-        Assertion(type="llm-rubric", value=criterion_text(one), weight=weight_of(one), metric=criterion_name(one, number))
-        for number, one in enumerate(rubric.criteria, 1)
+        Assertion(type="llm-rubric", value=criterion_text(criterion), weight=weight_of(criterion), metric=criterion_name(criterion, number))
+        for number, criterion in enumerate(rubric.criteria, 1)
     )  # fmt: skip
     return Assertion(type=SET, assertions=parts, threshold=rubric.threshold)
 
 
 def criterion_text(criterion: str | Mapping[str, Any]) -> str:
-    """What a criterion asks for, in words."""
+    """Returns what a criterion asks for, in words."""
     if isinstance(criterion, str):
         return criterion
-    said = [str(criterion[key]) for key in ("description", "scoringGuide") if criterion.get(key)]
-    return "\n".join(said) or str(criterion.get("name", ""))
+    texts = [str(criterion[key]) for key in ("description", "scoringGuide") if criterion.get(key)]
+    return "\n".join(texts) or str(criterion.get("name", ""))
 
 
 def weight_of(criterion: str | Mapping[str, Any]) -> float:
-    """How much a criterion weighs."""
+    """Returns how much a criterion weighs."""
     return 1.0 if isinstance(criterion, str) else float(criterion.get("weight", 1.0))
 
 
 def criterion_name(criterion: str | Mapping[str, Any], number: int) -> str:
-    """What a criterion is called: its name, else its first words."""
+    """Returns what a criterion is called: its name, else its first words."""
     if isinstance(criterion, str):
         words = " ".join(criterion.split()).rstrip(" .")
         return (words if len(words) <= LONGEST_NAME else words[: LONGEST_NAME - 1] + "…") or f"criterion {number}"
@@ -163,13 +163,13 @@ def criterion_name(criterion: str | Mapping[str, Any], number: int) -> str:
 
 
 class NoAnswerError(ValueError):
-    """What a check returned is no answer."""
+    """The error of a check whose return is no answer."""
 
 
 async def called(function: Function, output: object, case: object) -> Verdict:
-    """What a function says; raises what it raises, and `NoAnswerError` for an answer that is none."""
-    found = function(output, case)
-    answer: object = await found if inspect.isawaitable(found) else found
+    """Returns what a function says; raises what it raises, and `NoAnswerError` for an answer that is none."""
+    result = function(output, case)
+    answer: object = await result if inspect.isawaitable(result) else result
     match answer:
         case Verdict():
             return answer

@@ -1,4 +1,4 @@
-"""Which version of the user's code ran: its commit, and a digest of its source and of what that reaches."""
+"""The version of the user's code that ran: its commit, and a digest of its source and of what that reaches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def source_of(function: object) -> str:
 def whole_source(function: object) -> str:
     """The function's source, and after it that of everything of the user's own code that it reaches."""
     own = source_of(function)
-    return "\n\n".join([own, *(one for one in reached_sources(function) if one != own)])
+    return "\n\n".join([own, *(source for source in reached_sources(function) if source != own)])
 
 
 def source_digest(source: str) -> str:
@@ -51,11 +51,11 @@ def version_label(function: object, source: str) -> str:
 
 def _folder(function: object) -> Path:
     try:
-        found = inspect.getsourcefile(inspect.unwrap(function))  # pyright: ignore[reportArgumentType]  refused below where it is no function
+        source_file = inspect.getsourcefile(inspect.unwrap(function))  # pyright: ignore[reportArgumentType]  refused below where it is no function
     except TypeError:
-        found = None
-    file = Path(found or "")
-    return file.parent if found and file.is_file() else Path.cwd()
+        source_file = None
+    file = Path(source_file or "")
+    return file.parent if source_file and file.is_file() else Path.cwd()
 
 
 @cache

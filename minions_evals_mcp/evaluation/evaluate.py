@@ -29,7 +29,7 @@ from minions_evals_mcp.evaluation.checks import (
     called,
 )
 from minions_evals_mcp.evaluation.code_version import version_label, whole_source
-from minions_evals_mcp.evaluation.figures import Asked
+from minions_evals_mcp.evaluation.figures import ResultOptions
 from minions_evals_mcp.evaluation.records import Suite, name_of, save_version
 from minions_evals_mcp.evaluation.refusals import told_in_python
 from minions_evals_mcp.evaluation.result import EvaluationResult, result_of
@@ -47,7 +47,7 @@ JUDGES: tuple[str, ...] = get_args(JudgeChoice)
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What `evaluate` was asked for, vetted."""
+    """The arguments of `evaluate`, vetted."""
 
     task: Callable[..., object]
     cases: Cases
@@ -57,7 +57,7 @@ class _Call:
     label: str
     source: str
     config: EngineConfig
-    asked: Asked
+    asked: ResultOptions
     progress: bool | None
 
 
@@ -151,7 +151,7 @@ def _vetted(  # noqa: PLR0913  as above
     asked_judge = cast("JudgeChoice", judge) if judge in JUDGES else "auto"
     request = _request(subject, judge=asked_judge, trials=trials, key=key, max_cost_usd=max_cost_usd)
     has_judge = config.judge_model is not None or default_judge(config.providers) is not None
-    asked = Asked(
+    asked = ResultOptions(
         min_pass_rate, fail_on_regression, config,
         is_default_store=store is None, lacks_judge=asked_judge == "auto" and not has_judge,
     )  # fmt: skip
@@ -171,9 +171,9 @@ def _name(task: Callable[..., object]) -> str:
     return name
 
 
-def _request(subject: str, **asked: Any) -> RunRequest:
+def _request(subject: str, **arguments: Any) -> RunRequest:
     try:
-        return RunRequest(subject_id=subject, triggered_by="python", **asked)
+        return RunRequest(subject_id=subject, triggered_by="python", **arguments)
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0])
@@ -218,22 +218,22 @@ async def _carried_out(started: StartedCases, progress: ProgressShown) -> str:
 
 
 def _own_checks(checks: Checks, known: dict[str, Case]) -> dict[str, OwnCheck]:
-    return {name: partial(_asked, name, function, known) for name, function in checks.functions.items()}
+    return {name: partial(_own_verdict, name, function, known) for name, function in checks.functions.items()}
 
 
-async def _asked(name: str, function: Function, known: dict[str, Case], work: Work) -> OwnVerdict | Unmet:
-    """What a function of the user's says of an output; what it raises is no verdict."""
+async def _own_verdict(name: str, function: Function, known: dict[str, Case], work: Work) -> OwnVerdict | Unmet:
+    """Returns what a function of the user's says of an output; what it raises is no verdict."""
     case = known.get(work.case_id) or Case(work.inputs, _expected(work.expected), id=work.case_id.rpartition("/")[2])
     try:
         with recording(Recorder()):  # a tool that a check calls is no call of an output
-            found = await called(function, output_of(work.observed), case)
+            verdict = await called(function, output_of(work.observed), case)
     except NoAnswerError as error:
         return Unmet(f"{name}: {error}")
     except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
         return Unmet(f"{name} raised {type(error).__name__}: {error}")
-    if found.passed is None and found.score is None:
-        return Unmet(f"{name}: {found.reason or 'it cannot be judged'}", not_judgeable=True)
-    return OwnVerdict(found.passed, found.score, found.reason)
+    if verdict.passed is None and verdict.score is None:
+        return Unmet(f"{name}: {verdict.reason or 'it cannot be judged'}", not_judgeable=True)
+    return OwnVerdict(verdict.passed, verdict.score, verdict.reason)
 
 
 def _expected(expected: Json | None) -> object:

@@ -12,8 +12,8 @@ from minions_evals_mcp.stats.regression import Gate
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What decides whether the result has passed, and where it is kept."""
+class ResultOptions:
+    """The options that decide whether the result has passed, and where it is kept."""
 
     min_pass_rate: float | None
     fail_on_regression: bool
@@ -28,7 +28,7 @@ class Figures:
     """A kept evaluation in figures; `passed` is its verdict."""
 
     summary: RunSummary
-    asked: Asked = field(repr=False)
+    asked: ResultOptions = field(repr=False)
     before: str | None = None
     """The id of the run of this name that it is compared with: the one before, or the last that held where that one fell."""
     changes: RunDiff | None = field(default=None, repr=False)
@@ -47,17 +47,17 @@ class Figures:
 
     @property
     def passed_count(self) -> int:
-        """How many trials passed."""
+        """Returns how many trials passed."""
         return _count(self.summary, "passedCount")
 
     @property
     def scored_count(self) -> int:
-        """How many trials have a verdict."""
+        """Returns how many trials have a verdict."""
         return _count(self.summary, "totalCount")
 
     @property
     def error_count(self) -> int:
-        """How many trials the task or a judge failed at: neither passed nor failed."""
+        """Returns how many trials the task or a judge failed at: neither passed nor failed."""
         counts = self.summary.outcomes
         return sum(number for name, number in counts.items() if name in {"target-error", "judge-error"})
 
@@ -69,18 +69,18 @@ class Figures:
     @property
     def score(self) -> float | None:
         """The mean score (0–1); None where nothing was scored."""
-        found = self.summary.benchmark_run
-        value = None if found is None else found["overallScore"]
+        fields = self.summary.benchmark_run
+        value = None if fields is None else fields["overallScore"]
         return float(value) if isinstance(value, int | float) else None
 
     @property
     def is_regression(self) -> bool:
-        """Whether the pass rate fell by more than chance and the noise floor explain, since the last run that had not."""
+        """Returns whether the pass rate fell by more than chance and the noise floor explain, since the last run that had not."""
         return self.gate == "failed"
 
     @property
     def gate(self) -> Gate:
-        """What `fail_on_regression` makes of the run: held, failed, or undecided where too few cases changed to tell."""
+        """Returns what `fail_on_regression` makes of the run: held, failed, or undecided where too few cases changed to tell."""
         return regression_gate(self.summary)
 
     @property
@@ -97,7 +97,7 @@ class Figures:
 
     @property
     def _own_verdict(self) -> bool | None:
-        """What the cases say without the run before."""
+        """Returns what the cases say without the run before."""
         tried = self.scored_count + self.error_count
         if not tried:
             return None

@@ -73,7 +73,7 @@ class CheckAsked:
 
     def record(self, engine: Engine) -> Record[Fields]:
         """The test case; raises `InvalidRecordError` for an assertion that does not fit."""
-        checks = tuple(read_assertion(one, number) for number, one in enumerate(self.assertions))
+        checks = tuple(read_assertion(assertion, number) for number, assertion in enumerate(self.assertions))
         fields = TestCase(
             name=self.title, inputs={"test": self.case_id}, assertions=checks, threshold=self.threshold, tags=("pytest",)
         )  # fmt: skip
@@ -81,18 +81,18 @@ class CheckAsked:
         return Record(self.case_id, fields, self.title, now, now, ("pytest",), created_by=MADE_BY)
 
 
-async def kept_check(engine: Engine, asked: CheckAsked) -> Answer:
+async def kept_check(engine: Engine, wanted: CheckAsked) -> Answer:
     """The verdict `{id, pass, score, results}`, kept; raises `InstrumentError` where there is none."""
-    await save_records(engine, [Arrival(asked.record(engine))])
+    await save_records(engine, [Arrival(wanted.record(engine))])
     request = RunRequest(
-        subject_id=asked.case_id,
+        subject_id=wanted.case_id,
         target=GIVEN,
         triggered_by=MADE_BY,
-        purpose="manual" if asked.is_history else "comparison",
-        key=f"{asked.case_id}#{engine.new_id()}",
+        purpose="manual" if wanted.is_history else "comparison",
+        key=f"{wanted.case_id}#{engine.new_id()}",
     )
     started = await start_cases(
-        engine, request, [asked.case_id], kind="test-case", target=lambda _: Given(asked.observed())
+        engine, request, [wanted.case_id], kind="test-case", target=lambda _: Given(wanted.observed())
     )  # fmt: skip
     try:
         await started.finish(silent)
@@ -115,7 +115,7 @@ async def _answer(engine: Engine, job_id: str, request: RunRequest) -> Answer:
     judging = planning.judge_for(engine, request, Budget(None, None, lambda _: None), model=engine.judge_model())
     case = measure.case.fields
     work = Work(case.inputs, case.expected_outputs, unit.observed, case_id=measure.case.id, written=case.written)
-    found = await judging.checked(unit.key, measure, work)
-    if not isinstance(found, Aggregate):
-        raise InstrumentError(f"it could not be checked: {found.reason}")
-    return verdict_row(unit.test_run_id or "", found)
+    result = await judging.checked(unit.key, measure, work)
+    if not isinstance(result, Aggregate):
+        raise InstrumentError(f"it could not be checked: {result.reason}")
+    return verdict_row(unit.test_run_id or "", result)

@@ -54,14 +54,14 @@ def source_text(value: object) -> str | None:
 
 
 def code_text(code: CodeType) -> str:
-    """What a function without a source consists of, the same in every process."""
-    inner = [code_text(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    """Returns what a function without a source consists of, the same in every process."""
+    inner = [code_text(constant) if isinstance(constant, CodeType) else repr(constant) for constant in code.co_consts]
     return f"{code.co_name} {code.co_names} {inner} {code.co_code.hex()}"
 
 
 @dataclass(slots=True)
 class _Reach:
-    """Where the names of a piece of code lead, and what was found there."""
+    """The objects that the names of a piece of code lead to, and what was found there."""
 
     sources: dict[str, str] = field(default_factory=dict[str, str])
     seen: set[int] = field(default_factory=set[int])
@@ -121,8 +121,10 @@ class _Reach:
         source = source_text(value)
         self.sources[f"{value.__module__}.{value.__qualname__}"] = value.__qualname__ if source is None else source
         self._names(_written_names(source), vars(module))
-        members = (getattr(one, "__func__", getattr(one, "fget", one)) for one in vars(value).values())
-        self._several([*value.__bases__, *(one for one in members if type(one) is FunctionType)])
+        members = (
+            getattr(attribute, "__func__", getattr(attribute, "fget", attribute)) for attribute in vars(value).values()
+        )
+        self._several([*value.__bases__, *(method for method in members if type(method) is FunctionType)])
 
     def _names(self, names: Iterable[Dotted], scope: Mapping[str, object]) -> None:
         for dotted in sorted(names):
@@ -184,7 +186,7 @@ def _installed_roots() -> tuple[Path, ...]:
 
 @cache
 def _is_own(file: str | None) -> bool:
-    """Whether the file is the user's: not of Python, of an installed package, or of this one. A cell of a notebook is."""
+    """Returns whether the file is the user's: not of Python, of an installed package, or of this one. A cell of a notebook is."""
     if not file or file.startswith("<frozen"):
         return False
     if file.startswith("<"):
@@ -206,8 +208,8 @@ def _read_names(code: CodeType) -> set[Dotted]:
         else:
             names.add(chain)
             chain = ()
-    inner = (one for one in code.co_consts if isinstance(one, CodeType))
-    return {one for one in names.union(*(_read_names(one) for one in inner)) if one}
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return {code for code in names.union(*(_read_names(name) for name in inner)) if code}
 
 
 def _written_names(source: str | None) -> set[Dotted]:
@@ -219,7 +221,9 @@ def _written_names(source: str | None) -> set[Dotted]:
     parts: list[ast.AST] = []
     for node in body:
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one)] if is_function else []
+        defaults = (
+            [*node.args.defaults, *(default for default in node.args.kw_defaults if default)] if is_function else []
+        )
         parts += [*node.decorator_list, *defaults] if is_function else [node]
     return {dotted for part in parts for node in ast.walk(part) if (dotted := _dotted(node))}
 
@@ -237,7 +241,7 @@ def _dotted(node: ast.AST) -> Dotted:
 
 @dataclass(frozen=True, slots=True)
 class _Statements:
-    """What a module's top level sets: sources of assignments by name, and where imported names come from."""
+    """The names that a module's top level sets: sources of assignments by name, and where imported names come from."""
 
     assigned: dict[str, list[str]]
     imported: dict[str, tuple[str, str]]
@@ -264,11 +268,11 @@ def _statements(text: str) -> _Statements:
                     held.assigned.setdefault(name, []).append(source)
             case ast.ImportFrom():
                 source = "." * node.level + (node.module or "")
-                held.imported.update({one.asname or one.name: (source, one.name) for one in node.names})
+                held.imported.update({name.asname or name.name: (source, name.name) for name in node.names})
             case ast.If() | ast.Try() | ast.With():
                 handlers = node.handlers if isinstance(node, ast.Try) else []
                 orelse = [] if isinstance(node, ast.With) else node.orelse
-                body = [*node.body, *(one for each in handlers for one in each.body), *orelse, *body]
+                body = [*node.body, *(statement for each in handlers for statement in each.body), *orelse, *body]
             case _:
                 pass
     return held
@@ -276,4 +280,4 @@ def _statements(text: str) -> _Statements:
 
 def _targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
+    return (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))

@@ -33,10 +33,10 @@ _NAME = re.compile(r"[^A-Za-z0-9._:/@-]+")
 
 def name_of(text: str) -> str:
     """The text as an id's part: what an id may not hold is a hyphen."""
-    found = _NAME.sub("-", text.strip()).strip("-")[:60]
-    if not found:
+    name = _NAME.sub("-", text.strip()).strip("-")[:60]
+    if not name:
         raise BadInputError(f"{text!r} is no name for an evaluation.", remedy="Use letters, digits, . _ : / @ and -.")
-    return found
+    return name
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Suite:
         held = isinstance(given, list | tuple)
         rubric = self.checks.rubric()
         if rubric is not None:
-            await save_records(self.engine, [Arrival(one) for one in self._rubric(rubric)])
+            await save_records(self.engine, [Arrival(record) for record in self._rubric(rubric)])
         async for page in _pages(given):
             await save_records(self.engine, [Arrival(self._record(case, held=held)) for case in page])
         if not self.case_ids:
@@ -111,16 +111,16 @@ class Suite:
 
     def _rubric(self, rubric: Rubric) -> Iterable[Record[Fields]]:
         ident = f"{self.name}/rubric"
-        parts = {f"{ident}/{number}": one for number, one in enumerate(rubric.criteria, 1)}
+        parts = {f"{ident}/{number}": criterion for number, criterion in enumerate(rubric.criteria, 1)}
         for number, (part, criterion) in enumerate(parts.items(), 1):
-            given: Json = {} if isinstance(criterion, str) else {str(key): one for key, one in criterion.items()}
+            given: Json = {} if isinstance(criterion, str) else {str(key): value for key, value in criterion.items()}
             own = {key: given[key] for key in ("scoringGuide", "minScore", "maxScore", "judgeType") if key in given}
             name = criterion_name(criterion, number)
-            said: Json = {
+            wire: Json = {
                 "rubricId": ident, "name": name, "description": criterion_text(criterion), "weight": weight_of(criterion), **own,
             }  # fmt: skip
-            yield self._made(part, RubricCriterion.model_validate(said), name)
-        highest = sum(weight_of(one) * _most(one) for one in rubric.criteria)
+            yield self._made(part, RubricCriterion.model_validate(wire), name)
+        highest = sum(weight_of(criterion) * _most(criterion) for criterion in rubric.criteria)
         fields = RubricFields(
             name=rubric.name, criteria_ids=tuple(parts), passing_threshold=rubric.threshold * highest
         )  # fmt: skip
@@ -140,9 +140,9 @@ async def _pages(given: Cases) -> AsyncIterator[list[Case]]:
         return
     page: list[Case] = []
     number = 0
-    async for one in given:
+    async for case in given:
         number += 1
-        page.append(case_of(one, f"case {number}"))
+        page.append(case_of(case, f"case {number}"))
         if len(page) == PAGE:
             yield page
             page = []
@@ -151,7 +151,7 @@ async def _pages(given: Cases) -> AsyncIterator[list[Case]]:
 
 
 def _expected(value: JsonValue) -> Json | None:
-    """What is expected, as a record holds it; an empty text is no expectation of a record's, as every text contains it."""
+    """Returns what is expected, as a record holds it; an empty text is no expectation of a record's, as every text contains it."""
     if value is None or value == "":
         return None
     if isinstance(value, dict):
@@ -160,9 +160,9 @@ def _expected(value: JsonValue) -> Json | None:
 
 
 def _title(inputs: Json) -> str:
-    """What a case is called that has no name: what its inputs say."""
-    said = value_text(next(iter(inputs.values()))) if len(inputs) == 1 else value_text(inputs)
-    line = " ".join(said.split())
+    """Returns what a case is called that has no name: what its inputs say."""
+    title = value_text(next(iter(inputs.values()))) if len(inputs) == 1 else value_text(inputs)
+    line = " ".join(title.split())
     return (line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…") or "(empty)"
 
 
@@ -176,14 +176,14 @@ async def save_version(engine: Engine, name: str, label: str, source: str) -> st
         chain: list[VersionLine] = await version_chain(engine, name)
     except NotFoundError:
         chain = []
-    if any(one.id == ident for one in chain):  # another process has just recorded it
+    if any(version.id == ident for version in chain):  # another process has just recorded it
         return ident
-    number = max((one.version_number for one in chain), default=0) + 1
+    number = max((version.version_number for version in chain), default=0) + 1
     fields = PromptVersion(
         content=source or label, version_number=number, prompt_id=name, changelog=f"the code at {label}"
     )
     now = engine.clock()
     record: Record[Fields] = Record(ident, fields, f"{name} {label}", now, now, created_by=MADE_BY_PYTHON)
-    before = [one.id for one in chain if one.latest]
-    await save_records(engine, [Arrival(record)], [Relation(ident, one, "follows") for one in before])
+    before = [version.id for version in chain if version.latest]
+    await save_records(engine, [Arrival(record)], [Relation(ident, earlier, "follows") for earlier in before])
     return ident

@@ -1,4 +1,4 @@
-"""What an evaluation came to: its verdict, its cases, what changed since the last run, and reports of it."""
+"""The result of an evaluation: its verdict, its cases, what changed since the last run, and reports of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.engine.run.accepted_runs import accept_run
 from minions_evals_mcp.errors import BadInputError, ungrouped
-from minions_evals_mcp.evaluation.figures import Asked, Figures
+from minions_evals_mcp.evaluation.figures import Figures, ResultOptions
 from minions_evals_mcp.evaluation.waiting import waited
 from minions_evals_mcp.report.documents.forms import form_of
 from minions_evals_mcp.report.writing import written
@@ -67,10 +67,10 @@ class EvaluationResult(Figures):
     @property
     def failures(self) -> list[CaseResult]:
         """Those that failed or have no verdict because something broke."""
-        return [one for one in self.cases if one.passed is False or one.outcome in UNSCORED]
+        return [case for case in self.cases if case.passed is False or case.outcome in UNSCORED]
 
     def compare(self, other: EvaluationResult | str) -> RunDiff:
-        """What changed case by case from the other result (or run id) to this one."""
+        """Returns what changed case by case from the other result (or run id) to this one."""
         before = other if isinstance(other, str) else other.run_id
         return waited(partial(self._opened, partial(diff_runs, before=before, after=self.run_id, limit=SHOWN)))
 
@@ -90,7 +90,7 @@ class EvaluationResult(Figures):
             import pandas as pd  # noqa: PLC0415  the user's, where it is
         except ImportError:
             raise BadInputError("pandas is not installed.", remedy="pip install pandas") from None
-        return pd.DataFrame([_row(one) for one in self.cases])
+        return pd.DataFrame([_row(case) for case in self.cases])
 
     def __repr__(self) -> str:
         from minions_evals_mcp.evaluation.shown import short_line  # noqa: PLC0415  rich is imported where a person looks
@@ -119,13 +119,13 @@ class EvaluationResult(Figures):
         return await self._opened(reading)
 
 
-def _row(one: CaseResult) -> dict[str, Any]:
-    calls = None if one.tool_calls is None else [call.tool for call in one.tool_calls]
-    given = one.inputs if isinstance(one.inputs, dict) else {"input": one.inputs}
+def _row(result: CaseResult) -> dict[str, Any]:
+    calls = None if result.tool_calls is None else [call.tool for call in result.tool_calls]
+    given = result.inputs if isinstance(result.inputs, dict) else {"input": result.inputs}
     return {
-        "id": one.id, "trial": one.trial, **{f"inputs.{key}": value for key, value in given.items()},
-        "expected": one.expected, "output": one.output, "passed": one.passed, "score": one.score, "outcome": one.outcome,
-        "reason": one.reason, "latency_ms": one.latency_ms, "cost_usd": one.cost_usd, "tool_calls": calls,
+        "id": result.id, "trial": result.trial, **{f"inputs.{key}": value for key, value in given.items()},
+        "expected": result.expected, "output": result.output, "passed": result.passed, "score": result.score, "outcome": result.outcome,
+        "reason": result.reason, "latency_ms": result.latency_ms, "cost_usd": result.cost_usd, "tool_calls": calls,
     }  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
     judged = {run.id: run for run in runs.job_runs(db, job_id, limit=job.total)}
     known = records.minions(db, {unit.case_id for unit in units.values()})
     reasons = runs.rationales(db, job_id)
-    found: list[CaseResult] = []
+    cases: list[CaseResult] = []
     for unit in units.values():
         if unit.outcome is None:
             continue
@@ -145,7 +145,7 @@ def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
         assert isinstance(case.fields, TestCase)
         seen = unit.observed
         output: Json | None = run.fields.actual_output if run else seen.output if seen else None
-        found.append(
+        cases.append(
             CaseResult(
                 id=unit.case_id.partition("/")[2] or unit.case_id,
                 name=case.title,
@@ -163,10 +163,10 @@ def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
                 test_run_id=unit.test_run_id,
             )
         )
-    return found
+    return cases
 
 
-async def result_of(engine: Engine, run_id: str, asked: Asked, *, problem: str) -> EvaluationResult:
+async def result_of(engine: Engine, run_id: str, limits: ResultOptions, *, problem: str) -> EvaluationResult:
     """The result of a run, beside the whole run of the same name before it, or the last that held where that one fell, too."""
     summary = await summarize(engine, run_id, limit=SHOWN)
     held = None if summary.regression is None else summary.regression.get("fallenSince")
@@ -177,12 +177,12 @@ async def result_of(engine: Engine, run_id: str, asked: Asked, *, problem: str) 
             changes = await diff_runs(engine, before, run_id, limit=SHOWN)
         except BadInputError:  # no case in common: all are new
             changes = None
-    return EvaluationResult(summary, asked, before, changes, problem)
+    return EvaluationResult(summary, limits, before, changes, problem)
 
 
 async def _report(engine: Engine, *, run_id: str, file: Path) -> None:
     form = form_of(file)
     report = await read_report(engine, await find_subject(engine, run_id))
     pieces: AsyncIterator[str] = form(engine, report)
-    async with aclosing(pieces) as told:  # pyright: ignore[reportArgumentType]  a generator of the form's
-        await written(file, told)
+    async with aclosing(pieces) as stream:  # pyright: ignore[reportArgumentType]  a generator of the form's
+        await written(file, stream)

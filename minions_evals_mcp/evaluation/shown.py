@@ -68,7 +68,7 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
 
 
 def _kept(result: Figures) -> str:
-    """Where it is kept; at first also what that place is, and how to have another."""
+    """Returns where it is kept; at first also what that place is, and how to have another."""
     db = result.asked.config.db
     is_shared = db == default_db() and result.before is None
     return f"kept in {db}" + (
@@ -89,13 +89,13 @@ def _judged(result: Figures) -> str:
 
 
 def verdict_line(result: Figures) -> str:
-    """Whether it passed, and how it stands against the run before."""
+    """Returns whether it passed, and how it stands against the run before."""
     return f"{result.name}: {VERDICTS[result.passed]}; {_standing(result)}"
 
 
 def short_line(result: Figures) -> str:
     """The same in one line with the cases that failed: what pytest and a debugger show."""
-    named = [shortened(one.title, 40) for one in result.summary.failures[:FEW]]
+    named = [shortened(failure.title, 40) for failure in result.summary.failures[:FEW]]
     more = f" and {len(result.summary.failures) - FEW} more" if len(result.summary.failures) > FEW else ""
     why = result.summary.unscored[0].reason if result.passed is None and result.summary.unscored else ""
     return (
@@ -127,7 +127,7 @@ def _standing(result: Figures) -> str:
 
 
 def change_lines(result: Figures) -> Iterator[str]:
-    """What differs from the run before: the version, and the cases by kind."""
+    """Yields what differs from the run before: the version, and the cases by kind."""
     changes = result.changes
     if changes is None:
         return
@@ -135,11 +135,15 @@ def change_lines(result: Figures) -> Iterator[str]:
     if before != after:
         yield f"  version: {_short(before)} → {_short(after)}"
     for kind, words in CHANGED.items():
-        found = [change for change in changes.changes if change.kind == kind]
+        changes_of_kind = [change for change in changes.changes if change.kind == kind]
         count = changes.counts.get(kind, 0)
         if count:
-            named = ", ".join(_title(change) for change in found[:NAMED])
-            more = f" and {count - min(len(found), NAMED)} more" if named and count > min(len(found), NAMED) else ""
+            named = ", ".join(_title(change) for change in changes_of_kind[:NAMED])
+            more = (
+                f" and {count - min(len(changes_of_kind), NAMED)} more"
+                if named and count > min(len(changes_of_kind), NAMED)
+                else ""
+            )
             yield f"  {words}: {count}" + (f" ({named}{more})" if named else "")
     if before == after and not any(changes.counts.get(kind) for kind in CHANGED):
         yield "  nothing changed that can be seen"
@@ -166,7 +170,7 @@ def next_command(result: Figures) -> str:
 
 
 def _where(result: Figures) -> str:
-    """How a command is told of the store, where it would look elsewhere."""
+    """Returns how a command is told of the store, where it would look elsewhere."""
     db = result.asked.config.db
     return "" if result.asked.is_default_store and db == default_db() else f" --db {shlex.quote(str(db))}"
 
@@ -174,22 +178,22 @@ def _where(result: Figures) -> str:
 def html_of(result: Figures) -> str:
     """The result as a notebook shows it."""
     badge = f"background:{COLOURS[result.passed]};color:#fff;padding:1px 8px;border-radius:4px"
-    found = result.summary.benchmark_run
+    fields = result.summary.benchmark_run
     figures = (
         _judged(result)
-        if found is None
+        if fields is None
         else f"{result.passed_count} of {result.scored_count} passed, score {result.score:.3f}"
     )
     rows = "".join(
-        f"<tr><td {LEFT}>{escape(shortened(one.title, 60))}</td><td {LEFT}>{escape(one.failure_type)}</td>"
-        f"<td {LEFT}>{escape(shortened(failed_functions(one.description) or one.description, 160))}</td></tr>"
-        for one in result.summary.failures
+        f"<tr><td {LEFT}>{escape(shortened(failure.title, 60))}</td><td {LEFT}>{escape(failure.failure_type)}</td>"
+        f"<td {LEFT}>{escape(shortened(failed_functions(failure.description) or failure.description, 160))}</td></tr>"
+        for failure in result.summary.failures
     )
     head = "".join(f"<th {LEFT}>{title}</th>" for title in ("failed case", "how", "why"))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     unscored = "".join(
-        f"<li>{escape(one.test_case_id)}: {escape(one.outcome)}: {escape(shortened(one.reason, 160))}</li>"
-        for one in result.summary.unscored
+        f"<li>{escape(unscored_case.test_case_id)}: {escape(unscored_case.outcome)}: {escape(shortened(unscored_case.reason, 160))}</li>"
+        for unscored_case in result.summary.unscored
     )
     changes = "".join(f"<li>{escape(line.strip())}</li>" for line in change_lines(result))
     return (

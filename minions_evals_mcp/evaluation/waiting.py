@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def waited(work: Callable[[], Awaitable[T]]) -> T:
-    """What the work returns; what it raises is told to a Python caller, an error out of a task group as itself."""
+    """Returns what the work returns; what it raises is told to a Python caller, an error out of a task group as itself."""
     running = partial(_run, work)
     try:
         try:

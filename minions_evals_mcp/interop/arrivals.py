@@ -1,4 +1,4 @@
-"""What a neighbour's text holds: records, one or many, or the spans of a trace."""
+"""The content of a neighbour's text: records, one or many, or the spans of a trace."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Held:
 
 
 def held_by(arrived: Arrived) -> Held:
-    """What the text holds; raises `InvalidRecordError` saying where it cannot be read."""
-    found: JsonValue = parse_json(arrived.text, arrived.where)  # pyright: ignore[reportAssignmentType]  JSON all through
+    """Returns what the text holds; raises `InvalidRecordError` saying where it cannot be read."""
+    value: JsonValue = parse_json(arrived.text, arrived.where)  # pyright: ignore[reportAssignmentType]  JSON all through
     try:
-        if is_otlp(found):
-            return Held(spans=tuple(spans_of(found)))
-        if is_trajectory(found):
-            return Held((trajectory_run(found),))
+        if is_otlp(value):
+            return Held(spans=tuple(spans_of(value)))
+        if is_trajectory(value):
+            return Held((trajectory_run(value),))
     except ValueError as error:
         raise InvalidRecordError(str(error), where=arrived.where) from None
     except RecursionError:
         raise InvalidRecordError("nested too deeply", where=arrived.where) from None
-    minions, relations = (obj(found).get(name) for name in ("minions", "relations"))
+    minions, relations = (obj(value).get(name) for name in ("minions", "relations"))
     if isinstance(minions, list):
         return Held((*minions, *(relations if isinstance(relations, list) else ())))
-    return Held(tuple(found) if isinstance(found, list) else (found,))
+    return Held(tuple(value) if isinstance(value, list) else (value,))

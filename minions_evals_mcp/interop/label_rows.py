@@ -16,10 +16,10 @@ COLUMNS = ("testCaseId", "trial", "criterionId", "score", "rationale", "judgedBy
 
 def labels_in(path: Path) -> list[ImportedLabel]:
     """The labels of the file; other columns are left out, empty cells are absent. Raises `InvalidRecordError` naming the row."""
-    found = [_label(row) for row in read_rows(path)]
-    if not found:
+    labels = [_label(row) for row in read_rows(path)]
+    if not labels:
         raise BadInputError(f"{path} holds no labels.", remedy=f"Its columns are {', '.join(COLUMNS)}.")
-    return found
+    return labels
 
 
 def _label(row: Row) -> ImportedLabel:

@@ -1,4 +1,4 @@
-"""What is tried by a lift: a skill's folder, a file or folder of the user's, or a YAML file that says what each arm holds."""
+"""The file of a lift: a skill's folder, a file or folder of the user's, or a YAML file that says what each arm holds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LiftFile(Value):
 
 @dataclass(frozen=True, slots=True)
 class LiftAsked:
-    """What a lift is asked for: the subject, and what the command line adds to each arm."""
+    """The options of a lift: the subject, and what the command line adds to each arm."""
 
     subject: str
     with_: Sequence[str] = ()
@@ -61,8 +61,8 @@ class LiftAsked:
 def read_lift_file(path: Path) -> LiftFile:
     """The file; raises `InvalidRecordError` naming what in it does not fit."""
     try:
-        found = parse_yaml(path.read_text("utf-8-sig"), str(path))
-        return LiftFile.model_validate_json(to_json(found))
+        document = parse_yaml(path.read_text("utf-8-sig"), str(path))
+        return LiftFile.model_validate_json(to_json(document))
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path} cannot be read: {error}.", remedy="Check the path.") from None
     except ValidationError as error:
@@ -70,47 +70,53 @@ def read_lift_file(path: Path) -> LiftFile:
         raise InvalidRecordError(first["msg"], field=".".join(map(str, first["loc"])), where=str(path)) from None
 
 
-def lift_plan(asked: LiftAsked, *, at: datetime) -> LiftPlan:
+def lift_plan(request: LiftAsked, *, at: datetime) -> LiftPlan:
     """The plan of the lift; raises by name what is not there or does not fit."""
-    path = Path(asked.subject)
+    path = Path(request.subject)
     if path.is_dir() and (path / SKILL_FILE).is_file():
-        return _of_skill(asked, path, at)
+        return _of_skill(request, path, at)
     if path.is_file() and path.suffix.lower() in YAML:
-        return _of_file(asked, path, at)
-    cases = asked.cases or (asked.subject if path.suffix == ".json" or not path.exists() else None)
+        return _of_file(request, path, at)
+    cases = request.cases or (request.subject if path.suffix == ".json" or not path.exists() else None)
     if cases is None:
         raise BadInputError(
-            f"{asked.subject} says nothing of the cases on which it is tried.",
+            f"{request.subject} says nothing of the cases on which it is tried.",
             remedy="Add --cases: an evals.json, or a benchmark that is kept.",
         )
-    if not path.exists() and not (asked.with_ or asked.without):
+    if not path.exists() and not (request.with_ or request.without):
         raise BadInputError(
-            f"{asked.subject} is no file and no folder here.",
+            f"{request.subject} is no file and no folder here.",
             remedy="Check the path; a benchmark that is kept needs --with, which says what is tried on it.",
         )
-    own = (asked.subject,) if path.exists() and cases != asked.subject else ()
-    name = asked.name or _stem(asked.subject)
-    return _plan(name, cases, _laid((*own, *asked.with_), Path(), asked), _laid(asked.without, Path(), asked), None, at)
+    own = (request.subject,) if path.exists() and cases != request.subject else ()
+    name = request.name or _stem(request.subject)
+    return _plan(
+        name, cases, _laid((*own, *request.with_), Path(), request), _laid(request.without, Path(), request), None, at
+    )
 
 
-def _of_skill(asked: LiftAsked, folder: Path, at: datetime) -> LiftPlan:
+def _of_skill(request: LiftAsked, folder: Path, at: datetime) -> LiftPlan:
     skill = skill_name(folder)
-    cases = asked.cases or str(folder / EVALS)
-    if asked.cases is None and not Path(cases).is_file():
+    cases = request.cases or str(folder / EVALS)
+    if request.cases is None and not Path(cases).is_file():
         raise BadInputError(
             f"{folder} has no {EVALS}.", remedy="Write one, or name the cases with --cases: a file or a benchmark."
         )
-    with_ = _laid((str(folder), *asked.with_), Path(), asked)
-    return _plan(asked.name or skill, cases, with_, _laid(asked.without, Path(), asked), skill, at)
+    with_ = _laid((str(folder), *request.with_), Path(), request)
+    return _plan(request.name or skill, cases, with_, _laid(request.without, Path(), request), skill, at)
 
 
-def _of_file(asked: LiftAsked, path: Path, at: datetime) -> LiftPlan:
-    told, folder = read_lift_file(path), path.parent
-    cases = asked.cases or (str(folder / told.cases) if (folder / told.cases).is_file() else told.cases)
-    with_ = (*_laid(told.with_, folder, asked), *_laid(asked.with_, Path(), asked))
-    without = (*_laid(told.without, folder, asked), *_laid(asked.without, Path(), asked))
-    skill = told.skill or next((found for one in told.with_ if (found := _skill_in(one, folder))), None)
-    return _plan(asked.name or told.name, cases, with_, without, skill, at)
+def _of_file(request: LiftAsked, path: Path, at: datetime) -> LiftPlan:
+    lift_file, folder = read_lift_file(path), path.parent
+    cases = request.cases or (
+        str(folder / lift_file.cases) if (folder / lift_file.cases).is_file() else lift_file.cases
+    )
+    with_ = (*_laid(lift_file.with_, folder, request), *_laid(request.with_, Path(), request))
+    without = (*_laid(lift_file.without, folder, request), *_laid(request.without, Path(), request))
+    skill = lift_file.skill or next(
+        (skill_found for layer in lift_file.with_ if (skill_found := _skill_in(layer, folder))), None
+    )
+    return _plan(request.name or lift_file.name, cases, with_, without, skill, at)
 
 
 def _plan(
@@ -136,18 +142,18 @@ def _plan(
     )
 
 
-def _laid(specs: Sequence[str | Lay], base: Path, asked: LiftAsked) -> tuple[Laid, ...]:
-    """What those files and folders lay; raises `BadInputError` where two lay the same place."""
-    found: dict[PurePosixPath, Laid] = {}
+def _laid(specs: Sequence[str | Lay], base: Path, request: LiftAsked) -> tuple[Laid, ...]:
+    """Returns what those files and folders lay; raises `BadInputError` where two lay the same place."""
+    laid: dict[PurePosixPath, Laid] = {}
     for spec in specs:
-        for one in _laid_by(spec, base, asked.skills_at):
-            if (other := found.get(one.place)) is not None and other.sha256 != one.sha256:
+        for file in _laid_by(spec, base, request.skills_at):
+            if (other := laid.get(file.place)) is not None and other.sha256 != file.sha256:
                 raise BadInputError(
-                    f"{other.source} and {one.source} are both laid at {one.place}.",
+                    f"{other.source} and {file.source} are both laid at {file.place}.",
                     remedy="Say where one of them goes: PATH=PLACE.",
                 )
-            found[one.place] = one
-    return tuple(found.values())
+            laid[file.place] = file
+    return tuple(laid.values())
 
 
 def _laid_by(spec: str | Lay, base: Path, skills_at: str) -> tuple[Laid, ...]:

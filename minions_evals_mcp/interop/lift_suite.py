@@ -25,7 +25,7 @@ GUIDE = "1 where the output and the files that were made show that the statement
 
 @dataclass(frozen=True, slots=True)
 class LiftSuite:
-    """What a lift runs: the records of its cases, and which of its benchmark's cases should take the skill up.
+    """The cases of a lift: the records of its cases, and which of its benchmark's cases should take the skill up.
 
     `triggers_id` is the benchmark of cases that only ask whether the skill is taken up; None without such cases.
     """
@@ -36,27 +36,31 @@ class LiftSuite:
     should_trigger: Mapping[str, bool] = field(default_factory=dict[str, bool])
 
 
-def lift_suite(name: str, found: SkillEvals, *, case_files: Path, at: datetime) -> LiftSuite:
+def lift_suite(name: str, suite: SkillEvals, *, case_files: Path, at: datetime) -> LiftSuite:
     """The suite of those evals; raises `InvalidRecordError` where none says what its output should be, or a file is missing.
 
     A case that does not say whether the skill should be taken up is taken for one that should: it is the skill's own.
     """
     prefix = prompt_of(name)
-    judged = [one for one in found.evals if one.is_judged]
+    judged = [skill_eval for skill_eval in suite.evals if skill_eval.is_judged]
     if not judged:
         raise InvalidRecordError(
             "no eval says what its output should be: add expected_output or assertions", field="evals", record=name
         )
-    only_triggers = [one for one in found.evals if not one.is_judged and one.should_trigger is not None]
+    only_triggers = [
+        skill_eval for skill_eval in suite.evals if not skill_eval.is_judged and skill_eval.should_trigger is not None
+    ]
     run = (*judged, *only_triggers)
-    made = [*chain.from_iterable(_records(f"{prefix}/{one.id}", one, case_files, at) for one in run)]
-    wanted = {f"{prefix}/{one.id}": one.should_trigger is not False for one in run}
-    benchmark = _benchmark(f"{prefix}/cases", name, [f"{prefix}/{one.id}" for one in judged], at)
+    made = [
+        *chain.from_iterable(_records(f"{prefix}/{skill_eval.id}", skill_eval, case_files, at) for skill_eval in run)
+    ]
+    wanted = {f"{prefix}/{skill_eval.id}": skill_eval.should_trigger is not False for skill_eval in run}
+    benchmark = _benchmark(f"{prefix}/cases", name, [f"{prefix}/{skill_eval.id}" for skill_eval in judged], at)
     if not only_triggers:
         return LiftSuite(benchmark.id, (*made, benchmark), None, wanted)
-    triggers = [f"{prefix}/{one.id}" for one in only_triggers]
-    asked = _benchmark(f"{prefix}/triggers", f"{name}: taken up?", triggers, at)
-    return LiftSuite(benchmark.id, (*made, benchmark, asked), asked.id, wanted)
+    triggers = [f"{prefix}/{skill_eval.id}" for skill_eval in only_triggers]
+    trigger_benchmark = _benchmark(f"{prefix}/triggers", f"{name}: taken up?", triggers, at)
+    return LiftSuite(benchmark.id, (*made, benchmark, trigger_benchmark), trigger_benchmark.id, wanted)
 
 
 def _benchmark(ident: str, name: str, case_ids: list[str], at: datetime) -> Record[Fields]:
@@ -64,16 +68,16 @@ def _benchmark(ident: str, name: str, case_ids: list[str], at: datetime) -> Reco
     return Record(ident, fields, name, at, at)
 
 
-def _records(ident: str, one: SkillEval, case_files: Path, at: datetime) -> Iterator[Record[Fields]]:
+def _records(ident: str, skill_eval: SkillEval, case_files: Path, at: datetime) -> Iterator[Record[Fields]]:
     """The test case of an eval, with a rubric whose criteria are its statements: all must hold."""
-    inputs: Json = {"prompt": one.prompt}
-    if one.files:
-        inputs[FILES] = {name: sha256_of(case_file(case_files, name)) for name in one.files}
-    case: Json = {"name": one.name or shortened_prompt(one.prompt), "inputs": inputs}
-    if not one.is_judged:  # it is asked only whether the skill is taken up
+    inputs: Json = {"prompt": skill_eval.prompt}
+    if skill_eval.files:
+        inputs[FILES] = {name: sha256_of(case_file(case_files, name)) for name in skill_eval.files}
+    case: Json = {"name": skill_eval.name or shortened_prompt(skill_eval.prompt), "inputs": inputs}
+    if not skill_eval.is_judged:  # it is asked only whether the skill is taken up
         yield _record("test-case", ident, {**case, "assertions": [{"type": "regex", "value": r"\S"}]}, at)
         return
-    criteria = [*_criteria(f"{ident}/rubric", one)]
+    criteria = [*_criteria(f"{ident}/rubric", skill_eval)]
     for number, fields in enumerate(criteria, 1):
         yield _record("rubric-criterion", f"{ident}/rubric/{number}", fields, at)
     named: list[JsonValue] = [f"{ident}/rubric/{number}" for number in range(1, len(criteria) + 1)]
@@ -82,15 +86,15 @@ def _records(ident: str, one: SkillEval, case_files: Path, at: datetime) -> Iter
     yield _record("test-case", ident, {**case, "rubricId": f"{ident}/rubric"}, at)
 
 
-def _criteria(rubric_id: str, one: SkillEval) -> Iterator[Json]:
+def _criteria(rubric_id: str, skill_eval: SkillEval) -> Iterator[Json]:
     """The checks of an eval: its rules and its statements; without any of them, its expected output in prose."""
-    for rule in one.assertions:
+    for rule in skill_eval.assertions:
         assert isinstance(rule, dict)
         name = shortened_prompt(f"{rule['type']} {value_text(rule['value'])}")
         guide = canonical([rule])
         yield {"rubricId": rubric_id, "name": name, "judgeType": "heuristic", "scoringGuide": guide}
-    for said in one.statements or (() if one.assertions else (one.expected_output,)):
-        yield {"rubricId": rubric_id, "name": shortened_prompt(said), "judgeType": "llm", "description": said,
+    for statement in skill_eval.statements or (() if skill_eval.assertions else (skill_eval.expected_output,)):
+        yield {"rubricId": rubric_id, "name": shortened_prompt(statement), "judgeType": "llm", "description": statement,
                "scoringGuide": GUIDE}  # fmt: skip
 
 

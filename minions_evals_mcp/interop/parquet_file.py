@@ -52,7 +52,7 @@ def _chunks(about: Any) -> Iterator[Any]:
 
 
 def _is_mostly_repeated(chunk: Any) -> bool:
-    """Whether most of the column are values that stand there once and are meant often: kept so, they need no more memory."""
+    """Returns whether most of the column are values that stand there once and are meant often: kept so, they need no more memory."""
     said_once = chunk.data_page_offset - (chunk.dictionary_page_offset or chunk.data_page_offset)
     return 4 * said_once >= 3 * chunk.total_compressed_size
 

@@ -85,11 +85,11 @@ def parse_json(text: str, path: str, *, line: int = 1) -> object:
 
 def distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """The object of those pairs; raises `ValueError` for a key that comes twice, of which one would be lost in silence."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
         raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} comes twice")
-    return found
+    return members
 
 
 _DISTINCT = json.JSONDecoder(object_pairs_hook=distinct)
@@ -141,7 +141,7 @@ class _Vetting:
             self._sizes[anchor] = size
 
     def _written_out(self, event: yaml.AliasEvent) -> int:
-        if any(one.anchor == event.anchor for one in self._open):
+        if any(node.anchor == event.anchor for node in self._open):
             raise self._refusal(event, f"the alias *{event.anchor} stands for what it is part of")
         size = self._sizes.get(event.anchor or "", 1)
         self._aliased += size

@@ -41,11 +41,11 @@ class PickRow:
     contest: Contest
 
     def needs(self) -> Sequence[Need]:
-        """What its checks need of the outside."""
+        """Returns what its checks need of the outside."""
         return self.contest.needs()
 
     def answer(self, evidence: Evidence = NO_EVIDENCE) -> Answer:
-        """Which output is selected and every aggregate; where a check could not be carried out, an error and no choice."""
+        """Returns which output is selected and every aggregate; where a check could not be carried out, an error and no choice."""
         match self.contest.answer(evidence):
             case Spoilt(index, why):
                 return {"id": self.id, "error": f"outputs.{index}: {why.type}: {why.reason}"}
@@ -55,18 +55,18 @@ class PickRow:
                 return _picked(self.id, selection)
 
 
-def _picked(ident: str, found: Selection) -> Answer:
-    aggregates: list[JsonValue] = [one.named_scores.max_score for one in found.standings]
-    reasons: list[JsonValue] = [one.verdict.reason for one in found.standings]
-    return {"id": ident, "selected": found.selected, "scores": aggregates, "reasons": reasons}
+def _picked(ident: str, selection: Selection) -> Answer:
+    aggregates: list[JsonValue] = [standing.named_scores.max_score for standing in selection.standings]
+    reasons: list[JsonValue] = [standing.verdict.reason for standing in selection.standings]
+    return {"id": ident, "selected": selection.selected, "scores": aggregates, "reasons": reasons}
 
 
 def read_pick_row(line: str | bytes) -> PickRow:
     """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
-    found = read_object(line, KEYS, ("outputs", "assert"), also=ALSO)
-    subjects = tuple(map(_subject, listed(found["outputs"], "outputs")))
-    assertions, config = _divided(listed(found["assert"], "assert"))
-    return PickRow(row_id(found), Contest(assertions, subjects, config))
+    row = read_object(line, KEYS, ("outputs", "assert"), also=ALSO)
+    subjects = tuple(map(_subject, listed(row["outputs"], "outputs")))
+    assertions, config = _divided(listed(row["assert"], "assert"))
+    return PickRow(row_id(row), Contest(assertions, subjects, config))
 
 
 def _subject(output: JsonValue) -> Subject:
@@ -75,20 +75,20 @@ def _subject(output: JsonValue) -> Subject:
     return subject_of(output, {})
 
 
-def _divided(found: list[JsonValue]) -> tuple[tuple[Assertion, ...], MaxScore]:
+def _divided(values: list[JsonValue]) -> tuple[tuple[Assertion, ...], MaxScore]:
     """The checks, and what the row's `max-score` asks for; `select-best` needs a model and chooses by itself."""
     checks: list[Assertion] = []
     config: MaxScore | None = None
-    for number, one in enumerate(found):
-        match one:
+    for number, row in enumerate(values):
+        match row:
             case {"type": "max-score"}:
                 if config is not None:
                     raise InvalidRecordError(f"a second {MAX_SCORE}: one chooses", field=f"assert.{number}")
-                config = _config(read_assertion(one, number), number)
+                config = _config(read_assertion(row, number), number)
             case {"type": "select-best"}:
-                read_assertion(one, number)
+                read_assertion(row, number)
             case _:
-                checks.append(vetted(one, number))
+                checks.append(vetted(row, number))
     return tuple(checks), config or MaxScore()
 
 

@@ -24,19 +24,19 @@ WAITING = "awaiting-judgments"
 ABOUT_SET = ("type", "metric", "weight", "threshold")
 
 
-def results_json(found: Matrix, evaluation: Evaluation, *, at: str) -> Json:
+def results_json(matrix: Matrix, evaluation: Evaluation, *, at: str) -> Json:
     """The results file of a matrix, written at that moment; a test that does not ask for a column has no result there."""
     results: list[JsonValue] = [
-        _result(found, evaluation, number, cell)
-        for number, row in enumerate(found.rows)
+        _result(matrix, evaluation, number, cell)
+        for number, row in enumerate(matrix.rows)
         for cell in row.cells
         if cell.asked
     ]
-    cells = [cell for row in found.rows for cell in row.cells if cell.asked]
-    versions = {one.record.id: one.record.fields for one in evaluation.arrivals}
+    cells = [cell for row in matrix.rows for cell in row.cells if cell.asked]
+    versions = {arrival.record.id: arrival.record.fields for arrival in evaluation.arrivals}
     prompts: list[JsonValue] = [
-        _prompt(column, versions[column.prompt_version_ref], found.rows, number)
-        for number, column in enumerate(found.columns)
+        _prompt(column, versions[column.prompt_version_ref], matrix.rows, number)
+        for number, column in enumerate(matrix.columns)
     ]
     stats: Json = {
         "successes": sum(cell.success for cell in cells),
@@ -45,23 +45,23 @@ def results_json(found: Matrix, evaluation: Evaluation, *, at: str) -> Json:
         "tokenUsage": _tokens(cells),
     }
     return {
-        "evalId": found.benchmark_id,
+        "evalId": matrix.benchmark_id,
         "results": {"version": VERSION, "timestamp": at, "prompts": prompts, "results": results, "stats": stats},
-        "config": {"description": found.title},
+        "config": {"description": matrix.title},
         "shareableUrl": None,
         "metadata": {"evaluationCreatedAt": at},
     }
 
 
 def _failure(cell: Cell) -> int:
-    """Why an output is no success: an assertion (or another output was chosen), or an instrument that failed."""
+    """Returns why an output is no success: an assertion (or another output was chosen), or an instrument that failed."""
     if cell.success or cell.outcome == WAITING:
         return NO_FAILURE
     return ERROR if cell.passed is None else ASSERTION
 
 
 def _holds(cell: Cell) -> bool:
-    """Whether promptfoo calls it a success: also what it asks nothing of, which waits for a person here."""
+    """Returns whether promptfoo calls it a success: also what it asks nothing of, which waits for a person here."""
     return cell.success or (cell.outcome == WAITING and cell.selected is not False)
 
 
@@ -71,8 +71,8 @@ def _score(cell: Cell) -> float:
         return 1.0
     if cell.selected is False or cell.score is None:
         return 0.0
-    weight = math.fsum(one.weight for one in cell.scores)
-    mean = math.fsum(one.weight * one.score for one in cell.scores) / weight if weight else 0.0
+    weight = math.fsum(score.weight for score in cell.scores)
+    mean = math.fsum(score.weight * score.score for score in cell.scores) / weight if weight else 0.0
     return mean if cell.score == min(1.0, max(0.0, mean)) else cell.score
 
 
@@ -90,8 +90,13 @@ def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[Row], number:
     """A column with its figures; a named metric is the sum of its weighted scores, as derived metrics see it."""
     assert isinstance(version, PromptVersion)
     cells = [row.cells[number] for row in rows if row.cells[number].asked]
-    verdicts = [one.passed for cell in cells for one in _told_one_by_one(cell.scores)]
-    verdicts += [one.selected == number for row in rows for one in row.selections if _chose(one, row.cells[number])]
+    verdicts = [score.passed for cell in cells for score in _told_one_by_one(cell.scores)]
+    verdicts += [
+        selection.selected == number
+        for row in rows
+        for selection in row.selections
+        if _chose(selection, row.cells[number])
+    ]
     judged = [cell for cell in cells if cell.passed is not None]
     known: Json = {name: value for name, value in column.derived.items() if value is not None}
     metrics: Json = {
@@ -115,30 +120,30 @@ def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[Row], number:
 
 
 def _bearing(cell: Cell, name: str) -> int:
-    """How many assertions gave that metric its score in a test: one where only sets bear its name."""
+    """Returns how many assertions gave that metric its score in a test: one where only sets bear its name."""
     if name not in cell.metrics:
         return 0
-    return sum(one.metric == name and one.type != SET for one in _told_one_by_one(cell.scores)) or 1
+    return sum(score.metric == name and score.type != SET for score in _told_one_by_one(cell.scores)) or 1
 
 
 def _told_one_by_one(scores: Sequence[Score]) -> list[Score]:
     """The verdicts in a row, those inside a set behind it."""
-    return [told for one in scores for told in (one, *_told_one_by_one(one.parts))]
+    return [each_score for score in scores for each_score in (score, *_told_one_by_one(score.parts))]
 
 
-def _result(found: Matrix, evaluation: Evaluation, number: int, cell: Cell) -> Json:
-    row, column = found.rows[number], found.columns[cell.column]
+def _result(matrix: Matrix, evaluation: Evaluation, number: int, cell: Cell) -> Json:
+    row, column = matrix.rows[number], matrix.columns[cell.column]
     written = evaluation.written[row.case_id]
     failure, tokens = _failure(cell), _tokens([cell])
     made: JsonValue = cell.output if cell.value is None else cell.value
     response: Json = {"output": made, "tokenUsage": tokens, "cost": cell.cost_usd}
     error: Json = {"error": cell.reason} if failure == ERROR else {}
-    asked: Json = {"raw": cell.prompt or "", "label": column.prompt}
+    prompt_wire: Json = {"raw": cell.prompt or "", "label": column.prompt}
     return {
         "id": f"{cell.run_id or column.run_id}:{number}:{cell.column}", "promptId": column.prompt_version_ref,
         "promptIdx": cell.column, "testIdx": number, "testCase": written.test,
         "vars": row.variables if evaluation.hooks is None else {**row.variables, **cell.recalled},
-        "provider": {"id": column.provider_id, "label": column.provider}, "prompt": asked,
+        "provider": {"id": column.provider_id, "label": column.provider}, "prompt": prompt_wire,
         "response": {} if cell.output is None else response, "success": _holds(cell), "score": _score(cell),
         "namedScores": _numbers(cell), "failureReason": failure, **error, "latencyMs": cell.latency_ms or 0.0,
         "cost": cell.cost_usd or 0.0, "gradingResult": None if cell.passed is None else _grading(row, cell, written),
@@ -153,10 +158,12 @@ def _numbers(cell: Cell) -> Json:
 def _grading(row: Row, cell: Cell, written: Written) -> Json:
     """The verdict with each assertion's, and with what chose among the outputs."""
     judged = zip(cell.scores, written.assertions, strict=True)
-    components = [told for one, assertion in judged for told in _components(one, assertion)]
+    components = [component for score, assertion in judged for component in _components(score, assertion)]
     components += _choices(row, cell, written)
-    failed = [str(one["reason"]) for one in components if one["pass"] is False]
-    unchosen = "; ".join(f"{one.type} chose none: {one.problem}" for one in row.selections if one.problem)
+    failed = [str(component["reason"]) for component in components if component["pass"] is False]
+    unchosen = "; ".join(
+        f"{selection.type} chose none: {selection.problem}" for selection in row.selections if selection.problem
+    )
     reason = cell.reason or (failed[0] if failed else unchosen or "All assertions passed")
     return {
         "pass": cell.success, "score": _score(cell), "reason": reason,
@@ -164,17 +171,19 @@ def _grading(row: Row, cell: Cell, written: Written) -> Json:
     }  # fmt: skip
 
 
-def _components(one: Score, assertion: JsonValue) -> list[Json]:
+def _components(score: Score, assertion: JsonValue) -> list[Json]:
     """The verdict on an assertion as it is written; with its parts in it and behind it, those of a set or of code."""
-    verdict: Json = {"pass": one.passed, "score": one.score, "reason": one.reason}
-    if one.type != SET or not isinstance(assertion, dict):
-        told: Json = {**verdict, "assertion": assertion}
-        inner = [_components(part, assertion)[0] for part in one.parts]
-        return [{**told, "componentResults": [*inner]} if inner else told, *inner]
+    verdict: Json = {"pass": score.passed, "score": score.score, "reason": score.reason}
+    if score.type != SET or not isinstance(assertion, dict):
+        wire: Json = {**verdict, "assertion": assertion}
+        inner = [_components(part, assertion)[0] for part in score.parts]
+        return [{**wire, "componentResults": [*inner]} if inner else wire, *inner]
     members = assertion.get("assert")
     listed = members if isinstance(members, list) else []
-    parts = [told for part, member in zip(one.parts, listed, strict=False) for told in _components(part, member)]
-    about: Json = {"assertionCount": len(one.parts), **{key: assertion[key] for key in ABOUT_SET if key in assertion}}
+    parts = [
+        component for part, member in zip(score.parts, listed, strict=False) for component in _components(part, member)
+    ]
+    about: Json = {"assertionCount": len(score.parts), **{key: assertion[key] for key in ABOUT_SET if key in assertion}}
     whole: Json = {**verdict, "componentResults": [*parts], "metadata": {"assertionSet": about}}
     return [whole, *parts]
 
@@ -182,14 +191,14 @@ def _components(one: Score, assertion: JsonValue) -> list[Json]:
 def _choices(row: Row, cell: Cell, written: Written) -> list[Json]:
     return [
         {
-            "pass": one.selected == cell.column, "score": float(one.selected == cell.column),
-            "reason": one.reasons[cell.column] if one.reasons else "", "assertion": assertion,
+            "pass": selection.selected == cell.column, "score": float(selection.selected == cell.column),
+            "reason": selection.reasons[cell.column] if selection.reasons else "", "assertion": assertion,
         }
-        for one, assertion in zip(row.selections, written.choosers, strict=True)
-        if _chose(one, cell)
+        for selection, assertion in zip(row.selections, written.choosers, strict=True)
+        if _chose(selection, cell)
     ]  # fmt: skip
 
 
-def _chose(one: Selected, cell: Cell) -> bool:
-    """Whether that output was among those of which one was chosen."""
-    return not one.problem and cell.passed is not None
+def _chose(selection: Selected, cell: Cell) -> bool:
+    """Returns whether that output was among those of which one was chosen."""
+    return not selection.problem and cell.passed is not None

@@ -1,4 +1,4 @@
-"""How many fields an OTLP request in protobuf holds, before any is made: sixteen megabytes can hold eight million messages."""
+"""The number of fields of an OTLP request in protobuf, before any is made: sixteen megabytes can hold eight million messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTS: dict[str, dict[int, str]] = {
 
 
 def more_fields_than(most: int, body: bytes) -> bool:
-    """Whether the request holds more fields than that; what is no protobuf holds as many as can be read."""
+    """Returns whether the request holds more fields than that; what is no protobuf holds as many as can be read."""
     waiting = [(0, len(body), "request")]
     number = 0
     try:
@@ -42,7 +42,7 @@ def more_fields_than(most: int, body: bytes) -> bool:
 
 
 def _past(body: bytes, at: int, kind: int) -> tuple[int, int]:
-    """Where the value ends, and how long it is if that is said."""
+    """Returns where the value ends, and how long it is if that is said."""
     if kind == SIZED:
         size, at = _varint(body, at)
         return at + size, size
@@ -54,13 +54,13 @@ def _past(body: bytes, at: int, kind: int) -> tuple[int, int]:
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:
-    found = shift = 0
+    number = shift = 0
     while True:
         byte = body[at]
         at += 1
-        found |= (byte & 0x7F) << shift
+        number |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return found, at
+            return number, at
         shift += 7
         if shift > LONGEST_VARINT:
             raise ValueError(shift)

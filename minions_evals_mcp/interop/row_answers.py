@@ -57,10 +57,10 @@ def row_of(output: JsonValue, assertions: Sequence[Json], threshold: float | Non
     return read_row(to_json(row))
 
 
-async def answered(engine: Engine, asked: Asked, *, max_cost_usd: float | None = None) -> Answer:
+async def answered(engine: Engine, question: Asked, *, max_cost_usd: float | None = None) -> Answer:
     """The answer to a row; raises `InstrumentError` where there is none."""
     graders = row_grades(engine.config, engine.models, max_cost_usd=max_cost_usd)
-    (found,) = await judge([asked], judges_of(engine, graders=graders))
-    if "error" in found:
-        raise InstrumentError(f"it could not be checked: {found['error']}")
-    return found
+    (answer,) = await judge([question], judges_of(engine, graders=graders))
+    if "error" in answer:
+        raise InstrumentError(f"it could not be checked: {answer['error']}")
+    return answer

@@ -29,21 +29,21 @@ Shape = Literal["text", "texts", "mapping", "other"]
 
 @cache
 def shapes(kind: RowType) -> dict[str, Shape]:
-    """What each field of the type holds, by its name on the wire."""
+    """Returns what each field of the type holds, by its name on the wire."""
     schema = TYPES[kind].model_json_schema()
-    found: dict[str, Shape] = dict.fromkeys(ENVELOPE, "text")
-    for name, said in schema["properties"].items():
-        options = said.get("anyOf", [said])
+    shapes_by_path: dict[str, Shape] = dict.fromkeys(ENVELOPE, "text")
+    for name, shape in schema["properties"].items():
+        options = shape.get("anyOf", [shape])
         types = {option.get("type") for option in options}
         is_texts = any(option.get("items", {}).get("type") == "string" for option in options)
         free = "object" in types and any(option.get("additionalProperties") is not False for option in options)
-        found[name] = "text" if "string" in types else "texts" if is_texts else "mapping" if free else "other"
-    return found
+        shapes_by_path[name] = "text" if "string" in types else "texts" if is_texts else "mapping" if free else "other"
+    return shapes_by_path
 
 
 @dataclass(frozen=True, slots=True)
 class RowMapping:
-    """Which column fills which field (dotted for a part of a mapping), and fields that are the same in every row.
+    """The column that fills each field (dotted for a part of a mapping), and fields that are the same in every row.
 
     Without columns each column fills the field of its own name.
     """
@@ -69,7 +69,7 @@ def vet_path(kind: RowType, path: str) -> None:
     if name not in known:
         raise BadInputError(f"{kind} has no field {name!r}.", remedy=f"Its fields are {', '.join(known)}.")
     if dot and (known[name] != "mapping" or "" in inside.split(".")):
-        mappings = ", ".join(one for one, shape in known.items() if shape == "mapping")
+        mappings = ", ".join(name for name, shape in known.items() if shape == "mapping")
         raise BadInputError(f"{path} is no part of a field.", remedy=f"Parts can be filled of {mappings}.")
 
 
@@ -136,9 +136,9 @@ def _place(where: str) -> Callable[[], str]:
 
 def _fields(mapping: RowMapping, row: Row) -> Json:
     """The fields that a row fills, by name; parts of mappings put together."""
-    found: Json = {}
+    fields: Json = {}
     for path, text in mapping.fixed.items():
-        _put(found, path, _typed(mapping.kind, path, text))
+        _put(fields, path, _typed(mapping.kind, path, text))
     columns = mapping.columns or {name: name for name in _own(mapping, row.cells)}
     for path, column in columns.items():
         value = _cell(row.cells, column)
@@ -147,8 +147,8 @@ def _fields(mapping: RowMapping, row: Row) -> Json:
         if path == "id" and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
         if value is not None:
-            _put(found, path, value)
-    return found
+            _put(fields, path, value)
+    return fields
 
 
 def _own(mapping: RowMapping, cells: Json) -> Iterable[str]:
@@ -162,7 +162,7 @@ def _own(mapping: RowMapping, cells: Json) -> Iterable[str]:
 
 
 def _stands(cells: Json, column: str) -> bool:
-    """Whether the row has that column, be its cell empty or not."""
+    """Returns whether the row has that column, be its cell empty or not."""
     return column in cells or _cell(cells, column) is not None
 
 
@@ -170,16 +170,16 @@ def _cell(cells: Json, column: str) -> JsonValue:
     """The cell of that column, which may be dotted into a nested one; none where there is none."""
     if column in cells:
         return cells[column]
-    found: JsonValue = cells
+    value: JsonValue = cells
     for part in column.split("."):
-        if not isinstance(found, dict) or part not in found:
+        if not isinstance(value, dict) or part not in value:
             return None
-        found = found[part]
-    return found
+        value = value[part]
+    return value
 
 
 def _typed(kind: RowType, path: str, text: str) -> JsonValue:
-    """What a text cell says in that field; none for an empty one, save where a user's own text may be empty."""
+    """Returns what a text cell says in that field; none for an empty one, save where a user's own text may be empty."""
     name, _, inside = path.partition(".")
     shape = shapes(kind)[name]
     if inside:
@@ -208,9 +208,9 @@ def _put(fields: Json, path: str, value: JsonValue) -> None:
     *parents, last = path.split(".")
     inside = fields
     for parent in parents:
-        found = inside.setdefault(parent, {})
-        assert isinstance(found, dict), path
-        inside = found
+        branch = inside.setdefault(parent, {})
+        assert isinstance(branch, dict), path
+        inside = branch
     inside[last] = value
 
 

@@ -41,47 +41,47 @@ class Row(NamedTuple):
     checks: Checks
 
     def needs(self) -> Sequence[Need]:
-        """What its checks need of the outside."""
+        """Returns what its checks need of the outside."""
         return self.checks.needs()
 
     def answer(self, evidence: Evidence = NO_EVIDENCE) -> Answer:
         """The row's verdict; where a check could not be carried out there is an error and no score."""
-        found = self.checks.answer(evidence)
-        if isinstance(found, Unchecked):
-            return {"id": self.id, "error": f"{found.type}: {found.reason}"}
-        return verdict_row(self.id, found)
+        result = self.checks.answer(evidence)
+        if isinstance(result, Unchecked):
+            return {"id": self.id, "error": f"{result.type}: {result.reason}"}
+        return verdict_row(self.id, result)
 
 
-def _assertions(found: JsonValue) -> tuple[Assertion, ...]:
+def _assertions(value: JsonValue) -> tuple[Assertion, ...]:
     """The vetted assertions of a row."""
-    return tuple([vetted(one, number) for number, one in enumerate(listed(found, "assert"))])
+    return tuple([vetted(assertion, number) for number, assertion in enumerate(listed(value, "assert"))])
 
 
-def listed(found: JsonValue, field: str) -> list[JsonValue]:
+def listed(value: JsonValue, field: str) -> list[JsonValue]:
     """The list that the field must be."""
-    if not isinstance(found, list):
+    if not isinstance(value, list):
         raise InvalidRecordError("must be a list", field=field)
-    return found
+    return value
 
 
-def vetted(one: JsonValue, number: int) -> Assertion:
+def vetted(value: JsonValue, number: int) -> Assertion:
     """The vetted assertion; rows often share theirs, and each is read once."""
-    if not isinstance(one, dict):
+    if not isinstance(value, dict):
         raise InvalidRecordError("must be an object", field=f"assert.{number}")
-    key = _key(one)
+    key = _key(value)
     known = _KNOWN.get(key)
     if known is None:
-        known = _plain(key) or _assertion(to_json(one), number)
+        known = _plain(key) or _assertion(to_json(value), number)
         vet(known, at=f"assert.{number}")
         if len(_KNOWN) < MOST_KNOWN and len("".join(key)) <= LONGEST_KNOWN:
             _KNOWN[key] = known
     return known
 
 
-def _key(one: Mapping[str, JsonValue]) -> str | tuple[str, str]:
-    """What is equal for equal assertions and no others: the type and the text of one that is no more than that."""
-    kind, value = one.get("type"), one.get("value")
-    return (kind, value) if len(one) == 2 and isinstance(kind, str) and isinstance(value, str) else repr(one)
+def _key(members: Mapping[str, JsonValue]) -> str | tuple[str, str]:
+    """Returns what is equal for equal assertions and no others: the type and the text of one that is no more than that."""
+    kind, value = members.get("type"), members.get("value")
+    return (kind, value) if len(members) == 2 and isinstance(kind, str) and isinstance(value, str) else repr(members)
 
 
 def _plain(key: str | tuple[str, str]) -> Assertion | None:
@@ -91,9 +91,9 @@ def _plain(key: str | tuple[str, str]) -> Assertion | None:
     return Assertion.trusted(type=key[0], value=key[1])
 
 
-def read_assertion(one: JsonValue, number: int) -> Assertion:
+def read_assertion(value: JsonValue, number: int) -> Assertion:
     """The assertion, of whatever type; raises `InvalidRecordError` naming the key that does not fit."""
-    return _assertion(to_json(one), number)
+    return _assertion(to_json(value), number)
 
 
 def _assertion(text: bytes, number: int) -> Assertion:
@@ -108,9 +108,9 @@ def _assertion(text: bytes, number: int) -> Assertion:
 
 def read_row(line: str | bytes) -> Row:
     """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
-    found = read_object(line, KEYS, ("output", "assert"), also=ALSO)
-    subject = subject_of(found["output"], found)
-    return Row(row_id(found), Checks(_assertions(found["assert"]), subject, _number(found, "threshold")))
+    row = read_object(line, KEYS, ("output", "assert"), also=ALSO)
+    subject = subject_of(row["output"], row)
+    return Row(row_id(row), Checks(_assertions(row["assert"]), subject, _number(row, "threshold")))
 
 
 def read_object(
@@ -118,26 +118,26 @@ def read_object(
 ) -> dict[str, JsonValue]:
     """The JSON object in a line, with known keys only and every one that is required."""
     try:
-        found: JsonValue = from_json(line, allow_inf_nan=False)
+        document: JsonValue = from_json(line, allow_inf_nan=False)
     except ValueError as error:
         raise InvalidRecordError(f"no JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise InvalidRecordError("a row is a JSON object")
     for name, meant in also.items():
-        if name in found and meant not in found:
-            found[meant] = found.pop(name)
-    if not found.keys() <= known:
-        unknown = min(found.keys() - known)
+        if name in document and meant not in document:
+            document[meant] = document.pop(name)
+    if not document.keys() <= known:
+        unknown = min(document.keys() - known)
         raise InvalidRecordError(f"unknown key; known are {', '.join(sorted(known))}", field=unknown)
     for key in required:
-        if key not in found:
+        if key not in document:
             raise InvalidRecordError("is missing", field=key)
-    return found
+    return document
 
 
-def row_id(found: dict[str, JsonValue]) -> str:
+def row_id(members: dict[str, JsonValue]) -> str:
     """The row's id; a row without one is "" in its answer."""
-    ident = found.get("id")
+    ident = members.get("id")
     if isinstance(ident, str):
         return ident
     if not isinstance(ident, int | float | None):
@@ -149,14 +149,14 @@ def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
     """The output as checks see it, with the `latencyMs`, `cost` (US dollars) and `toolCalls` that were recorded."""
     value = output_value(output) if isinstance(output, dict) else output
     if isinstance(value, str):
-        text, said = value, None
+        text, log = value, None
     else:
         text = value_text(value) if isinstance(output, dict) else json.dumps(value, ensure_ascii=False)
-        said = value
+        log = value
     if measured.keys().isdisjoint(MEASURED):
-        return Subject(text, value=said)
+        return Subject(text, value=log)
     times = _number(measured, "latencyMs"), _number(measured, "cost")
-    return Subject(text, *times, tool_calls=_tool_calls(measured), value=said)
+    return Subject(text, *times, tool_calls=_tool_calls(measured), value=log)
 
 
 def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:
@@ -170,8 +170,8 @@ def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:
         raise InvalidRecordError(error.reason, field="toolCalls") from None
 
 
-def _number(found: dict[str, JsonValue], key: str) -> float | None:
-    value = found.get(key)
+def _number(members: dict[str, JsonValue], key: str) -> float | None:
+    value = members.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -179,31 +179,32 @@ def _number(found: dict[str, JsonValue], key: str) -> float | None:
     return float(value)
 
 
-def verdict_row(ident: str, found: Aggregate) -> Answer:
+def verdict_row(ident: str, aggregate: Aggregate) -> Answer:
     """The verdict as a row says it."""
     results: list[JsonValue] = [
-        {"type": one.type, "pass": one.passed, "score": one.score, "reason": one.reason} for one in found.results
+        {"type": result.type, "pass": result.passed, "score": result.score, "reason": result.reason}
+        for result in aggregate.results
     ]
-    return {"id": ident, "pass": found.passed, "score": found.score, "results": results}
+    return {"id": ident, "pass": aggregate.passed, "score": aggregate.score, "results": results}
 
 
 @dataclass(slots=True)
 class Tally:
-    """How the rows came out: `passed` counts those that pass, or of which an output is selected; `errors` have no verdict."""
+    """The counts of the rows' verdicts: `passed` counts those that pass, or of which an output is selected; `errors` have no verdict."""
 
     rows: int = 0
     passed: int = 0
     errors: int = 0
 
-    def count(self, said: Answer) -> None:
+    def count(self, answer: Answer) -> None:
         """Counts one answer."""
         self.rows += 1
-        self.passed += said.get("pass") is True or said.get("selected") is not None
-        self.errors += "error" in said
+        self.passed += answer.get("pass") is True or answer.get("selected") is not None
+        self.errors += "error" in answer
 
 
 class Source(Protocol):
-    """Where rows come from: a file or pipe that gives what has come, at most so many bytes."""
+    """The source of rows: a file or pipe that gives what has come, at most so many bytes."""
 
     def read1(self, size: int, /) -> bytes: ...
 
@@ -253,14 +254,14 @@ class _Unreadable(NamedTuple):
         return ()
 
     def answer(self, evidence: Evidence, /) -> Answer:
-        """Why it could not be read."""
+        """Returns why it could not be read."""
         del evidence
         return self.why
 
 
 def _id_of(line: str | bytes) -> str:
     try:
-        found: JsonValue = from_json(line)
+        document: JsonValue = from_json(line)
     except ValueError:
         return ""
-    return str(found.get("id", "")) if isinstance(found, dict) else ""
+    return str(document.get("id", "")) if isinstance(document, dict) else ""

@@ -77,11 +77,11 @@ def _json_lines(path: Path) -> Iterator[Row]:
 
 def _json_rows(path: Path) -> Iterator[Row] | CustomScore:
     with legible(path):
-        found = _json(path.read_bytes(), str(path))
-    if isinstance(found, list):
-        return iter([_row(one, f"{path}: row {number}") for number, one in enumerate(found, 1)])
+        document = _json(path.read_bytes(), str(path))
+    if isinstance(document, list):
+        return iter([_row(row, f"{path}: row {number}") for number, row in enumerate(document, 1)])
     try:
-        return custom_score(found)
+        return custom_score(document)
     except InvalidRecordError as error:
         raise error.at(str(path)) from None
 
@@ -93,7 +93,7 @@ def _json(text: bytes, where: str) -> JsonValue:
         raise InvalidRecordError(f"no JSON: {error}", where=where) from None
 
 
-def _row(found: JsonValue, where: str) -> Row:
-    if not isinstance(found, dict):
+def _row(value: JsonValue, where: str) -> Row:
+    if not isinstance(value, dict):
         raise InvalidRecordError("a row is a JSON object", where=where)
-    return found
+    return value

@@ -48,7 +48,7 @@ class SkillEval(Value):
 
     @property
     def is_judged(self) -> bool:
-        """Whether anything is said of what the output should be."""
+        """Returns whether anything is said of what the output should be."""
         return bool(self.statements or self.assertions or self.expected_output)
 
 
@@ -87,19 +87,19 @@ def read_evals(path: Path) -> SkillEvals:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path} cannot be read: {error}.", remedy="Name a skill's evals.json.") from None
-    found = cast("JsonValue", parse_json(text, str(path)))
-    named = found if isinstance(found, dict) else {}
-    listed = named.get("evals", named.get("cases")) if named else found
+    document = cast("JsonValue", parse_json(text, str(path)))
+    named = document if isinstance(document, dict) else {}
+    listed = named.get("evals", named.get("cases")) if named else document
     if not isinstance(listed, list) or not listed:
         raise InvalidRecordError(
             'evals are a list, or `{"evals": […]}`, with at least one', field="evals", where=str(path)
         )
-    evals = tuple(_eval(one, number, path) for number, one in enumerate(listed, 1))
+    evals = tuple(_eval(row, number, path) for number, row in enumerate(listed, 1))
     seen = set[str]()
-    for one in evals:
-        if one.id in seen:
-            raise InvalidRecordError(f"the id {one.id!r} stands twice", field="id", where=str(path))
-        seen.add(one.id)
+    for skill_eval in evals:
+        if skill_eval.id in seen:
+            raise InvalidRecordError(f"the id {skill_eval.id!r} stands twice", field="id", where=str(path))
+        seen.add(skill_eval.id)
     skill = named.get("skill_name", named.get("skill"))
     return SkillEvals(skill=skill if isinstance(skill, str) else "", evals=evals)
 
@@ -112,11 +112,13 @@ def _eval(wire: JsonValue, number: int, path: Path) -> SkillEval:
     if not isinstance(prompt, str) or not prompt.strip():
         raise InvalidRecordError("an eval needs a prompt", field="prompt", where=where)
     held = [*_listed(wire, SAYS, where)]
-    statements = [*(said for one in held if (said := _said(one, where)) is not None)]
-    statements += [f"The output does not do or say this: {_said(one, where)}" for one in _listed(wire, SAYS_NOT, where)]
+    statements = [*(statement_read for statement in held if (statement_read := _text(statement, where)) is not None)]
+    statements += [
+        f"The output does not do or say this: {_text(statement, where)}" for statement in _listed(wire, SAYS_NOT, where)
+    ]
     triggers = wire.get("should_trigger", wire.get("shouldTrigger"))
     files = wire.get("files") or []
-    if not isinstance(files, list) or not all(isinstance(one, str) for one in files):
+    if not isinstance(files, list) or not all(isinstance(file, str) for file in files):
         raise InvalidRecordError("files are paths from the skill's folder", field="files", where=where)
     expected = wire.get("expected_output", wire.get("expected"))
     known = {*PROMPTS, *SAYS, *SAYS_NOT, "id", "name", "files", "expected_output", "expected", "should_trigger"}
@@ -127,7 +129,7 @@ def _eval(wire: JsonValue, number: int, path: Path) -> SkillEval:
         expected_output=expected if isinstance(expected, str) else "",
         files=tuple(cast("list[str]", files)),
         statements=tuple(statements),
-        assertions=tuple(one for one in held if _is_assertion(one)),
+        assertions=tuple(assertion for assertion in held if _is_assertion(assertion)),
         should_trigger=triggers if isinstance(triggers, bool) else None,
         extra={key: value for key, value in wire.items() if key not in known},
     )
@@ -145,13 +147,13 @@ def _is_assertion(statement: JsonValue) -> bool:
     return isinstance(statement, dict) and isinstance(statement.get("type"), str) and "value" in statement
 
 
-def _said(statement: JsonValue, where: str) -> str | None:
-    """What a statement says; None where it is a check by rule."""
+def _text(statement: JsonValue, where: str) -> str | None:
+    """Returns what a statement says; None where it is a check by rule."""
     if _is_assertion(statement):
         return None
-    said = statement
+    text = statement
     if isinstance(statement, dict):
-        said = next((statement[name] for name in TEXTS if isinstance(statement.get(name), str)), None)
-    if not isinstance(said, str) or not said.strip():
+        text = next((statement[name] for name in TEXTS if isinstance(statement.get(name), str)), None)
+    if not isinstance(text, str) or not text.strip():
         raise InvalidRecordError(f"a statement is a text, or says one as {', '.join(TEXTS)}", where=where)
-    return said
+    return text

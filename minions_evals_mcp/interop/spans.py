@@ -32,23 +32,23 @@ class Span:
 
     def text(self, *names: str) -> str | None:
         """The first of those attributes that is a text with something in it."""
-        found = (self.attributes.get(name) for name in names)
-        return next((one for one in found if isinstance(one, str) and one.strip()), None)
+        values = (self.attributes.get(name) for name in names)
+        return next((value for value in values if isinstance(value, str) and value.strip()), None)
 
     def number(self, *names: str) -> float | None:
         """The first of those attributes that is a number, and can be a count or a price."""
-        found = (self.attributes.get(name) for name in names)
-        numbers = (one for one in found if isinstance(one, int | float) and not isinstance(one, bool))
-        return next((one for one in numbers if 0 <= one < GREATEST), None)
+        values = (self.attributes.get(name) for name in names)
+        numbers = (value for value in values if isinstance(value, int | float) and not isinstance(value, bool))
+        return next((number for number in numbers if 0 <= number < GREATEST), None)
 
     def value(self, *names: str) -> JsonValue:
         """The first of those attributes that is there; a JSON text as what it says."""
-        found = next((self.attributes[name] for name in names if name in self.attributes), None)
-        return parsed(found)
+        value = next((self.attributes[name] for name in names if name in self.attributes), None)
+        return parsed(value)
 
 
 def is_otlp(document: JsonValue) -> bool:
-    """Whether the document holds traces."""
+    """Returns whether the document holds traces."""
     return isinstance(document, dict) and isinstance(document.get("resourceSpans"), list)
 
 
@@ -68,12 +68,12 @@ def raw_spans(document: JsonValue) -> Iterator[tuple[Json, str | None]]:
 
 def _objects(held: JsonValue, name: str) -> list[Json]:
     """The objects of the list of that name; anything else there would be spans that nobody reads."""
-    found = obj(held).get(name)
-    if found is None:
+    value = obj(held).get(name)
+    if value is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError(f"{name} is no list of objects")
-    return [obj(one) for one in found]
+    return [obj(item) for item in value]
 
 
 def span_of(span: Json, service: str | None) -> Span:
@@ -84,28 +84,29 @@ def span_of(span: Json, service: str | None) -> Span:
     start, end = (_nanos(span.get(name), ident) for name in ("startTimeUnixNano", "endTimeUnixNano"))
     parent = span.get("parentSpanId")
     if not all(
-        isinstance(one.get("key"), str) and isinstance(one.get("value"), dict) for one in _objects(span, "attributes")
+        isinstance(attribute.get("key"), str) and isinstance(attribute.get("value"), dict)
+        for attribute in _objects(span, "attributes")
     ):
         raise ValueError(f"an attribute of span {ident} has no key or no value")
-    found = attributes(span.get("attributes"))
+    span_attributes = attributes(span.get("attributes"))
     return Span(
         trace_id, ident, parent if isinstance(parent, str) and parent.strip("0") else None, str(span.get("name", "")),
-        start, end, service, _error(obj(span.get("status")), found), found,
+        start, end, service, _error(obj(span.get("status")), span_attributes), span_attributes,
     )  # fmt: skip
 
 
-def _nanos(said: JsonValue, ident: str) -> int:
+def _nanos(value: JsonValue, ident: str) -> int:
     try:
-        found = int(str(said or 0))
+        nanos = int(str(value or 0))
     except ValueError:
         raise ValueError(f"the times of span {ident} are no whole nanoseconds") from None
-    if not 0 <= found < LATEST:
+    if not 0 <= nanos < LATEST:
         raise ValueError(f"span {ident} lies outside the years 1970 to 2262")
-    return found
+    return nanos
 
 
-def _error(status: Json, found: Json) -> str | None:
+def _error(status: Json, members: Json) -> str | None:
     if status.get("code") not in ERROR:
         return None
-    said = (status.get("message"), found.get("exception.message"), found.get("error.type"))
-    return next((one for one in said if isinstance(one, str) and one.strip()), "failed")
+    messages = (status.get("message"), members.get("exception.message"), members.get("error.type"))
+    return next((text for text in messages if isinstance(text, str) and text.strip()), "failed")

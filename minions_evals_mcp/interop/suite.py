@@ -42,7 +42,7 @@ def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple
     """The records and relations of a file; raises `InvalidRecordError` with file, line, field and reason."""
     if has_lines(path):
         return [*read_lines(path, new_id=new_id, now=now)], []
-    with _told(path):
+    with _problems_in_words(path):
         text = path.read_text("utf-8-sig")
     is_json = path.suffix.lower() == JSON
     suite = _suite(path, text, is_json=is_json)
@@ -56,20 +56,20 @@ def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple
 
 
 def has_lines(path: Path) -> bool:
-    """Whether the file has one record a line."""
+    """Returns whether the file has one record a line."""
     return path.suffix.lower() in LINES
 
 
 def read_lines(path: Path, *, new_id: Callable[[], str], now: datetime) -> Iterator[Arrival]:
     """The records of a file that has one a line, read as they are asked for; raises as `read_suite` does."""
-    with _told(path):
+    with _problems_in_words(path):
         for number, wire in _json_lines(path):
             yield _arrival(partial("{}:{}".format, path, number), wire, new_id, now)
 
 
 @contextmanager
-def _told(path: Path) -> Generator[None]:
-    """Why a file cannot be read, in our words."""
+def _problems_in_words(path: Path) -> Generator[None]:
+    """Yields why a file cannot be read, in our words."""
     try:
         yield
     except OSError as error:
@@ -81,7 +81,7 @@ def _told(path: Path) -> Generator[None]:
 
 
 def _not_utf8(path: Path) -> str:
-    """What the first byte is that is no text, and where: read anew, for a file that is read by the line counts from elsewhere."""
+    """Returns what the first byte is that is no text, and where: read anew, for a file that is read by the line counts from elsewhere."""
     try:
         path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -98,21 +98,21 @@ def _json_lines(path: Path) -> Iterator[tuple[int, JsonValue]]:
 
 
 def _suite(path: Path, text: str, *, is_json: bool) -> SuiteFile:
-    found = parse_json(text, str(path)) if is_json else parse_yaml(text, str(path))
-    if isinstance(found, list):
-        found = {"minions": cast("list[object]", found)}
-    if not isinstance(found, dict) or not isinstance(cast("dict[object, object]", found).get("minions"), list):
+    document = parse_json(text, str(path)) if is_json else parse_yaml(text, str(path))
+    if isinstance(document, list):
+        document = {"minions": cast("list[object]", document)}
+    if not isinstance(document, dict) or not isinstance(cast("dict[object, object]", document).get("minions"), list):
         raise InvalidRecordError("a suite is `minions: [{id, type, fields}, …]`", where=str(path))
     try:
-        return SuiteFile.model_validate_json(to_json(found, fallback=_plain))
+        return SuiteFile.model_validate_json(to_json(document, fallback=_plain))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise InvalidRecordError(_said(first), field=".".join(map(str, first["loc"])), where=str(path)) from None
+        raise InvalidRecordError(_in_words(first), field=".".join(map(str, first["loc"])), where=str(path)) from None
     except ValueError as error:
         raise InvalidRecordError(str(error), where=str(path)) from None
 
 
-def _said(detail: ErrorDetails) -> str:
+def _in_words(detail: ErrorDetails) -> str:
     return (
         f"unknown key; known are {', '.join(SuiteFile.model_fields)}"
         if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1
@@ -136,7 +136,7 @@ def _arrival(where: Callable[[], str], wire: JsonValue, new_id: Callable[[], str
 
 
 class _Places:
-    """Where in the file each record begins; looked up only for a refusal, for it parses the file a second time."""
+    """The places in the file at which each record begins; looked up only for a refusal, for it parses the file a second time."""
 
     def __init__(self, path: Path, text: str, *, is_json: bool) -> None:
         self._path = path

@@ -73,8 +73,8 @@ def _text_rows(path: Path, separator: str) -> Iterator[Row]:
 def _vet_header(header: list[str], path: Path) -> None:
     twice = [name for name, number in Counter(header).items() if number > 1]
     if not header or twice or "" in header:
-        said = f"the column {twice[0]!r} comes twice" if twice else "a column has no name" if header else "is empty"
-        raise InvalidRecordError(said, where=f"{path}:1")
+        problem = f"the column {twice[0]!r} comes twice" if twice else "a column has no name" if header else "is empty"
+        raise InvalidRecordError(problem, where=f"{path}:1")
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
@@ -82,10 +82,10 @@ def _json_rows(path: Path) -> Iterator[Row]:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            found = parse_json(line.strip(), str(path), line=number)
-            if not isinstance(found, dict):
+            document = parse_json(line.strip(), str(path), line=number)
+            if not isinstance(document, dict):
                 raise InvalidRecordError("a row is a JSON object", where=f"{path}:{number}")
-            yield Row(f"{path}:{number}", cast("Json", found), is_text=False)
+            yield Row(f"{path}:{number}", cast("Json", document), is_text=False)
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:

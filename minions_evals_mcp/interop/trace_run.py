@@ -38,8 +38,8 @@ def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
         "status": "success" if root.error is None else "failed",
         "errorMessage": root.error,
     }
-    found: Json = {name: value for name, value in fields.items() if value is not None}
-    return {"id": f"otel:{_id(root.trace_id)}/{_id(root.id)}", "type": "agent-run", "fields": found}
+    run: Json = {name: value for name, value in fields.items() if value is not None}
+    return {"id": f"otel:{_id(root.trace_id)}/{_id(root.id)}", "type": "agent-run", "fields": run}
 
 
 def _agent(root: Span) -> str:
@@ -58,33 +58,35 @@ def _moment(nanos: int) -> str | None:
 
 
 def _inputs(spans: list[Span]) -> Json:
-    """What the agent was given: an object as it is, else the first thing that its user said."""
-    said = next((found for span in spans if (found := _messages(span, INPUT, "llm.input_messages")) is not None), None)
-    if isinstance(said, list):
-        return {"input": next((text for role, text in _spoken(said) if role == "user"), _last(said))}
-    return said if isinstance(said, dict) else {} if said is None else {"input": said}
+    """Returns what the agent was given: an object as it is, else the first thing that its user said."""
+    input_given = next(
+        (messages for span in spans if (messages := _messages(span, INPUT, "llm.input_messages")) is not None), None
+    )
+    if isinstance(input_given, list):
+        return {"input": next((text for role, text in _spoken(input_given) if role == "user"), _last(input_given))}
+    return input_given if isinstance(input_given, dict) else {} if input_given is None else {"input": input_given}
 
 
 def _outputs(spans: list[Span]) -> Json:
-    """What came of it: an object as it is, else the last thing that was said."""
-    said = next(
-        (found for span in spans if (found := _messages(span, OUTPUT, "llm.output_messages")) is not None), None
+    """Returns what came of it: an object as it is, else the last thing that was said."""
+    output_given = next(
+        (messages for span in spans if (messages := _messages(span, OUTPUT, "llm.output_messages")) is not None), None
     )
-    if isinstance(said, list):
-        return {"output": _last(said)}
-    return said if isinstance(said, dict) else {} if said is None else {"output": said}
+    if isinstance(output_given, list):
+        return {"output": _last(output_given)}
+    return output_given if isinstance(output_given, dict) else {} if output_given is None else {"output": output_given}
 
 
 def _messages(span: Span, names: tuple[str, ...], flat: str) -> JsonValue:
-    """What the span says, be it in one attribute or, as OpenInference flattens it, in many."""
+    """Returns what the span says, be it in one attribute or, as OpenInference flattens it, in many."""
     exact, whole = names
-    found = span.value(exact)
-    return found if found is not None else _unflattened(span, flat) or span.value(whole)
+    messages = span.value(exact)
+    return messages if messages is not None else _unflattened(span, flat) or span.value(whole)
 
 
 def _unflattened(span: Span, prefix: str) -> list[JsonValue]:
     """The messages that stand in one attribute for each part: their role, their content or the texts of its parts."""
-    found: dict[int, Json] = {}
+    messages: dict[int, Json] = {}
     parts: dict[int, dict[int, JsonValue]] = {}
     place = re.compile(
         rf"{re.escape(prefix)}\.(\d+)\.message\.(?:(role|content)|contents\.(\d+)\.message_content\.text)"
@@ -94,23 +96,23 @@ def _unflattened(span: Span, prefix: str) -> list[JsonValue]:
         if match is None:
             continue
         number = int(match[1])
-        message = found.setdefault(number, {})
+        message = messages.setdefault(number, {})
         if match[2]:
             message[match[2]] = value
         else:
             parts.setdefault(number, {})[int(match[3])] = value
-    for number, said in parts.items():
-        found[number].setdefault("content", [{"type": "text", "text": said[part]} for part in sorted(said)])
-    return [found[number] for number in sorted(found)]
+    for number, several in parts.items():
+        messages[number].setdefault("content", [{"type": "text", "text": several[part]} for part in sorted(several)])
+    return [messages[number] for number in sorted(messages)]
 
 
 def _spoken(messages: list[JsonValue]) -> Iterator[tuple[str, str]]:
-    """Who said what: the text parts of each message."""
+    """Yields who said what: the text parts of each message."""
     for message in messages:
         role, content = obj(message).get("role"), obj(message).get("parts", obj(message).get("content"))
         parts = content if isinstance(content, list) else [content]
-        said = (part if isinstance(part, str) else obj(part).get("content", obj(part).get("text")) for part in parts)
-        text = "\n".join(one for one in said if isinstance(one, str))
+        texts = (part if isinstance(part, str) else obj(part).get("content", obj(part).get("text")) for part in parts)
+        text = "\n".join(part for part in texts if isinstance(part, str))
         if text:
             yield str(role), text
 
@@ -134,8 +136,8 @@ def _tokens(root: Span, models: list[Span]) -> int | None:
         ("gen_ai.usage.input_tokens", "llm.token_count.prompt"),
         ("gen_ai.usage.output_tokens", "llm.token_count.completion"),
     )
-    found = [_summed(root, models, *either) for either in names]
-    return None if found == [None, None] else int(sum(one or 0 for one in found))
+    counts = [_summed(root, models, *either) for either in names]
+    return None if counts == [None, None] else int(sum(count or 0 for count in counts))
 
 
 def _summed(root: Span, models: list[Span], *names: str) -> float | None:
@@ -143,5 +145,5 @@ def _summed(root: Span, models: list[Span], *names: str) -> float | None:
     own = root.number(*names)
     if own is not None:
         return own
-    found = [number for span in models if (number := span.number(*names)) is not None]
-    return sum(found) if found else None
+    numbers = [number for span in models if (number := span.number(*names)) is not None]
+    return sum(numbers) if numbers else None

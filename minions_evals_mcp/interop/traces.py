@@ -50,7 +50,7 @@ class Traces:
 
     @property
     def waiting(self) -> int:
-        """How many traces may still become agent-runs."""
+        """Returns how many traces may still become agent-runs."""
         return sum(not trace.hopeless for trace in self._open.values())
 
     def add(self, spans: Iterable[Span], *, now: float) -> list[str]:
@@ -66,15 +66,19 @@ class Traces:
 
     def completed(self, *, now: float, at_once: bool = False) -> list[Json]:
         """The agent-runs, as records on the wire, of the traces that are whole; each once. `at_once`: nothing more will come."""
-        found: list[Json] = []
+        traces: list[Json] = []
         settled = now if at_once else now - SETTLED_S
-        for trace_id, trace in [one for one in self._open.items() if one[1].seen_at <= settled and not one[1].hopeless]:
+        for trace_id, trace in [
+            trace_entry
+            for trace_entry in self._open.items()
+            if trace_entry[1].seen_at <= settled and not trace_entry[1].hopeless
+        ]:
             roots, steps = _runs(trace.spans, whole=at_once)
             trace.hopeless = not roots
             if roots and (at_once or now - trace.seen_at >= _patience(trace.spans, roots)):
                 del self._open[trace_id]
-                found += [agent_run(root, steps[root.id], kind_of) for root in roots]
-        return found
+                traces += [agent_run(root, steps[root.id], kind_of) for root in roots]
+        return traces
 
 
 def _runs(spans: dict[str, Span], *, whole: bool) -> tuple[list[Span], dict[str, list[Span]]]:
@@ -100,21 +104,21 @@ def _runs(spans: dict[str, Span], *, whole: bool) -> tuple[list[Span], dict[str,
 
 def _outermost(spans: dict[str, Span], chosen: set[str]) -> dict[str, str | None]:
     """Of each span the outermost of the chosen ones on its way up, itself included. A way that leads back ends there."""
-    found: dict[str, str | None] = {}
+    outermost: dict[str, str | None] = {}
     for span in spans.values():
         way: dict[str, None] = {}
         ident: str | None = span.id
-        while ident in spans and ident not in found and ident not in way:
+        while ident in spans and ident not in outermost and ident not in way:
             way[ident] = None
             ident = spans[ident].parent_id
-        above = found.get(ident or "")
+        above = outermost.get(ident or "")
         for passed in reversed(way):
             above = above if above is not None else passed if passed in chosen else None
-            found[passed] = above
-    return found
+            outermost[passed] = above
+    return outermost
 
 
 def _patience(spans: dict[str, Span], roots: list[Span]) -> float:
-    """How long stragglers are waited for: longer where the way up from a root ends at a parent that has not come."""
+    """Returns how long stragglers are waited for: longer where the way up from a root ends at a parent that has not come."""
     tops = _outermost(spans, {span.id for span in spans.values() if span.parent_id is None})
     return SETTLED_S if all(tops[root.id] is not None for root in roots) else ORPHANED_S

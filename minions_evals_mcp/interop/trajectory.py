@@ -10,27 +10,27 @@ from minions_evals_mcp.domain.tagged_values import obj
 
 
 def is_trajectory(document: JsonValue) -> bool:
-    """Whether the document says that it is one."""
+    """Returns whether the document says that it is one."""
     return str(obj(document).get("schema_version", "")).startswith("ATIF-")
 
 
 def trajectory_run(document: JsonValue) -> Json:
     """The record on the wire; raises `ValueError` saying what is missing. Steps that were copied as context are left out."""
-    found = obj(document)
-    name, listed = obj(found.get("agent")).get("name"), found.get("steps")
+    trajectory = obj(document)
+    name, listed = obj(trajectory.get("agent")).get("name"), trajectory.get("steps")
     steps = [obj(step) for step in listed] if isinstance(listed, list) else []
     if not name or not steps:
         raise ValueError("the trajectory has no steps, or its agent no name")
     steps = [step for step in steps if step.get("is_copied_context") is not True]
-    asked, said = _said(steps, "user"), _said(steps, "agent")
-    ident = found.get("trajectory_id") or found.get("session_id") or digest(document)
-    figures = obj(found.get("final_metrics"))
+    questions, answers = _texts(steps, "user"), _texts(steps, "agent")
+    ident = trajectory.get("trajectory_id") or trajectory.get("session_id") or digest(document)
+    figures = obj(trajectory.get("final_metrics"))
     fields: Json = {
         "agentId": name,
         "triggeredAt": next((step["timestamp"] for step in steps if step.get("timestamp")), None),
         "completedAt": next((step["timestamp"] for step in reversed(steps) if step.get("timestamp")), None),
-        "inputs": {"input": asked[0]} if asked else {},
-        "outputs": {"output": said[-1]} if said else {},
+        "inputs": {"input": questions[0]} if questions else {},
+        "outputs": {"output": answers[-1]} if answers else {},
         "toolCallsLog": [call for step in steps for call in _calls(step)],
         "tokensUsed": _tokens(figures),
         "cost": figures.get("total_cost_usd"),
@@ -39,22 +39,22 @@ def trajectory_run(document: JsonValue) -> Json:
     return {"id": f"atif:{ident}", "type": "agent-run", "fields": whole}
 
 
-def _said(steps: list[Json], source: str) -> list[str]:
-    """What that source said, oldest first."""
+def _texts(steps: list[Json], source: str) -> list[str]:
+    """Returns what that source said, oldest first."""
     texts = (_text(step.get("message")) for step in steps if step.get("source") == source)
     return [text for text in texts if text.strip()]
 
 
 def _text(message: JsonValue) -> str:
     parts = message if isinstance(message, list) else [message]
-    said = (part if isinstance(part, str) else obj(part).get("text") for part in parts)
-    return "\n".join(one for one in said if isinstance(one, str))
+    texts = (part if isinstance(part, str) else obj(part).get("text") for part in parts)
+    return "\n".join(part for part in texts if isinstance(part, str))
 
 
 def _calls(step: Json) -> list[JsonValue]:
     calls, results = step.get("tool_calls"), obj(step.get("observation")).get("results")
-    observed = [obj(one) for one in results] if isinstance(results, list) else []
-    by_call = {str(one.get("source_call_id")): one.get("content") for one in observed}
+    observed = [obj(result) for result in results] if isinstance(results, list) else []
+    by_call = {str(result.get("source_call_id")): result.get("content") for result in observed}
     return [_call(obj(call), by_call) for call in calls] if isinstance(calls, list) else []
 
 
@@ -65,5 +65,5 @@ def _call(call: Json, observed: dict[str, JsonValue]) -> Json:
 
 def _tokens(figures: Json) -> int | None:
     counted = [figures.get(name) for name in ("total_prompt_tokens", "total_completion_tokens")]
-    found = [one for one in counted if isinstance(one, int)]
-    return sum(found) if found else None
+    numbers = [count for count in counted if isinstance(count, int)]
+    return sum(numbers) if numbers else None

@@ -31,7 +31,7 @@ _RESULT = re.compile(r"\{.+\}")
 
 
 async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, Spent] | JudgeErrored:
-    """What the code says of the output."""
+    """Returns what the code says of the output."""
     given: Json = json.loads(need.given)
     if need.type in PROTOCOLS:
         variables, held = given["vars"], given["context"]

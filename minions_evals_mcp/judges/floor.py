@@ -1,4 +1,4 @@
-"""What comes before any model: outputs that hold no answer fool judges, so a rule finds them first."""
+"""The checks before any model: outputs that hold no answer fool judges, so a rule finds them first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPENERS = (
 
 
 def no_answer(work: Work) -> str | None:
-    """Why the output holds no answer at all; None where it may hold one."""
+    """Returns why the output holds no answer at all; None where it may hold one."""
     text = work.text.strip()
     if not text:
         return "the output is empty"

@@ -1,4 +1,4 @@
-"""What a judge is told for each type of grade beside `llm-rubric` and `factuality`: a row of words, what is shown, the reading.
+"""The questions to a judge for each type of grade beside `llm-rubric` and `factuality`: a row of words, what is shown, the reading.
 
 A new graded type is a row of `TYPES`, and one of the table of assertions.
 """
@@ -69,8 +69,8 @@ _FORMS: Mapping[Form, tuple[TypeAdapter[Reasoned], Json]] = {
 
 
 @frozen_type
-class Told:
-    """What a judge is told for one type, what it is shown under which headings, and in which form it answers."""
+class TypeQuestion:
+    """The question to a judge for one type, what it is shown under which headings, and in which form it answers."""
 
     words: str
     shown: Callable[[GradeNeed], Sequence[Part]]
@@ -87,11 +87,11 @@ class Told:
         if twice:
             return Flaw(twice)
         try:
-            said = _FORMS[self.form][0].validate_json(text)
+            reply = _FORMS[self.form][0].validate_json(text)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             return Flaw(f"{'.'.join(map(str, first['loc'])) or 'the answer'}: {first['msg']}")
-        return _grade(said)
+        return _grade(reply)
 
 
 def _grade(said: Reasoned) -> Grade:
@@ -103,7 +103,7 @@ def _grade(said: Reasoned) -> Grade:
         case _Score(score=score):
             return Grade(passed=True, score=score, reason=said.reason)
         case _Statements(statements=several):
-            held = sum(one.holds for one in several)
+            held = sum(statement.holds for statement in several)
             return Grade(
                 passed=True,
                 score=held / len(several),
@@ -146,46 +146,46 @@ def _context(need: GradeNeed) -> str:
     return "\n\n".join(f"[{number}] {part}" for number, part in enumerate(held, 1))
 
 
-TYPES: Mapping[str, Told] = {
-    "agent-rubric": Told(
+TYPES: Mapping[str, TypeQuestion] = {
+    "agent-rubric": TypeQuestion(
         "You grade the work of an agent by a rubric, and by it alone. Say whether the work passes, and score it from 0 "
         "(nothing of what the rubric asks for) to 1 (all of it).",
         _criterion_and_output, "rubric",
     ),
-    "answer-relevance": Told(
+    "answer-relevance": TypeQuestion(
         "You judge whether an answer is about what was asked, not whether it is right. Score it from 0 (about something else, "
         "evasive, or empty) to 1 (all of it answers what was asked, and nothing of that is left out).",
         _asked_and_output, "score",
     ),
-    "context-faithfulness": Told(
+    "context-faithfulness": TypeQuestion(
         "You check an output against the context that it was to be made from. List each statement of fact that the output "
         "makes, in its own words; a statement holds if the context alone supports it.",
         _context_and_output, "statements",
     ),
-    "context-recall": Told(
+    "context-recall": TypeQuestion(
         "You check whether a context holds what an answer needs. List each statement of the reference, in its own words; a "
         "statement holds if the context supports it.",
         _context_and_reference, "statements",
     ),
-    "context-relevance": Told(
+    "context-relevance": TypeQuestion(
         "You check how much of a context serves a question. List each sentence of the context, or each of its numbered parts "
         "where it has some; one holds if answering the question needs it.",
         _context_and_question, "statements",
     ),
-    "conversation-relevance": Told(
+    "conversation-relevance": TypeQuestion(
         "You judge the last answer of a conversation: is it relevant to what came before it? Greetings and closing words "
         "are. Score 1 if it is, else 0.",
         _asked_and_output, "score",
     ),
-    "g-eval": Told(
+    "g-eval": TypeQuestion(
         "You evaluate by a criterion. First work out the steps that a careful evaluator would take for it, take them, and "
         "say in the reason what each found; then score from 0 (it fails all of them) to 1 (it fulfils all of them).",
         _criterion_and_output, "score",
     ),
-    "model-graded-closedqa": Told(
+    "model-graded-closedqa": TypeQuestion(
         "You decide whether an output meets a criterion, and nothing else.", _criterion_and_output, "verdict",
     ),
-    "trajectory:goal-success": Told(
+    "trajectory:goal-success": TypeQuestion(
         "You decide whether an agent reached its goal, by the tool calls that it made and by what it put out at the end. What "
         "it says that it did and no call shows was not done.",
         _goal_and_steps, "verdict",

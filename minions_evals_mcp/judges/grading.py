@@ -19,7 +19,7 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.coded import choice_by_code, grade_by_code
 from minions_evals_mcp.judges.floor import no_answer
-from minions_evals_mcp.judges.graded_types import TYPES, Reasoned, Told
+from minions_evals_mcp.judges.graded_types import TYPES, Reasoned, TypeQuestion
 from minions_evals_mcp.judges.llm import (
     FORGED,
     MAX_TOKENS,
@@ -89,7 +89,7 @@ def chooser_digest(judge: LlmJudge, template: str = "", given: str = "") -> str:
 
 
 def grade_criterion(need: GradeNeed) -> Criterion:
-    """What a grade is kept under."""
+    """Returns what a grade is kept under."""
     shown = need.asked if need.template or not need.given else f"{need.asked}\n{need.given}"
     fields = RubricCriterion(rubric_id=need.type, name=need.type, description=shown, max_score=1.0)
     return Criterion(f"{need.type}:{text_digest(need.asked)}", fields)
@@ -109,16 +109,16 @@ async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | Judge
     found = await (grade_by_code(judge, need) if judge.is_code else _put(judge, need, work))
     if isinstance(found, JudgeErrored):
         return found
-    said, spent = found
+    answer, spent = found
     (share,) = spent.shares(1)
-    rationale = f"{PASSES if said.passed else FAILS}{said.reason}"
+    rationale = f"{PASSES if answer.passed else FAILS}{answer.reason}"
     return criterion.verdict(
-        said.score, rationale, judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED, **share
+        answer.score, rationale, judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED, **share
     )
 
 
 async def _put(judge: LlmJudge, need: GradeNeed, work: Work) -> tuple[Grade, Spent] | JudgeErrored:
-    question = _asked(need, work, judge.mark())
+    question = _grade_question(need, work, judge.mark())
     return question if isinstance(question, JudgeErrored) else await judge.put(question)
 
 
@@ -132,8 +132,12 @@ def grade_of(verdict: Verdict) -> Grade:
 def by_grader(verdict: Verdict, judges: Sequence[LlmJudge]) -> Verdict:
     """A verdict by rules that rest on models' grades: the models are who judged, and as sure as a model may be."""
     names = dict.fromkeys(judge.name for judge in judges)
-    said = {"judged_by": AND.join(names), "judged_by_type": "llm", "confidence": min(verdict.confidence, UNCALIBRATED)}
-    return verdict.model_copy(update=said)
+    judged_by = {
+        "judged_by": AND.join(names),
+        "judged_by_type": "llm",
+        "confidence": min(verdict.confidence, UNCALIBRATED),
+    }
+    return verdict.model_copy(update=judged_by)
 
 
 @frozen_type
@@ -172,8 +176,8 @@ async def best_of(
         if template
         else _best(judge.mark(), criterion, outputs, inputs)
     )
-    found = question if isinstance(question, JudgeErrored) else await judge.put(question)
-    return found if isinstance(found, JudgeErrored) else found[0]
+    chosen = question if isinstance(question, JudgeErrored) else await judge.put(question)
+    return chosen if isinstance(chosen, JudgeErrored) else chosen[0]
 
 
 def _best(mark: str, criterion: str, outputs: Sequence[str], inputs: Json) -> Question[Choice] | JudgeErrored:
@@ -186,7 +190,7 @@ def _best(mark: str, criterion: str, outputs: Sequence[str], inputs: Json) -> Qu
     return _question(BEST, mark, parts, form, partial(_choice, most=len(outputs)))
 
 
-def _asked(need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
+def _grade_question(need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
     if need.template:
         return grade_question(need)
     if need.type in TYPES:
@@ -203,41 +207,41 @@ def _asked(need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErr
     return _question(FACTS, mark, [marked("Reference", reference, mark), given, output], form, _by_facts)
 
 
-def _of_type(told: Told, need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
-    parts = told.shown(need)
+def _of_type(question: TypeQuestion, need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
+    parts = question.shown(need)
     given = [] if need.given else [("Input that the agent was given", shown(work.inputs))]
     if any(mark in text for _, text in (*parts, *given)):
         return JudgeErrored(FORGED)
     texts = [marked(heading, text, mark) for heading, text in (*given, *parts)]
-    return _question(f"{told.words} {{data}}\nFirst give the reason.", mark, texts, told.fields, told.read)
+    return _question(f"{question.words} {{data}}\nFirst give the reason.", mark, texts, question.fields, question.read)
 
 
-def _question(told: str, mark: str, parts: Sequence[str], form: Json, read: Callable[[str], T | Flaw]) -> Question[T]:
+def _question(text: str, mark: str, parts: Sequence[str], form: Json, read: Callable[[str], T | Flaw]) -> Question[T]:
     properties: Json = {"reason": {"type": "string"}, **form}
     schema: Json = {
         "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False
     }  # fmt: skip
-    return Question(told.format(data=DATA.format(mark=mark)), "\n\n".join(parts), MAX_TOKENS, schema, read)
+    return Question(text.format(data=DATA.format(mark=mark)), "\n\n".join(parts), MAX_TOKENS, schema, read)
 
 
 def _by_rubric(text: str) -> Grade | Flaw:
-    said = _reply(_RUBRIC, text)
-    return said if isinstance(said, Flaw) else Grade(said.passes, said.score, said.reason)
+    reply = _reply(_RUBRIC, text)
+    return reply if isinstance(reply, Flaw) else Grade(reply.passes, reply.score, reply.reason)
 
 
 def _by_facts(text: str) -> Grade | Flaw:
-    said = _reply(_FACTS, text)
-    if isinstance(said, Flaw):
-        return said
-    agrees = said.category != "D"
-    return Grade(agrees, float(agrees), f"category {said.category}: {said.reason}")
+    reply = _reply(_FACTS, text)
+    if isinstance(reply, Flaw):
+        return reply
+    agrees = reply.category != "D"
+    return Grade(agrees, float(agrees), f"category {reply.category}: {reply.reason}")
 
 
 def _choice(text: str, *, most: int) -> Choice | Flaw:
-    said = _reply(_BEST, text)
-    if isinstance(said, Flaw):
-        return said
-    return Choice(said.best - 1, said.reason) if 1 <= said.best <= most else Flaw(f"there is no output {said.best}")
+    reply = _reply(_BEST, text)
+    if isinstance(reply, Flaw):
+        return reply
+    return Choice(reply.best - 1, reply.reason) if 1 <= reply.best <= most else Flaw(f"there is no output {reply.best}")
 
 
 def _reply(form: TypeAdapter[T], text: str) -> T | Flaw:

@@ -32,22 +32,22 @@ def guide(text: str) -> tuple[Assertion, ...] | str:
     Raises `InvalidRecordError` for prose, and for assertions that do not fit their type.
     """
     try:
-        found = _loaded(text)
+        guide_read = _loaded(text)
     except (yaml.YAMLError, ValueError) as error:
         raise InvalidRecordError(
             f"a rule-based guide is YAML or JSON: {error}", field="fields.scoringGuide", remedy=_FORM
         ) from None
-    if isinstance(found, dict):
-        name = found.get(FROM_PROPOSAL)
-        if isinstance(name, str) and len(found) == 1:
+    if isinstance(guide_read, dict):
+        name = guide_read.get(FROM_PROPOSAL)
+        if isinstance(name, str) and len(guide_read) == 1:
             return name
-        found = [found]
-    if not isinstance(found, list) or not found:
+        guide_read = [guide_read]
+    if not isinstance(guide_read, list) or not guide_read:
         raise InvalidRecordError(
             "the guide of a rule-based criterion must hold assertions", field="fields.scoringGuide", remedy=_FORM
         )
     try:
-        assertions = _ASSERTIONS.validate_json(to_json(found))
+        assertions = _ASSERTIONS.validate_json(to_json(guide_read))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -58,7 +58,7 @@ def guide(text: str) -> tuple[Assertion, ...] | str:
 
 
 def _loaded(text: str) -> JsonValue:
-    """What the text is as YAML; raises `YAMLError`, or `ValueError` (2026-13-31), for what could be no guide."""
+    """Returns what the text is as YAML; raises `YAMLError`, or `ValueError` (2026-13-31), for what could be no guide."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -69,7 +69,7 @@ def _loaded(text: str) -> JsonValue:
 
 
 def is_rule(criterion: RubricCriterion) -> bool:
-    """Whether the criterion's guide can be carried out by rule."""
+    """Returns whether the criterion's guide can be carried out by rule."""
     try:
         guide(criterion.scoring_guide)
     except InvalidRecordError:
@@ -78,7 +78,7 @@ def is_rule(criterion: RubricCriterion) -> bool:
 
 
 def takes_proposal(criterion: RubricCriterion) -> bool:
-    """Whether the guide takes a proposal's score over: then nobody else is asked, whoever judges the other criteria.
+    """Returns whether the guide takes a proposal's score over: then nobody else is asked, whoever judges the other criteria.
 
     Raises `InvalidRecordError` for a guide that begins so and names no score.
     """
@@ -95,13 +95,13 @@ def guide_needs(criterion: Criterion, work: Work) -> tuple[Need, ...]:
 
 
 def guide_embeds(criterion: RubricCriterion) -> bool:
-    """Whether judging by this criterion's guide needs an embedder."""
+    """Returns whether judging by this criterion's guide needs an embedder."""
     rules = guide(criterion.scoring_guide)
     return not isinstance(rules, str) and asks_similarity(rules)
 
 
 def guide_asks_outside(criterion: RubricCriterion) -> bool:
-    """Whether judging by this criterion's guide may need anything to be looked up, whatever the output."""
+    """Returns whether judging by this criterion's guide may need anything to be looked up, whatever the output."""
     rules = guide(criterion.scoring_guide)
     return not isinstance(rules, str) and asks_outside(rules)
 
@@ -119,15 +119,15 @@ def judge_by_rule(
     rules = guide(criterion.fields.scoring_guide)
     if isinstance(rules, str):
         return _from_proposal(criterion, work, rules), ()
-    found = check_all(rules, work.subject, evidence=evidence)
-    if not isinstance(found, Aggregate):
-        if found.not_judgeable:
-            return NotJudgeable(criterion.id, f"{found.type}: {found.reason}"), ()
-        return JudgeErrored(f"criterion {criterion.id}: {found.type}: {found.reason}"), ()
+    result = check_all(rules, work.subject, evidence=evidence)
+    if not isinstance(result, Aggregate):
+        if result.not_judgeable:
+            return NotJudgeable(criterion.id, f"{result.type}: {result.reason}"), ()
+        return JudgeErrored(f"criterion {criterion.id}: {result.type}: {result.reason}"), ()
     fields = criterion.fields
     low, high = fields.min_score, fields.max_score
-    score = min(high, max(low, low * (1 - found.score) + high * found.score))  # exact at both ends in floats, too
-    return by_rule(criterion, score, explained(found.results)), found.results
+    score = min(high, max(low, low * (1 - result.score) + high * result.score))  # exact at both ends in floats, too
+    return by_rule(criterion, score, explained(result.results)), result.results
 
 
 def by_rule(criterion: Criterion, score: float, rationale: str) -> Verdict:
@@ -146,9 +146,9 @@ def by_rule(criterion: Criterion, score: float, rationale: str) -> Verdict:
 
 
 def explained(results: Sequence[Checked]) -> str:
-    """Why the checks came out as they did: the failed ones first."""
-    ordered = sorted(results, key=lambda one: one.passed) if len(results) > 1 else results
-    return "; ".join(f"{'passed' if one.passed else 'failed'} {one.type}: {one.reason}" for one in ordered)
+    """Returns why the checks came out as they did: the failed ones first."""
+    ordered = sorted(results, key=lambda check: check.passed) if len(results) > 1 else results
+    return "; ".join(f"{'passed' if check.passed else 'failed'} {check.type}: {check.reason}" for check in ordered)
 
 
 def _from_proposal(criterion: Criterion, work: Work, name: str) -> Verdict | JudgeErrored:

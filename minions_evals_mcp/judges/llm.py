@@ -50,14 +50,14 @@ T = TypeVar("T")
 
 @frozen_type
 class Flaw:
-    """Why a reply cannot be used."""
+    """The reason why a reply cannot be used."""
 
     reason: str
 
 
 @frozen_type
 class Question(Generic[T]):
-    """What a model is asked, the form of its reply, and how that is read; `label` and `variables` as in a request."""
+    """A question to a model, the form of its reply, and how that is read; `label` and `variables` as in a request."""
 
     system: str | None
     user: str
@@ -96,19 +96,23 @@ class LlmJudge:
     @property
     def name(self) -> str:
         """`provider:model`, as it stands in `judgedBy`; of a panel all of them."""
-        return ",".join(f"{one.client.provider}:{one.model}" for one in (self, *self.others))
+        return ",".join(f"{judge.client.provider}:{judge.model}" for judge in (self, *self.others))
 
     @property
     def is_code(self) -> bool:
-        """Whether a function, a program or an application answers in a model's place: asked again, it says the same."""
+        """Returns whether a function, a program or an application answers in a model's place: asked again, it says the same."""
         return self.own is not None and self.own.code is not None
 
     def digest(self) -> str:
         """The digest of model, prompt and parameters."""
-        found = _digest(self.name, self.together)
+        own_digest = _digest(self.name, self.together)
         if self.others:
-            return digest(["panel", found, *(one.digest() for one in self.others)])
-        return found if self.own is None or self.own == Grader(model=self.own.model) else digest([found, self.own.name])
+            return digest(["panel", own_digest, *(other.digest() for other in self.others)])
+        return (
+            own_digest
+            if self.own is None or self.own == Grader(model=self.own.model)
+            else digest([own_digest, self.own.name])
+        )
 
     async def judge(self, criteria: Sequence[Criterion], work: Work) -> list[Said]:
         """One answer for each criterion; an output that says nothing is scored by rule, without a call."""
@@ -119,9 +123,9 @@ class LlmJudge:
             return await self._ask(tuple(criteria), work)
         members = (replace(self, others=()), *self.others)
         # In turn: outputs are judged side by side already, and a cap that stops one member stops the whole.
-        said = [await member.judge(criteria, work) for member in members]
+        panels = [await member.judge(criteria, work) for member in members]
         return [
-            panel_verdict(criterion, [by_member[number] for by_member in said])
+            panel_verdict(criterion, [by_member[number] for by_member in panels])
             for number, criterion in enumerate(criteria)
         ]
 
@@ -136,13 +140,13 @@ class LlmJudge:
             schema=_schema(criteria),
             read=partial(_read, criteria=criteria),
         )
-        found = await self.put(question)
-        if isinstance(found, JudgeErrored):
-            return [found for _ in criteria]
-        answers, spent = found
+        answered = await self.put(question)
+        if isinstance(answered, JudgeErrored):
+            return [answered for _ in criteria]
+        answers, spent = answered
         shares = spent.shares(len(criteria))
         return [
-            self._said(criterion, answer, share)
+            self._verdict(criterion, answer, share)
             for criterion, answer, share in zip(criteria, answers, shares, strict=True)
         ]
 
@@ -175,7 +179,7 @@ class LlmJudge:
             flaw = answer.reason
         return JudgeErrored(f"{self.name} gave no usable reply{'' if self.is_code else f' in {tries} tries'}: {flaw}")
 
-    def _said(self, criterion: Criterion, answer: Answer, spent: Json) -> Said:
+    def _verdict(self, criterion: Criterion, answer: Answer, spent: Json) -> Said:
         if answer.verdict == "not-judgeable":
             return NotJudgeable(criterion.id, answer.rationale)
         return criterion.verdict(
@@ -200,7 +204,7 @@ def _digest(name: str, together: bool) -> str:  # noqa: FBT001  a cache's key
 
 @dataclass(slots=True)
 class Spent:
-    """What the replies of one question cost together."""
+    """The cost of the replies of one question together."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -245,7 +249,10 @@ def _why_not(reply: Truncated | Refused | Failed, name: str) -> str:
 
 def _question(criteria: tuple[Criterion, ...], work: Work, mark: str) -> str:
     """Criterion and reference first, so that a provider can cache them; the judged output last."""
-    parts = [_told(criterion, number if len(criteria) > 1 else None) for number, criterion in enumerate(criteria, 1)]
+    parts = [
+        _criterion_line(criterion, number if len(criteria) > 1 else None)
+        for number, criterion in enumerate(criteria, 1)
+    ]
     if work.expected is not None:
         parts.append(marked("Reference (what was expected)", shown(work.expected), mark))
     parts.append(marked("Input that the agent was given", shown(work.inputs), mark))
@@ -258,7 +265,7 @@ def marked(name: str, text: str, mark: str) -> str:
     return f"{name}:\n{mark}\n{text}\n{mark}"
 
 
-def _told(criterion: Criterion, number: int | None) -> str:
+def _criterion_line(criterion: Criterion, number: int | None) -> str:
     fields = criterion.fields
     head = f"Criterion{'' if number is None else f' {number}'}: {fields.name}"
     lines = [head, fields.description, f"Scoring guide: {fields.scoring_guide}" if fields.scoring_guide else ""]
@@ -276,12 +283,12 @@ def _choices(criterion: Criterion) -> list[JsonValue] | None:
 
 def _schema(criteria: tuple[Criterion, ...]) -> Json:
     if len(criteria) == 1:
-        return _one(criteria[0])
-    parts: Json = {f"criterion{number}": _one(criterion) for number, criterion in enumerate(criteria, 1)}
+        return _criterion_schema(criteria[0])
+    parts: Json = {f"criterion{number}": _criterion_schema(criterion) for number, criterion in enumerate(criteria, 1)}
     return {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
 
 
-def _one(criterion: Criterion) -> Json:
+def _criterion_schema(criterion: Criterion) -> Json:
     choices = _choices(criterion)
     score: Json = {"type": "number"} if choices is None else {"type": "integer", "enum": choices}
     properties: Json = {
@@ -298,19 +305,19 @@ class DuplicateKeyError(ValueError):
 
 
 def _once(pairs: list[tuple[str, JsonValue]]) -> Json:
-    found: Json = {}
+    members: Json = {}
     for name, value in pairs:
-        if name in found:
+        if name in members:
             raise DuplicateKeyError(f"it says {name[:20]!r} twice")
-        found[name] = value
-    return found
+        members[name] = value
+    return members
 
 
 _ONCE = json.JSONDecoder(object_pairs_hook=_once)
 
 
 def said_twice(text: str) -> str:
-    """What the first JSON object in a reply says twice, in words; empty where it does not, or where there is none."""
+    """Returns what the first JSON object in a reply says twice, in words; empty where it does not, or where there is none."""
     try:
         _ONCE.raw_decode(text, max(text.find("{"), 0))
     except DuplicateKeyError as error:
@@ -326,15 +333,15 @@ _ANSWER = TypeAdapter(Answer)
 def _read(text: str, criteria: tuple[Criterion, ...]) -> list[Answer] | Flaw:
     """The answers in a reply, or what is wrong with it."""
     try:
-        found: JsonValue = json.loads(text, object_pairs_hook=_once)
+        reply: JsonValue = json.loads(text, object_pairs_hook=_once)
     except DuplicateKeyError as error:
         return Flaw(str(error))
     except (ValueError, RecursionError):
         return Flaw("it is no JSON")
-    if not isinstance(found, dict):
+    if not isinstance(reply, dict):
         return Flaw("it is no JSON object")
     parts = (
-        [found] if len(criteria) == 1 else [found.get(f"criterion{number}") for number in range(1, len(criteria) + 1)]
+        [reply] if len(criteria) == 1 else [reply.get(f"criterion{number}") for number in range(1, len(criteria) + 1)]
     )
     answers: list[Answer] = []
     for criterion, part in zip(criteria, parts, strict=True):

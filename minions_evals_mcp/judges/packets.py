@@ -64,7 +64,7 @@ class Packet(Value):
 
     @property
     def wants_baseline(self) -> bool:
-        """Whether its case has nothing to judge by: no score settles it, but an expected output or a rubric."""
+        """Returns whether its case has nothing to judge by: no score settles it, but an expected output or a rubric."""
         return len(self.criteria) == 1 and self.criteria[0].criterion_id.startswith(IMPLICIT)
 
 
@@ -78,7 +78,7 @@ class Submission(Value):
 
 def packet_digest(unit: UnitKey, criteria: Sequence[Criterion], work: Work) -> str:
     """The digest of unit, output and criteria: it changes when any of them does."""
-    return digest([unit.run_id, work.digest, *([one.id, one.digest] for one in criteria)])
+    return digest([unit.run_id, work.digest, *([criterion.id, criterion.digest] for criterion in criteria)])
 
 
 def packet(unit: UnitKey, case_id: str, criteria: Sequence[Criterion], work: Work) -> Packet:
@@ -113,17 +113,19 @@ def verdicts_for(
     `imported`: the judge said so elsewhere, and the speaker hands it in.
     """
     given: dict[str, GivenJudgment] = {}
-    asked = {one.id for one in criteria}
-    for one in answered.judgments:
-        if one.criterion_id in given:
-            raise ConflictError(f"judgment request {answered.digest}: criterion {one.criterion_id} is judged twice.")
-        if one.criterion_id not in asked:
+    criterion_ids = {criterion.id for criterion in criteria}
+    for judgment in answered.judgments:
+        if judgment.criterion_id in given:
             raise ConflictError(
-                f"judgment request {answered.digest}: criterion {one.criterion_id} was not asked for.",
-                remedy=f"Asked are: {', '.join(sorted(asked))}.",
+                f"judgment request {answered.digest}: criterion {judgment.criterion_id} is judged twice."
             )
-        given[one.criterion_id] = one
-    missing = sorted(asked - set(given))
+        if judgment.criterion_id not in criterion_ids:
+            raise ConflictError(
+                f"judgment request {answered.digest}: criterion {judgment.criterion_id} was not asked for.",
+                remedy=f"Asked are: {', '.join(sorted(criterion_ids))}.",
+            )
+        given[judgment.criterion_id] = judgment
+    missing = sorted(criterion_ids - set(given))
     if missing:
         raise ConflictError(
             f"judgment request {answered.digest}: no judgment for {', '.join(missing)}.",
@@ -131,10 +133,10 @@ def verdicts_for(
         )
     return [
         vetted_verdict(
-            one.verdict(
-                given[one.id].score, given[one.id].rationale, judged_by=judged_by,
-                judged_by_type="human" if speaker.is_person else "llm", confidence=given[one.id].confidence,
+            criterion.verdict(
+                given[criterion.id].score, given[criterion.id].rationale, judged_by=judged_by,
+                judged_by_type="human" if speaker.is_person else "llm", confidence=given[criterion.id].confidence,
             ).model_copy(update={"handed_in_by": speaker.identity, "is_imported": imported})
         )
-        for one in criteria
+        for criterion in criteria
     ]  # fmt: skip

@@ -13,34 +13,34 @@ SUREST = 0.9
 """Models of a panel err alike: that all say the same is no certainty."""
 
 
-def panel_verdict(criterion: Criterion, said: Sequence[Said]) -> Said:
-    """What the panel says: of an even number the lower middle. More than half of its members must have scored.
+def panel_verdict(criterion: Criterion, answers: Sequence[Said]) -> Said:
+    """Returns what the panel says: of an even number the lower middle. More than half of its members must have scored.
 
     `confidence` is the share of members that gave the panel's score.
     """
-    verdicts = [one for one in said if isinstance(one, Verdict)]
-    if 2 * len(verdicts) <= len(said):
-        errors = [one for one in said if isinstance(one, JudgeErrored)]
-        unfit = [one for one in said if isinstance(one, NotJudgeable)]
-        return unfit[0] if 2 * len(unfit) > len(said) or not errors else errors[0]
-    score = median_low(one.score for one in verdicts)
-    agreeing = [one for one in verdicts if abs(one.score - score) <= SAME]
-    costs = [one.cost_usd for one in verdicts]
+    verdicts = [verdict for verdict in answers if isinstance(verdict, Verdict)]
+    if 2 * len(verdicts) <= len(answers):
+        errors = [verdict for verdict in answers if isinstance(verdict, JudgeErrored)]
+        unfit = [verdict for verdict in answers if isinstance(verdict, NotJudgeable)]
+        return unfit[0] if 2 * len(unfit) > len(answers) or not errors else errors[0]
+    score = median_low(verdict.score for verdict in verdicts)
+    agreeing = [verdict for verdict in verdicts if abs(verdict.score - score) <= SAME]
+    costs = [verdict.cost_usd for verdict in verdicts]
     return criterion.verdict(
         score,
-        _rationale(verdicts, agreeing[0], len(said)),
-        judged_by=",".join(one.judged_by for one in verdicts),
+        _rationale(verdicts, agreeing[0], len(answers)),
+        judged_by=",".join(verdict.judged_by for verdict in verdicts),
         judged_by_type="llm",
-        confidence=min(SUREST, len(agreeing) / len(said)),
-        input_tokens=sum(one.input_tokens or 0 for one in verdicts),
-        output_tokens=sum(one.output_tokens or 0 for one in verdicts),
+        confidence=min(SUREST, len(agreeing) / len(answers)),
+        input_tokens=sum(verdict.input_tokens or 0 for verdict in verdicts),
+        output_tokens=sum(verdict.output_tokens or 0 for verdict in verdicts),
         cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
     )
 
 
 def _rationale(verdicts: Sequence[Verdict], speaker: Verdict, members: int) -> str:
-    scores = [one.score for one in verdicts]
+    scores = [verdict.score for verdict in verdicts]
     spread = "all alike" if max(scores) - min(scores) <= SAME else f"from {min(scores):g} to {max(scores):g}"
-    said = ", ".join(f"{one.judged_by} {one.score:g}" for one in verdicts)
+    scores_said = ", ".join(f"{verdict.judged_by} {verdict.score:g}" for verdict in verdicts)
     silent = f"; {members - len(verdicts)} gave no score" if len(verdicts) < members else ""
-    return f"panel of {members}, {spread} ({said}{silent}). {speaker.judged_by}: {speaker.rationale}"
+    return f"panel of {members}, {spread} ({scores_said}{silent}). {speaker.judged_by}: {speaker.rationale}"

@@ -51,11 +51,11 @@ class Probe:
     most: float = 1.0
     least: float = 0.0
 
-    def is_wrong(self, said: Verdict | NotJudgeable) -> bool:
-        """Whether a sound judge would not have said this."""
-        if isinstance(said, NotJudgeable):
+    def is_wrong(self, answer: Verdict | NotJudgeable) -> bool:
+        """Returns whether a sound judge would not have said this."""
+        if isinstance(answer, NotJudgeable):
             return self.least > 0
-        score = (said.score - said.min_score) / (said.max_score - said.min_score)
+        score = (answer.score - answer.min_score) / (answer.max_score - answer.min_score)
         return score > self.most + TOLERANCE or score < self.least - TOLERANCE
 
 

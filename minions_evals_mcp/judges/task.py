@@ -1,4 +1,4 @@
-"""What every judge is given, and how it answers."""
+"""The task that every judge is given, and how it answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import output_text, output_value
-from minions_evals_mcp.judges.told import ToldLater, told_of
+from minions_evals_mcp.judges.code_facts import ToldLater, told_of
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
 from minions_evals_mcp.scoring.rubric import criterion_digest

@@ -59,7 +59,7 @@ def choice_question(
 
 
 def choice_given(criterion: str, outputs: Sequence[str], inputs: Json) -> Json:
-    """What fills the template of a choice."""
+    """Returns what fills the template of a choice."""
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 
     return {**inputs, "criteria": criterion, "outputs": [perhaps_json(one) for one in outputs]}
@@ -69,23 +69,23 @@ def _question(template: str, given: Json, read: Callable[[str], T | Flaw]) -> Qu
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import told  # noqa: PLC0415  as above
 
     try:
-        said = told(template, given)
+        question = told(template, given)
     except BadInputError as error:
         return JudgeErrored(f"rubricPrompt: {error.message}")
-    return Question(said.system, said.user, MAX_TOKENS, None, read)
+    return Question(question.system, question.user, MAX_TOKENS, None, read)
 
 
 def rubric_reply(text: str) -> Grade | Flaw:
     """The first JSON object's {pass, score, reason}: without `pass` it passes, without `score` that is 1 or 0."""
-    said = _object(text)
-    if isinstance(said, Flaw):
-        return said
-    verdict, score = said.get("pass"), said.get("score")
+    reply = _object(text)
+    if isinstance(reply, Flaw):
+        return reply
+    verdict, score = reply.get("pass"), reply.get("score")
     if verdict is None and score is None:
         return Flaw("it has neither pass nor score")
     passed = verdict if isinstance(verdict, bool) else verdict is None or bool(_YES.fullmatch(str(verdict)))
     share = float(passed) if score is None else _share(score)
-    return share if isinstance(share, Flaw) else Grade(passed, share, _reason(said))
+    return share if isinstance(share, Flaw) else Grade(passed, share, _reason(reply))
 
 
 def facts_reply(text: str) -> Grade | Flaw:
@@ -93,10 +93,10 @@ def facts_reply(text: str) -> Grade | Flaw:
     twice = said_twice(text)
     if twice:
         return Flaw(twice)
-    said = _object(text)
-    found = said.get("category") if isinstance(said, dict) else None
-    if isinstance(found, str):
-        category, reason = found.strip().upper(), _reason(said)
+    reply = _object(text)
+    category_letter = reply.get("category") if isinstance(reply, dict) else None
+    if isinstance(category_letter, str):
+        category, reason = category_letter.strip().upper(), _reason(reply)
     elif letter := _LETTER.search(text):
         category, reason = letter[1].upper(), letter[2].strip() or SILENT
     else:
@@ -108,12 +108,12 @@ def facts_reply(text: str) -> Grade | Flaw:
 
 
 def closed_reply(text: str) -> Grade | Flaw:
-    """Whether the reply ends with Y or with N."""
-    said = text.rstrip()
-    if not said.endswith(("Y", "N")):
+    """Returns whether the reply ends with Y or with N."""
+    answer = text.rstrip()
+    if not answer.endswith(("Y", "N")):
         return Flaw("it ends with neither Y nor N")
-    met = said.endswith("Y")
-    return Grade(met, float(met), f"the criterion is {'' if met else 'not '}met: {said}")
+    met = answer.endswith("Y")
+    return Grade(met, float(met), f"the criterion is {'' if met else 'not '}met: {answer}")
 
 
 READINGS = {"factuality": facts_reply, "model-graded-closedqa": closed_reply}
@@ -122,10 +122,10 @@ READINGS = {"factuality": facts_reply, "model-graded-closedqa": closed_reply}
 
 def choice_reply(text: str, *, outputs: int) -> Choice | Flaw:
     """The first whole number in the reply."""
-    found = _NUMBER.search(text)
-    if found is None:
+    match = _NUMBER.search(text)
+    if match is None:
         return Flaw("it has no number")
-    chosen = int(found[0][:9])
+    chosen = int(match[0][:9])
     return Choice(chosen, text.strip()) if chosen < outputs else Flaw(f"there is no output {chosen}, counted from 0")
 
 
@@ -133,8 +133,8 @@ def _object(text: str) -> Json | Flaw:
     twice = said_twice(text)
     if twice:
         return Flaw(twice)
-    found = next(json_objects(text), None)
-    return found if isinstance(found, dict) else Flaw("it holds no JSON object")
+    members = next(json_objects(text), None)
+    return members if isinstance(members, dict) else Flaw("it holds no JSON object")
 
 
 def _share(score: JsonValue) -> float | Flaw:
@@ -145,6 +145,6 @@ def _share(score: JsonValue) -> float | Flaw:
     return share if 0 <= share <= 1 else Flaw(f"the score {str(score)[:20]} is no number from 0 to 1")
 
 
-def _reason(said: Json | Flaw) -> str:
-    reason = said.get("reason") if isinstance(said, dict) else None
+def _reason(reply: Json | Flaw) -> str:
+    reason = reply.get("reason") if isinstance(reply, dict) else None
     return reason.strip() if isinstance(reason, str) and not is_blank(reason) else SILENT

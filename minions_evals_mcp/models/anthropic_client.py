@@ -95,17 +95,17 @@ class _Gathered:
 
     def take(self, event: bytes) -> Answer | Fault | None:
         """The whole answer once the message has stopped, what went wrong, or None while it goes on."""
-        found = _Event.model_validate_json(event)
-        match found.type:
-            case "message_start" if found.message is not None:
-                self._message["model"] = found.message.model
-                self._usage = found.message.usage
-            case "content_block_start" if found.content_block is not None:
-                self.text += found.content_block.text or ""
-            case "content_block_delta" if found.delta is not None:
-                self.text += found.delta.text or ""
-            case "message_delta" if found.delta is not None:
-                self._ends(found.delta, found.usage)
+        read_event = _Event.model_validate_json(event)
+        match read_event.type:
+            case "message_start" if read_event.message is not None:
+                self._message["model"] = read_event.message.model
+                self._usage = read_event.message.usage
+            case "content_block_start" if read_event.content_block is not None:
+                self.text += read_event.content_block.text or ""
+            case "content_block_delta" if read_event.delta is not None:
+                self.text += read_event.delta.text or ""
+            case "message_delta" if read_event.delta is not None:
+                self._ends(read_event.delta, read_event.usage)
             case "message_stop":
                 return self._answer()
             case "error":
@@ -124,7 +124,7 @@ class _Gathered:
     def _answer(self) -> Answer:
         usage = None if self._usage is None else self._usage.model_dump()
         content: list[JsonValue] = [{"type": "text", "text": self.text}]
-        return _told(_Message.model_validate({**self._message, "content": content, "usage": usage}))
+        return _reply_of(_Message.model_validate({**self._message, "content": content, "usage": usage}))
 
 
 class AnthropicClient(RetriedClient):
@@ -156,8 +156,8 @@ class AnthropicClient(RetriedClient):
 
     async def _attempt(self, request: ModelRequest) -> Answer | Fault:
         if not request.stream:
-            found = await self._messages.post({**_body(request), **_extra_body(request)})
-            return found if isinstance(found, Fault) else _answer(found)
+            content = await self._messages.post({**_body(request), **_extra_body(request)})
+            return content if isinstance(content, Fault) else _answer(content)
         try:
             return await self._streamed(request)
         except self._errors.APIStatusError as error:
@@ -199,12 +199,12 @@ def _extra_body(request: ModelRequest) -> Json:
 
 def _answer(content: bytes) -> Answer | Fault:
     try:
-        return _told(_Message.model_validate_json(content))
+        return _reply_of(_Message.model_validate_json(content))
     except ValidationError as error:
         return malformed(error)
 
 
-def _told(message: _Message) -> Answer:
+def _reply_of(message: _Message) -> Answer:
     stop = message.stop_reason
     return Answer(
         ending="truncated" if stop in TRUNCATIONS else "refused" if stop == "refusal" else "complete",
@@ -218,19 +218,19 @@ def _told(message: _Message) -> Answer:
 
 
 def _text(blocks: list[_Block]) -> str:
-    """What the blocks say; where tools are used, each use as JSON among them, as promptfoo tells it."""
+    """Returns what the blocks say; where tools are used, each use as JSON among them, as promptfoo tells it."""
     if not any(block.type == TOOL_USE for block in blocks):
         return "".join(block.text for block in blocks if block.type == "text" and block.text)
-    said = (
+    texts = (
         block.text if block.type == "text" else _as_json(block) for block in blocks if block.type in ("text", TOOL_USE)
     )
-    return "\n\n".join(one for one in said if one)
+    return "\n\n".join(part for part in texts if part)
 
 
 def _uses(blocks: list[_Block]) -> JsonValue:
     """The uses of tools, for the log of calls; None where there are none."""
-    found: list[JsonValue] = [block.model_dump(exclude={"text"}) for block in blocks if block.type == TOOL_USE]
-    return found or None
+    uses: list[JsonValue] = [block.model_dump(exclude={"text"}) for block in blocks if block.type == TOOL_USE]
+    return uses or None
 
 
 def _as_json(block: _Block) -> str:

@@ -1,4 +1,4 @@
-"""What a provider's client offers, and the layer that makes one out of a single-attempt function."""
+"""The interface of a provider's client, and the layer that makes one out of a single-attempt function."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from minions_evals_mcp.models.request import ModelRequest
 
 @frozen_type
 class RetrySettings:
-    """How hard one call tries. Before the nth retry it waits what the provider asks for plus up to `base_s · 2^(n-1)`,
+    """The limits of one call's retries. Before the nth retry it waits what the provider asks for plus up to `base_s · 2^(n-1)`,
     at most `cap_s` (full jitter). A provider that asks for more than `retry_after_cap_s` is not waited for.
     """
 
@@ -34,7 +34,7 @@ class RetrySettings:
 
 @frozen_type
 class Connection:
-    """What a client is made with: whom it asks, where and with which key, and how hard. A reply has at most `reply_bytes`."""
+    """The parts that a client is made with: whom it asks, where and with which key, and how hard. A reply has at most `reply_bytes`."""
 
     provider: str
     api_key: str = field(repr=False)
@@ -46,7 +46,7 @@ class Connection:
 
 @frozen_type
 class Answer:
-    """What one attempt brought back, classified by why the model stopped."""
+    """The result of one attempt, classified by why the model stopped."""
 
     ending: Literal["complete", "truncated", "refused"]
     text: str
@@ -61,7 +61,7 @@ class Answer:
 
 
 def _says_nothing(answer: Answer) -> bool:
-    """Whether the server itself says that its model made nothing: what it does not count is not 0."""
+    """Returns whether the server itself says that its model made nothing: what it does not count is not 0."""
     counted = answer.usage is not None and answer.usage.output_tokens == 0
     return counted and answer.ending != "refused" and not answer.text.strip() and answer.value is None
 
@@ -168,16 +168,16 @@ class Retrying:
             case "truncated":
                 return Truncated(answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms, *beside)
             case "refused":
-                said = masked(answer.explanation)
+                explanation = masked(answer.explanation)
                 return Refused(
-                    answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms, *beside, said
+                    answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms, *beside, explanation
                 )
             case _:
                 assert_never(answer.ending)
 
 
 class RetriedClient:
-    """What every `ModelClient` shares that reaches its provider through a `Retrying`, which it makes itself."""
+    """The shared part of every `ModelClient` that reaches its provider through a `Retrying`, which it makes itself."""
 
     provider: str
     _retrying: Retrying
@@ -188,5 +188,5 @@ class RetriedClient:
         return self._retrying.fault_counts
 
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
-        """What the provider says, or why it says nothing."""
+        """Returns what the provider says, or why it says nothing."""
         return await self._retrying.complete(request, deadline_s=deadline_s)

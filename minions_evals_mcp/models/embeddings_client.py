@@ -70,17 +70,17 @@ class OpenAIEmbeddings(RetriedClient):
 
 def _answer(content: bytes, *, asked: int) -> Answer | Fault:
     try:
-        found = _List.model_validate_json(content)
+        vectors = _List.model_validate_json(content)
     except ValidationError as error:
         return malformed(error)
-    rows = sorted(found.data, key=lambda row: row.index)
+    rows = sorted(vectors.data, key=lambda row: row.index)
     if [row.index for row in rows] != list(range(asked)):
         return Fault("malformed", f"malformed reply: {len(rows)} vectors for {asked} texts")
     if len({len(row.embedding) for row in rows}) > 1 or not all(map(_is_finite, rows)):
         return Fault("malformed", "malformed reply: vectors of different lengths, or with numbers that are none")
-    usage = found.usage and Usage(found.usage.prompt_tokens, 0)
+    usage = vectors.usage and Usage(vectors.usage.prompt_tokens, 0)
     text = json.dumps([row.embedding for row in rows])
-    return Answer(ending="complete", text=text, model=found.model, stop_reason="stop", usage=usage)
+    return Answer(ending="complete", text=text, model=vectors.model, stop_reason="stop", usage=usage)
 
 
 def _is_finite(row: _Row) -> bool:

@@ -1,4 +1,4 @@
-"""Why an attempt gave no usable reply, told from the HTTP status, the headers and the body."""
+"""Reasons why an attempt gave no usable reply, told from the HTTP status, the headers and the body."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def fault_of_event(body: bytes) -> Fault:
         status = STATUS_OF_ERROR.get(_ErrorBody.model_validate_json(body).error.type or "", 500)
     except ValidationError:
         status = 500
-    found = fault_of_status(status, {}, text)
-    return replace(found, reason=f"an error in the stream: {_message(text)}")
+    fault = fault_of_status(status, {}, text)
+    return replace(fault, reason=f"an error in the stream: {_message(text)}")
 
 
 def fault_of_connection(error: Exception) -> Fault:

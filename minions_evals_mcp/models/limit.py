@@ -1,4 +1,4 @@
-"""How many calls may be in flight: less when the provider pushes back, slowly more while it does not."""
+"""The limit of calls in flight: less when the provider pushes back, slowly more while it does not."""
 
 from __future__ import annotations
 

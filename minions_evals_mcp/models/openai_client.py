@@ -32,7 +32,7 @@ class _Part(BaseModel):
 
 
 class _Message(_Part):
-    """What the model said; whatever else came with it is kept, for what tells the message whole."""
+    """The model's message; whatever else came with it is kept, for what tells the message whole."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
@@ -110,7 +110,7 @@ class _Gathered:
             return fault_of_event(event)
         self._model = piece.model or self._model
         self._usage = piece.usage or self._usage
-        for choice in (one for one in piece.choices if one.index == 0):
+        for choice in (choice for choice in piece.choices if choice.index == 0):
             self._add(choice.delta)
             self._finish = choice.finish_reason or self._finish
         return None
@@ -125,11 +125,11 @@ class _Gathered:
         usage = None if self._usage is None else self._usage.model_dump()
         message = {"content": self._content, "refusal": self._refusal}
         choice = {"message": message, "finish_reason": self._finish}
-        return _told(_Chat.model_validate({"model": self._model, "choices": [choice], "usage": usage}))
+        return _reply_of(_Chat.model_validate({"model": self._model, "choices": [choice], "usage": usage}))
 
 
 def open_web(connection: Connection) -> httpx2.AsyncClient:
-    """What the SDK sends by."""
+    """Returns what the SDK sends by."""
     import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
     return openai.DefaultAioHttpClient(
@@ -170,11 +170,11 @@ class OpenAIClient(RetriedClient):
 
     async def _attempt(self, request: ModelRequest) -> Answer | Fault:
         if request.model.startswith(RESPONSES):
-            found = await self._responses.post(responses_body(request))
-            return found if isinstance(found, Fault) else read_response(found)
+            content = await self._responses.post(responses_body(request))
+            return content if isinstance(content, Fault) else read_response(content)
         if not request.stream:
-            found = await self._chats.post({**_body(request), **_extra_body(request, self._limit_name)})
-            return found if isinstance(found, Fault) else _answer(found)
+            content = await self._chats.post({**_body(request), **_extra_body(request, self._limit_name)})
+            return content if isinstance(content, Fault) else _answer(content)
         try:
             return await self._streamed(request)
         except self._errors.APIStatusError as error:
@@ -195,7 +195,7 @@ class OpenAIClient(RetriedClient):
 
 
 def token_limit_name(base_url: str) -> str:
-    """What `max_tokens` is called there: OpenAI's newer models refuse that name, other servers know no other."""
+    """Returns what `max_tokens` is called there: OpenAI's newer models refuse that name, other servers know no other."""
     return "max_completion_tokens" if base_url == PROVIDERS["openai"].url else "max_tokens"
 
 
@@ -215,12 +215,12 @@ def _extra_body(request: ModelRequest, limit_name: str) -> Json:
 
 def _answer(content: bytes) -> Answer | Fault:
     try:
-        return _told(_Chat.model_validate_json(content))
+        return _reply_of(_Chat.model_validate_json(content))
     except ValidationError as error:
         return malformed(error)
 
 
-def _told(chat: _Chat) -> Answer | Fault:
+def _reply_of(chat: _Chat) -> Answer | Fault:
     choice = chat.choices[0]
     ending = _ending(choice)
     value = _calls(choice.message)
@@ -239,7 +239,7 @@ def _told(chat: _Chat) -> Answer | Fault:
 
 
 def _calls(message: _Message) -> JsonValue:
-    """What a message with calls of tools says, as promptfoo tells it: the calls, or all of it where there is text, too."""
+    """Returns what a message with calls of tools says, as promptfoo tells it: the calls, or all of it where there is text, too."""
     calls: JsonValue = message.function_call or message.tool_calls or None
     if calls is None or not message.content:
         return calls

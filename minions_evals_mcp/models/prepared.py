@@ -32,7 +32,7 @@ class Prepared:
         self._headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
 
     async def post(self, body: Json) -> bytes | Fault:
-        """What a 2xx brought, or what went wrong."""
+        """Returns what a 2xx brought, or what went wrong."""
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         request = self._make("POST", self._url, headers=self._headers, content=content, extensions=NO_LIMIT)
         try:

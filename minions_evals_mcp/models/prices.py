@@ -1,4 +1,4 @@
-"""What tokens cost, from the price table that `genai-prices` ships. An unknown price is None, never 0."""
+"""The prices of tokens, from the price table that `genai-prices` ships. An unknown price is None, never 0."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def load() -> None:
 
 
 def price_known(provider: str, model: str) -> bool:
-    """Whether `cost_usd` can tell."""
+    """Returns whether `cost_usd` can tell."""
     return _rates(provider, model) is not None
 
 
@@ -65,12 +65,12 @@ def _rates(provider: str, model: str) -> _Rates | None:
     from genai_prices.types import TieredPrices  # noqa: PLC0415 - 0.16 s: imported at first use
 
     units = (Usage(1, 0), Usage(0, 1), Usage(1, 0, cache_read_tokens=1), Usage(1, 0, cache_write_tokens=1))
-    known = [one for one in (_calculated(provider, model, unit) for unit in units) if one is not None]
+    known = [price for price in (_calculated(provider, model, unit) for unit in units) if price is not None]
     listed = vars(known[0].model_price) if known else {}
     if "input_mtok" not in listed or "output_mtok" not in listed:
         return None  # the table has models that it names without a price: those come out as 0
     tiers = [tier.start for price in listed.values() if isinstance(price, TieredPrices) for tier in price.tiers]
-    read, written, cache_read, cache_write = (float(one.total_price) for one in known)
+    read, written, cache_read, cache_write = (float(price.total_price) for price in known)
     return _Rates(read, written, cache_read, cache_write, up_to=min(tiers, default=math.inf))
 
 

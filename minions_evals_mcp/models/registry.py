@@ -1,4 +1,4 @@
-"""Which model, at which provider, with which key."""
+"""The registry of models, at which provider, with which key."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ModelRef:
         return (ModelRef(self.provider, self.model), *self.others)
 
     def __str__(self) -> str:
-        return ",".join(f"{one.provider}:{one.model}" for one in (self, *self.others))
+        return ",".join(f"{model.provider}:{model.model}" for model in (self, *self.others))
 
 
 @frozen_type
@@ -73,7 +73,7 @@ class ProviderSettings:
         return replace(self, access={**self.access, provider: changed})
 
     def has_key(self, model: str) -> bool:
-        """Whether the key of that model's provider is set."""
+        """Returns whether the key of that model's provider is set."""
         return bool(self.access.get(parse_model(model).provider, NO_ACCESS).api_key)
 
 
@@ -189,9 +189,9 @@ def _require(package: str, who: str) -> None:
 
 def _key(row: ModelProvider, value: str | None, model: str) -> str:
     if not value or not value.strip():
-        asked = f", whose model {model!r} is to be asked" if model else ""
+        which_model = f", whose model {model!r} is to be asked" if model else ""
         raise BadInputError(
-            f"no key for {row.name} is set{asked}.",
+            f"no key for {row.name} is set{which_model}.",
             remedy=f"Set {row.key_variable}, or name another provider's model as provider:model.",
         )
     return value.strip()

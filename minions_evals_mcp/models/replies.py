@@ -1,4 +1,4 @@
-"""What comes back from a model: a closed union. Only a `Completion` is an answer to be judged or believed."""
+"""The replies of a model: a closed union. Only a `Completion` is an answer to be judged or believed."""
 
 from __future__ import annotations
 

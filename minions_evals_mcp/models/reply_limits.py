@@ -1,4 +1,4 @@
-"""What of a provider's reply is read at all: no more than so many bytes, unpacked, and nothing from another host."""
+"""The limits on what is read of a provider's reply: no more than so many bytes, unpacked, and nothing from another host."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def cap(response: httpx2.Response, most: int) -> None:
 
 
 def same_host(before: str, after: str) -> bool:
-    """Whether that is the same host and port; from http to https on their usual ports counts as the same."""
+    """Returns whether that is the same host and port; from http to https on their usual ports counts as the same."""
     old, new = urlsplit(before), urlsplit(after)
     if new.scheme not in PORTS or old.hostname != new.hostname:
         return False

@@ -1,4 +1,4 @@
-"""What a model is asked."""
+"""A request to a model."""
 
 from __future__ import annotations
 

@@ -75,33 +75,33 @@ def responses_body(request: ModelRequest) -> Json:
     if effort := params.pop("reasoning_effort", None):
         body["reasoning"] = {"effort": effort}
     if isinstance(tools := params.pop("tools", None), list):
-        body["tools"] = [_flat(one) for one in tools]
+        body["tools"] = [_flat(tool) for tool in tools]
     if (choice := params.pop("tool_choice", None)) is not None:
         body["tool_choice"] = _flat(choice)
     return {**body, **params}
 
 
 def read_response(content: bytes) -> Answer | Fault:
-    """What the model says, piece by piece on lines of their own; why it says nothing."""
+    """Returns what the model says, piece by piece on lines of their own; why it says nothing."""
     try:
-        found = _Response.model_validate_json(content)
+        response = _Response.model_validate_json(content)
     except ValidationError as error:
         return malformed(error)
-    if found.error is not None or found.status == "failed":
+    if response.error is not None or response.status == "failed":
         return Fault(
-            "permanent", f"the response failed: {found.error.message if found.error else 'no reason is given'}"
+            "permanent", f"the response failed: {response.error.message if response.error else 'no reason is given'}"
         )
-    refusal = "\n".join(_said(found.output, "refusal"))
-    pieces = [piece for item in found.output if (piece := _piece(item))]
+    refusal = "\n".join(_texts(response.output, "refusal"))
+    pieces = [piece for item in response.output if (piece := _piece(item))]
     if not pieces and not refusal:
         return Fault("malformed", "malformed reply: output: no text")
-    cut = found.incomplete_details.reason if found.incomplete_details and found.status == "incomplete" else ""
-    usage = found.usage and Usage(
-        found.usage.input_tokens, found.usage.output_tokens, found.usage.input_tokens_details.cached_tokens
+    cut = response.incomplete_details.reason if response.incomplete_details and response.status == "incomplete" else ""
+    usage = response.usage and Usage(
+        response.usage.input_tokens, response.usage.output_tokens, response.usage.input_tokens_details.cached_tokens
     )
     ending: Literal["complete", "truncated", "refused"] = "refused" if refusal else "truncated" if cut else "complete"
     return Answer(
-        ending=ending, text="\n".join(pieces), model=found.model, stop_reason=cut or "stop", usage=usage, explanation=refusal
+        ending=ending, text="\n".join(pieces), model=response.model, stop_reason=cut or "stop", usage=usage, explanation=refusal
     )  # fmt: skip
 
 
@@ -142,11 +142,11 @@ def _flat(tool: JsonValue) -> JsonValue:
 
 
 def _piece(item: Json) -> str:
-    told = _TOLD.get(str(item.get("type")))
-    return "" if told is None else told(item)
+    piece_text = _TOLD.get(str(item.get("type")))
+    return "" if piece_text is None else piece_text(item)
 
 
-def _said(items: list[Json], kind: str) -> list[str]:
+def _texts(items: list[Json], kind: str) -> list[str]:
     """The texts of that kind in messages."""
     parts = [part for item in items if item.get("type") == "message" for part in _listed(item.get("content"))]
     key = "refusal" if kind == "refusal" else "text"
@@ -154,11 +154,11 @@ def _said(items: list[Json], kind: str) -> list[str]:
 
 
 def _listed(value: JsonValue) -> list[Json]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _message(item: Json) -> str:
-    return "".join(_said([item], "output_text"))
+    return "".join(_texts([item], "output_text"))
 
 
 def _function_call(item: Json) -> str:
@@ -169,9 +169,9 @@ def _function_call(item: Json) -> str:
 
 
 def _reasoning(item: Json) -> str:
-    summaries = [str(one.get("text", "")) for one in _listed(item.get("summary"))]
-    told = "\n".join(summaries)
-    return f"Reasoning: {told}" if told else ""
+    summaries = [str(summary.get("text", "")) for summary in _listed(item.get("summary"))]
+    reasoning = "\n".join(summaries)
+    return f"Reasoning: {reasoning}" if reasoning else ""
 
 
 def _web_search(item: Json) -> str:

@@ -12,7 +12,7 @@ Decides = Literal["moderation", "classification"]
 
 @frozen_type
 class Service:
-    """How a service is reached. `prefix` begins the names of its models, here as in promptfoo's configs.
+    """The way to reach a service. `prefix` begins the names of its models, here as in promptfoo's configs.
 
     `account` is whose key and address it is asked with; the first of `key_variables` that is set holds the key. An
     address in place of `url` is that of one model where it is `of_one_model`.

@@ -79,7 +79,7 @@ _GROUPS: TypeAdapter[list[_Group]] = TypeAdapter(list[_Group])
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a service is asked: what follows its address, what is sent, and how the answer is read."""
+    """The form of a service's request: what follows its address, what is sent, and how the answer is read."""
 
     path: Callable[[str], str]
     body: Callable[[ModelRequest], Json]
@@ -88,32 +88,34 @@ class _Form:
 
 def _flagged(content: bytes) -> Said:
     results = _Moderation.model_validate_json(content).results
-    return {name: name for one in results if one.flagged for name, flagged in one.categories.items() if flagged}
+    return {
+        name: name for result in results if result.flagged for name, flagged in result.categories.items() if flagged
+    }
 
 
 def _labels(content: bytes) -> Said:
     """The labels of a text: of a list of texts with one in it, those of that one."""
     rows = _LABELS.validate_json(content)
-    labels = [one for row in rows for one in (row if isinstance(row, list) else [row])]
+    labels = [label for row in rows for label in (row if isinstance(row, list) else [row])]
     if not labels:
         raise ValueError("it tells no label")
-    return {one.label: one.score for one in labels}
+    return {label.label: label.score for label in labels}
 
 
 def _groups(content: bytes) -> Said:
     """The kinds of words that stand in a text, each with the score of the surest."""
     scores: dict[str, float] = {}
-    for one in _GROUPS.validate_json(content):
-        scores[one.entity_group] = max(one.score, scores.get(one.entity_group, one.score))
+    for group in _GROUPS.validate_json(content):
+        scores[group.entity_group] = max(group.score, scores.get(group.entity_group, group.score))
     return scores
 
 
 def _guarded(content: bytes) -> Said:
-    """What Llama Guard says: `safe`, or `unsafe` and in the next line the codes of the hazards."""
-    found = _Prediction.model_validate_json(content)
-    if found.error or found.status in {"failed", "canceled"}:
-        raise ValueError(f"the prediction {found.status}: {found.error or 'no reason is given'}")
-    first, *others = "".join(found.output or "").strip().splitlines() or [""]
+    """Returns what Llama Guard says: `safe`, or `unsafe` and in the next line the codes of the hazards."""
+    prediction = _Prediction.model_validate_json(content)
+    if prediction.error or prediction.status in {"failed", "canceled"}:
+        raise ValueError(f"the prediction {prediction.status}: {prediction.error or 'no reason is given'}")
+    first, *others = "".join(prediction.output or "").strip().splitlines() or [""]
     if first.strip() == "safe":
         return {}
     if first.strip() != "unsafe":
@@ -123,24 +125,24 @@ def _guarded(content: bytes) -> Said:
 
 
 def _predicted(request: ModelRequest) -> Json:
-    asked: Json = {"input": {"prompt": f"Human: {request.system or ''}\n\nAssistant: {request.user}"}}
+    body: Json = {"input": {"prompt": f"Human: {request.system or ''}\n\nAssistant: {request.user}"}}
     _, colon, version = request.model.partition(":")
-    return {**asked, "version": version} if colon else asked
+    return {**body, "version": version} if colon else body
 
 
 FORMS: dict[str, _Form] = {
     "openai:moderation:": _Form(
-        lambda _: "/moderations", lambda asked: {"model": asked.model, "input": asked.user}, _flagged
+        lambda _: "/moderations", lambda request: {"model": request.model, "input": request.user}, _flagged
     ),
     "replicate:moderation:": _Form(
         lambda model: "/predictions" if ":" in model else f"/models/{model}/predictions", _predicted, _guarded
     ),
     "huggingface:text-classification:": _Form(
-        lambda model: f"/models/{model}", lambda asked: {"inputs": asked.user, "parameters": {}}, _labels
+        lambda model: f"/models/{model}", lambda request: {"inputs": request.user, "parameters": {}}, _labels
     ),
     "huggingface:token-classification:": _Form(
         lambda model: f"/models/{model}",
-        lambda asked: {"inputs": asked.user, "parameters": {"aggregation_strategy": "simple", **asked.params}},
+        lambda request: {"inputs": request.user, "parameters": {"aggregation_strategy": "simple", **request.params}},
         _groups,
     ),
 }
@@ -181,14 +183,14 @@ class ServiceClient(RetriedClient):
             response = await self._http.post(self._address(request.model), json=self._form.body(request))
             if not response.is_success:
                 return fault_of_status(response.status_code, response.headers, response.text)
-            said = self._form.read(await self._finished(response))
+            answer = self._form.read(await self._finished(response))
         except (self._errors, UnacceptableReplyError) as error:
             return fault_of_connection(error)
         except ValidationError as error:
             return malformed(error)
         except ValueError as error:
             return Fault("malformed", f"malformed reply: {error}")
-        return Answer(ending="complete", text=json.dumps(said), model=request.model, stop_reason="stop", usage=None)
+        return Answer(ending="complete", text=json.dumps(answer), model=request.model, stop_reason="stop", usage=None)
 
     async def _finished(self, response: httpx2.Response) -> bytes:
         """The body of an answer that is there; of a prediction that is still made, once it is."""
@@ -201,6 +203,6 @@ class ServiceClient(RetriedClient):
 
 
 def _unfinished(content: bytes) -> str:
-    """Where a prediction that is still made is asked for again; empty for one that is there, or failed."""
-    found = _Prediction.model_validate_json(content)
-    return found.urls.get if found.status in {"starting", "processing"} else ""
+    """Returns where a prediction that is still made is asked for again; empty for one that is there, or failed."""
+    prediction = _Prediction.model_validate_json(content)
+    return prediction.urls.get if prediction.status in {"starting", "processing"} else ""

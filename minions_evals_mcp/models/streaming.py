@@ -18,7 +18,7 @@ EVENT_STREAM = "text/event-stream"
 
 
 class Gathered(Protocol):
-    """What a provider's pieces add up to."""
+    """The sum of a provider's pieces."""
 
     @property
     def text(self) -> str:
@@ -59,8 +59,8 @@ async def read_reply(
 
 async def _gather(chunks: AsyncIterator[bytes], gathered: Gathered, sent_at: float) -> Answer | Fault:
     first_ms: float | None = None
-    async with aclosing(events(chunks)) as found:
-        async for event in found:
+    async with aclosing(events(chunks)) as stream:
+        async for event in stream:
             ended = gathered.take(event)
             if first_ms is None and gathered.text:
                 first_ms = (anyio.current_time() - sent_at) * 1000
@@ -77,7 +77,7 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
     data: list[bytes] = []
     async for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
-        for line in (one.removesuffix(b"\r") for one in lines):
+        for line in (line.removesuffix(b"\r") for line in lines):
             if line.startswith(b"data:"):
                 data.append(line[5:].removeprefix(b" "))
             elif not line and data:

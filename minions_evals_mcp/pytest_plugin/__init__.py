@@ -44,8 +44,8 @@ def evals(request: pytest.FixtureRequest, tmp_path: Path) -> Evals:
 
     node: pytest.Item = request.node
 
-    def tell(told: dict[str, JsonValue]) -> None:
-        node.user_properties.append((PROPERTY, json.dumps(told)))  # with the report it comes back from a worker
+    def tell(entry: dict[str, JsonValue]) -> None:
+        node.user_properties.append((PROPERTY, json.dumps(entry)))  # with the report it comes back from a worker
 
     return Evals(tmp_path, node.nodeid, trials_of(node.get_closest_marker("evals")), tell)
 
@@ -65,15 +65,15 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     from minions_evals_mcp.pytest_plugin.fixture import Evals  # noqa: PLC0415  the engine is imported for a test that asks
     from minions_evals_mcp.pytest_plugin.repeating import repeated  # noqa: PLC0415  as above
 
-    found = item.funcargs.get("evals")
-    if not isinstance(found, Evals):
+    fixture = item.funcargs.get("evals")
+    if not isinstance(fixture, Evals):
         pytest.fail("a test with the mark evals takes the fixture `evals`.", pytrace=False)
-    item.obj = repeated(item.obj, found)
+    item.obj = repeated(item.obj, fixture)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What was judged, at the end of the test run."""
-    told = [
+    entries = [
         json.loads(str(value))
         for reports in terminalreporter.stats.values()
         for report in reports
@@ -81,10 +81,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, value in report.user_properties
         if name == PROPERTY
     ]
-    if not told:
+    if not entries:
         return
     from minions_evals_mcp.pytest_plugin.summary import summary_lines  # noqa: PLC0415  where there is something to tell
 
     terminalreporter.section("evals")
-    for line in summary_lines(told):
+    for line in summary_lines(entries):
         terminalreporter.write_line(line)

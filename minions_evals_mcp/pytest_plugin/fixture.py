@@ -1,4 +1,4 @@
-"""What the fixture `evals` gives a test."""
+"""The fixture `evals` of a test."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LONGEST = 100
 
 @dataclass(slots=True)
 class Trials:
-    """How often a marked test is run, and which share of its runs must pass."""
+    """The number of runs of a marked test, and which share of its runs must pass."""
 
     trials: int = 1
     min_pass_rate: float = 1.0
@@ -79,7 +79,7 @@ class Evals:
         __tracebackhide__ = True  # a failure shows the caller's line
         self._checked_so_far += 1
         number = self._checked_so_far
-        asked = CheckAsked(
+        check_request = CheckAsked(
             f"{case_id(self._node_id)}/{number}",
             self._node_id if number == 1 else f"{self._node_id} (check {number})",
             output,
@@ -87,22 +87,22 @@ class Evals:
             threshold,
             is_history=self.trials.at == 1,
         )
-        found: Answer = {"pass": None}
+        answer: Answer = {"pass": None}
         broken: InstrumentError | None = None
         try:
-            found = waited(partial(self._kept, asked))
+            answer = waited(partial(self._kept_answer, check_request))
         except InstrumentError as error:
             broken = InstrumentError(error.message, remedy=error.remedy)
-        self._say({"kind": "check", "name": asked.case_id, "passed": found["pass"]})
+        self._say({"kind": "check", "name": check_request.case_id, "passed": answer["pass"]})
         if broken is not None:
             raise broken  # here, so that pytest shows the test's own line, and nothing of ours below it
-        if not found["pass"]:
-            raise AssertionError(_reasons(found))
-        return found
+        if not answer["pass"]:
+            raise AssertionError(_reasons(answer))
+        return answer
 
-    async def _kept(self, asked: CheckAsked) -> Answer:
+    async def _kept_answer(self, request: CheckAsked) -> Answer:
         async with open_engine(engine_config(settings_here())) as engine:
-            return await kept_check(engine, asked)
+            return await kept_check(engine, request)
 
     def evaluate(self, task: Callable[..., object], cases: Cases, **options: Any) -> EvaluationResult:
         """As `evaluate(task, cases, …)`, named by the test; trials and min_pass_rate are the mark's where none are given.
@@ -125,9 +125,9 @@ class Evals:
         )  # fmt: skip
         return result
 
-    def _say(self, told: Json) -> None:
+    def _say(self, entry: Json) -> None:
         if self._tell is not None:
-            self._tell(told)
+            self._tell(entry)
 
     def run_benchmark(  # a test names what it asks for
         self,
@@ -170,11 +170,11 @@ def case_id(node_id: str) -> str:
     )
 
 
-def _reasons(found: Answer) -> str:
-    results = found["results"]
+def _reasons(answer: Answer) -> str:
+    results = answer["results"]
     assert isinstance(results, list)
-    failed = [one for one in results if isinstance(one, dict) and not one["pass"]]
-    return f"score {found['score']}: " + "; ".join(f"{one['type']}: {one['reason']}" for one in failed)
+    failed = [result for result in results if isinstance(result, dict) and not result["pass"]]
+    return f"score {answer['score']}: " + "; ".join(f"{reason['type']}: {reason['reason']}" for reason in failed)
 
 
 def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bool) -> None:
@@ -184,7 +184,7 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
             f"{summary.reason}.",
             remedy="In tests, judge by rules or by a model: set ANTHROPIC_API_KEY, or write guides.",
         )
-    if summary.unscored and any(one.outcome != "skipped" for one in summary.unscored):
+    if summary.unscored and any(unscored_case.outcome != "skipped" for unscored_case in summary.unscored):
         first = summary.unscored[0]
         raise InstrumentError(f"{len(summary.unscored)} outputs could not be judged, the first: {first.reason}")
     assert summary.benchmark_run is not None
@@ -202,6 +202,6 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
 
 
 def _failed(summary: RunSummary) -> str:
-    shown = "; ".join(f"{one.title}: {one.description}" for one in summary.failures[:NAMED])
+    shown = "; ".join(f"{failure.title}: {failure.description}" for failure in summary.failures[:NAMED])
     more = f"; and {len(summary.failures) - NAMED} more" if len(summary.failures) > NAMED else ""
     return shown + more

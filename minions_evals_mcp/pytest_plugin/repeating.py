@@ -15,12 +15,12 @@ from minions_evals_mcp.pytest_plugin.fixture import Evals, Trials
 
 
 def trials_of(mark: pytest.Mark | None) -> Trials:
-    """What `@pytest.mark.evals(trials=…, min_pass_rate=…)` asks for; raises `BadInputError` for what it cannot."""
-    asked: dict[str, Any] = {} if mark is None else dict(mark.kwargs)
-    strange = sorted(asked.keys() - {"trials", "min_pass_rate"})
+    """Returns what `@pytest.mark.evals(trials=…, min_pass_rate=…)` asks for; raises `BadInputError` for what it cannot."""
+    options: dict[str, Any] = {} if mark is None else dict(mark.kwargs)
+    strange = sorted(options.keys() - {"trials", "min_pass_rate"})
     if strange or (mark is not None and mark.args):
         raise BadInputError("the mark evals takes trials= and min_pass_rate= only.")
-    trials, rate = asked.get("trials", 1), asked.get("min_pass_rate", 1.0)
+    trials, rate = options.get("trials", 1), options.get("min_pass_rate", 1.0)
     if not isinstance(trials, int) or not 1 <= trials <= 1000 or not 0 <= rate <= 1:
         raise BadInputError("the mark evals takes trials from 1 to 1000 and a min_pass_rate from 0 to 1.")
     return Trials(trials, rate)
@@ -35,7 +35,7 @@ class _Runs:
     done: int = 0
 
     def more(self) -> bool:
-        """Whether another run is due: not where the test evaluates cases, of which each has its own trials."""
+        """Returns whether another run is due: not where the test evaluates cases, of which each has its own trials."""
         if self.done < self.evals.trials.trials and not self.evals.evaluated:
             self.done += 1
             self.evals.begin_trial(self.done)
@@ -47,12 +47,12 @@ class _Runs:
         __tracebackhide__ = True
         if not self.failed:
             return
-        passed, asked = self.done - len(self.failed), self.evals.trials.min_pass_rate
+        passed, required_rate = self.done - len(self.failed), self.evals.trials.min_pass_rate
         if self.evals.evaluated:
             raise self.failed[-1]
-        if passed < asked * self.done - 1e-9:
-            said = f"{passed} of {self.done} trials passed, {asked:.0%} must: {self.failed[-1]}"
-            raise AssertionError(said) from self.failed[-1]
+        if passed < required_rate * self.done - 1e-9:
+            failure_words = f"{passed} of {self.done} trials passed, {required_rate:.0%} must: {self.failed[-1]}"
+            raise AssertionError(failure_words) from self.failed[-1]
 
 
 def repeated(function: Callable[..., Any], evals: Evals) -> Callable[..., Any]:

@@ -102,32 +102,32 @@ class CaseOfSuite(pytest.Item):
             return await summarize(engine, str(request.key))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What was wrong, without a traceback through our own code."""
+        """Returns what was wrong, without a traceback through our own code."""
         if isinstance(excinfo.value, CaseFailedError | EvalsError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the case stands, and its title."""
+        """Returns where the case stands, and its title."""
         return self.path, self._line, f"{self.path.name}::{self._title}"
 
 
 def _tell(summary: RunSummary) -> None:
     if summary.state == "awaiting-judgments":
         pytest.skip("the output waits for a person or the caller to judge it")
-    for one in summary.unscored:
-        if one.outcome == "skipped":
-            pytest.skip(one.reason)
-        raise InstrumentError(f"the output could not be judged ({one.outcome}): {one.reason}")
+    for unscored_case in summary.unscored:
+        if unscored_case.outcome == "skipped":
+            pytest.skip(unscored_case.reason)
+        raise InstrumentError(f"the output could not be judged ({unscored_case.outcome}): {unscored_case.reason}")
     for failure in summary.failures:
         raise CaseFailedError("\n".join([f"{failure.failure_type}: {failure.description}", *_rationales(summary)]))
 
 
 def _rationales(summary: RunSummary) -> list[str]:
-    judged = [one for run in summary.test_runs for one in cast("list[dict[str, Any]]", run["judgments"])]
+    judged = [judgment for run in summary.test_runs for judgment in cast("list[dict[str, Any]]", run["judgments"])]
     return [
-        f"  {one['criterionId']}: {one['score']:g} of {one['maxScore']:g} by {one['judgedBy']}: {one['rationale']}"
-        for one in judged
+        f"  {judgment['criterionId']}: {judgment['score']:g} of {judgment['maxScore']:g} by {judgment['judgedBy']}: {judgment['rationale']}"
+        for judgment in judged
     ]
 
 

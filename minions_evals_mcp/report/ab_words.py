@@ -57,15 +57,15 @@ def between(interval: Bounds | None, words: Words) -> str:
 
 
 def against(branch: AbBranch) -> str:
-    """What the branch is beside the control, each difference with its interval; empty for the control itself."""
-    found = branch.against_control
-    if found is None:
+    """Returns what the branch is beside the control, each difference with its interval; empty for the control itself."""
+    figures = branch.against_control
+    if figures is None:
         return ""
     parts: tuple[tuple[str, Difference | None, Signed], ...] = (
-        ("passes", found.passes, _points),
-        ("quality", found.quality, "{:+.3f}".format),
-        ("latency", found.latency_ms, "{:+,.0f} ms".format),
-        ("cost", found.cost_usd, _signed_dollars),
+        ("passes", figures.passes, _points),
+        ("quality", figures.quality, "{:+.3f}".format),
+        ("latency", figures.latency_ms, "{:+,.0f} ms".format),
+        ("cost", figures.cost_usd, _signed_dollars),
     )
     return "; ".join(_difference(name, made, words) for name, made, words in parts if made is not None)
 
@@ -83,32 +83,32 @@ def _difference(name: str, made: Difference, words: Signed) -> str:
     return f"{name} {words(made.delta)} ({inside}p = {made.p_value:.2g})"
 
 
-def how_sure(found: AbTestResult) -> str:
-    """Whether the winner's lead is more than chance; empty where nothing can be said."""
-    p_value = "" if found.p_value is None else f" (p = {found.p_value:.2g})"
-    if found.winner is None:
+def how_sure(result: AbTestResult) -> str:
+    """Returns whether the winner's lead is more than chance; empty where nothing can be said."""
+    p_value = "" if result.p_value is None else f" (p = {result.p_value:.2g})"
+    if result.winner is None:
         return ""
-    if found.test_case_id is None:
-        verdict = LEAD.get(found.evidence or "", "")
-        return f"over {found.test_cases} cases its lead over every other branch is {verdict}{p_value}"
-    if found.iterations == 1:
+    if result.test_case_id is None:
+        verdict = LEAD.get(result.evidence or "", "")
+        return f"over {result.test_cases} cases its lead over every other branch is {verdict}{p_value}"
+    if result.iterations == 1:
         return ""
-    first = found.branches[0]
-    ties = f", {found.ties} by a tie" if found.ties else ""
-    told = "" if found.evidence is None else f": {EVIDENCE[found.evidence]}"
-    return f"first in {first.wins} of {found.completed_iterations} iterations{ties}{told}{p_value}"
+    first = result.branches[0]
+    ties = f", {result.ties} by a tie" if result.ties else ""
+    evidence_words = "" if result.evidence is None else f": {EVIDENCE[result.evidence]}"
+    return f"first in {first.wins} of {result.completed_iterations} iterations{ties}{evidence_words}{p_value}"
 
 
-def headline(found: AbTestResult) -> str:
-    """Who wins, by what."""
-    if found.winner is None:
-        return f"No winner by {found.criteria}"
-    return f"{found.winner.branch_name} wins by {found.criteria} ({figure(found, found.branches[0])})"
+def headline(result: AbTestResult) -> str:
+    """Returns who wins, by what."""
+    if result.winner is None:
+        return f"No winner by {result.criteria}"
+    return f"{result.winner.branch_name} wins by {result.criteria} ({figure(result, result.branches[0])})"
 
 
-def figure(found: AbTestResult, branch: AbBranch) -> str:
-    """What the branch was ranked by."""
-    match found.criteria:
+def figure(result: AbTestResult, branch: AbBranch) -> str:
+    """Returns what the branch was ranked by."""
+    match result.criteria:
         case "fastest":
             return ms(branch.figure)
         case "cheapest":

@@ -31,44 +31,44 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.0f} %"
 
 
-def verdict_line(found: Audit) -> str:
+def verdict_line(audit: Audit) -> str:
     """The figures in one sentence."""
     mutation = (
         "no case has a reference to mutate"
-        if found.mutation_score is None
-        else f"mutation score {percent(found.mutation_score)} ({found.killed_count} of {found.mutant_count} mutants fail)"
+        if audit.mutation_score is None
+        else f"mutation score {percent(audit.mutation_score)} ({audit.killed_count} of {audit.mutant_count} mutants fail)"
     )
     return (
-        f"{printable(found.subject, 200)}: cheats pass {found.cheated_count} of {found.case_count} cases"
-        f" ({percent(found.cheat_pass_rate)}); {mutation}.{_by_others(found)}"
+        f"{printable(audit.subject, 200)}: cheats pass {audit.cheated_count} of {audit.case_count} cases"
+        f" ({percent(audit.cheat_pass_rate)}); {mutation}.{_by_others(audit)}"
     )
 
 
-def _by_others(found: Audit) -> str:
-    """What the figures leave out: a case that only a model or a person judges passes no cheat by rule."""
-    if not found.not_audited_count or found.with_judge is not None:
+def _by_others(audit: Audit) -> str:
+    """Returns what the figures leave out: a case that only a model or a person judges passes no cheat by rule."""
+    if not audit.not_audited_count or audit.with_judge is not None:
         return ""
-    cases = f"{found.not_audited_count} of {found.case_count}"
+    cases = f"{audit.not_audited_count} of {audit.case_count}"
     return f" Of these, {cases} are judged by others than rules, too: only their rules were tried."
 
 
-def audit_lines(found: Audit, *, limit: int) -> Iterator[str]:
+def audit_lines(audit: Audit, *, limit: int) -> Iterator[str]:
     """The audit for a terminal; at most `limit` cases."""
-    yield verdict_line(found)
-    if found.by_kind:
-        yield "What passes: " + ", ".join(f"{WORDS.get(kind, kind)} {count}×" for kind, count in _most(found.by_kind))
-    if found.findings:
-        yield "Found: " + ", ".join(f"{FINDINGS.get(kind, kind)} {count}×" for kind, count in _most(found.findings))
-    if found.look_count:
-        yield f"{found.look_count} mutants may still be right: they are not counted."
-    if found.judge_error_count:
-        cases = "1 case" if found.judge_error_count == 1 else f"{found.judge_error_count} cases"
-        yield f"{cases} could not be audited with the judge: {printable(found.judge_problem, 300)}"
-    elif found.with_judge is not None:
-        yield f"{printable(found.with_judge, 120)} judged the cheats, where it judges; mutants were tried by rule alone."
-    for case in found.cases[:limit]:
+    yield verdict_line(audit)
+    if audit.by_kind:
+        yield "What passes: " + ", ".join(f"{WORDS.get(kind, kind)} {count}×" for kind, count in _most(audit.by_kind))
+    if audit.findings:
+        yield "Found: " + ", ".join(f"{FINDINGS.get(kind, kind)} {count}×" for kind, count in _most(audit.findings))
+    if audit.look_count:
+        yield f"{audit.look_count} mutants may still be right: they are not counted."
+    if audit.judge_error_count:
+        cases = "1 case" if audit.judge_error_count == 1 else f"{audit.judge_error_count} cases"
+        yield f"{cases} could not be audited with the judge: {printable(audit.judge_problem, 300)}"
+    elif audit.with_judge is not None:
+        yield f"{printable(audit.with_judge, 120)} judged the cheats, where it judges; mutants were tried by rule alone."
+    for case in audit.cases[:limit]:
         yield from case_lines(case)
-    hidden = sum(1 for _ in found.cases[limit:])
+    hidden = sum(1 for _ in audit.cases[limit:])
     if hidden:
         yield f"… and {hidden} more cases; --limit and --json show them."
 
@@ -79,29 +79,29 @@ def _most(counts: dict[str, int]) -> list[tuple[str, int]]:
 
 def case_lines(case: CaseAudit) -> Iterator[str]:
     """One case: what passes and should not, what is wrong with its checks, and what would close the holes."""
-    said = [*(WORDS.get(kind, kind) for kind in (*case.cheats_passed, *case.mutants_survived))]
-    passes = f"passes {', '.join(said)}" if said else "nothing wrong passes"
+    kinds = [*(WORDS.get(kind, kind) for kind in (*case.cheats_passed, *case.mutants_survived))]
+    passes = f"passes {', '.join(kinds)}" if kinds else "nothing wrong passes"
     yield f"  {printable(case.test_case_id, 128)}: {passes}"
     for finding in case.findings:
         more = f" ({case.duplicate_of})" if finding == "duplicate" and case.duplicate_of else ""
         yield f"      {FINDINGS.get(finding, finding)}{more}"
     for check in case.checks:
         yield f"      {check.finding}: {printable(check.check, 160)}"
-    for one in [one for one in case.let_through if one.counted][:TEXTS]:
-        yield f"      passes: {_text(one)}"
-    told = remedy_of(case)
-    if told:
-        yield f"      → {printable(told, 400)}"
+    for cheat in [cheat for cheat in case.let_through if cheat.counted][:TEXTS]:
+        yield f"      passes: {_text(cheat)}"
+    remedy = remedy_of(case)
+    if remedy:
+        yield f"      → {printable(remedy, 400)}"
 
 
 def remedy_of(case: CaseAudit) -> str:
-    """What would close the case's holes, else what to do and why no check is suggested."""
+    """Returns what would close the case's holes, else what to do and why no check is suggested."""
     return case.unsuggested if case.suggestion is None else case.suggestion.in_words
 
 
-def _text(one: LetThrough) -> str:
-    shown = printable(one.text, 100) or "(nothing)"
-    return f"“{shown}”" + (f" ({printable(one.told, 100)})" if one.told else "")
+def _text(cheat: LetThrough) -> str:
+    shown = printable(cheat.text, 100) or "(nothing)"
+    return f"“{shown}”" + (f" ({printable(cheat.told, 100)})" if cheat.told else "")
 
 
 def nothing_suggested(cases: Sequence[CaseAudit]) -> str:
@@ -111,39 +111,39 @@ def nothing_suggested(cases: Sequence[CaseAudit]) -> str:
 
 
 def by_hand_lines(cases: Sequence[CaseAudit]) -> Iterator[str]:
-    """What is suggested for a config: a test's assertions may come out of its defaults, templates or other files."""
+    """Yields what is suggested for a config: a test's assertions may come out of its defaults, templates or other files."""
     if not any(case.suggestion is not None for case in cases):
         yield nothing_suggested(cases)
         return
     yield "The assertions of a config are edited by hand, no diff is written. Suggested in place of a test's `assert`:"
     for case in cases:
         if case.suggestion is not None:
-            passing = next((one.text for one in case.let_through if one.counted), "")
-            said = printable(case.suggestion.in_words, 400)
-            yield f"  {printable(case.test_case_id, 128)}, which “{printable(passing, 80)}” passes: {said}"
+            passing = next((cheat.text for cheat in case.let_through if cheat.counted), "")
+            suggestion = printable(case.suggestion.in_words, 400)
+            yield f"  {printable(case.test_case_id, 128)}, which “{printable(passing, 80)}” passes: {suggestion}"
             yield "    assert: " + printable(json.dumps([*case.suggestion.assertions], ensure_ascii=False), 4_000)
 
 
-def figures_line(found: AuditedChecks) -> str:
+def figures_line(checks: AuditedChecks) -> str:
     """The rates of the audit that a run's checks stand by."""
-    mutants = "" if found.mutation_score is None else f"; {percent(found.mutation_score)} of mutants fail"
-    return f"Cheats pass {percent(found.cheat_pass_rate)} of {found.case_count} audited cases{mutants}."
+    mutants = "" if checks.mutation_score is None else f"; {percent(checks.mutation_score)} of mutants fail"
+    return f"Cheats pass {percent(checks.cheat_pass_rate)} of {checks.case_count} audited cases{mutants}."
 
 
 def weak_words(case: WeakCase) -> str:
-    """What passes a case and should not, the cheapest cheat with its text, and what else is wrong with its checks."""
-    said: list[str] = []
+    """Returns what passes a case and should not, the cheapest cheat with its text, and what else is wrong with its checks."""
+    words_shown: list[str] = []
     if case.cheapest_cheat is not None:
         text = f" (“{printable(case.text, 100)}”)" if case.text.strip() else ""
-        said.append(f"{WORDS.get(case.cheapest_cheat, case.cheapest_cheat)} passes{text}")
+        words_shown.append(f"{WORDS.get(case.cheapest_cheat, case.cheapest_cheat)} passes{text}")
     if case.mutants_survived:
-        said.append(f"still passes with {', '.join(WORDS.get(kind, kind) for kind in case.mutants_survived)}")
-    said += [FINDINGS.get(finding, finding) for finding in case.findings]
-    return "; ".join(said)
+        words_shown.append(f"still passes with {', '.join(WORDS.get(kind, kind) for kind in case.mutants_survived)}")
+    words_shown += [FINDINGS.get(finding, finding) for finding in case.findings]
+    return "; ".join(words_shown)
 
 
-def case_json(found: CaseAudit) -> Json:
+def case_json(audit: CaseAudit) -> Json:
     """One case's audit; what there is nothing to say of is left out beyond what every case has."""
-    told = found.model_dump(mode="json")
+    wire = audit.model_dump(mode="json")
     always = {"testCaseId", "cheatsPassed", "mutantsSurvived", "findings", "suggestion"}
-    return {key: value for key, value in told.items() if key in always or value not in (None, "", [], {})}
+    return {key: value for key, value in wire.items() if key in always or value not in (None, "", [], {})}

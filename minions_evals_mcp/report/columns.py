@@ -24,7 +24,7 @@ class Column:
 
     @property
     def width(self) -> int:
-        """What it takes with the space around it."""
+        """Returns what it takes with the space around it."""
         return GAP + max(cell_len(cell) for cell in (self.name, *self.cells))
 
 
@@ -46,8 +46,8 @@ def show_columns(out: Console, columns: Sequence[Column]) -> None:
 def fitting(columns: Sequence[Column], width: int) -> list[Column]:
     """The columns for which there is room, and those that always stay."""
     shown = list(columns)
-    for column in sorted(columns, key=lambda one: -one.leave):
-        if column.leave == 0 or sum(one.width for one in shown) <= width:
+    for column in sorted(columns, key=lambda column: -column.leave):
+        if column.leave == 0 or sum(column.width for column in shown) <= width:
             break
         shown.remove(column)
     return shown

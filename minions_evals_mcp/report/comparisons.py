@@ -51,12 +51,12 @@ def _figures(summary: ComparisonSummary) -> list[str]:
     ]
     if picked := summary.max_score:
         lines.append(f"  max-score selects {a} in {picked.a} of the cases, {b} in {picked.b}")
-    moved = [one for one in summary.criteria if one.delta]
-    for one in moved[:CRITERIA]:
-        low, high = one.interval
+    moved = [criterion for criterion in summary.criteria if criterion.delta]
+    for line in moved[:CRITERIA]:
+        low, high = line.interval
         lines.append(
-            f"  {shortened(one.title, TITLE)}: {one.delta:+.2f} "
-            f"(among all criteria 95 %: {low:+.2f} to {high:+.2f}, p = {one.p_value:.2g})"
+            f"  {shortened(line.title, TITLE)}: {line.delta:+.2f} "
+            f"(among all criteria 95 %: {low:+.2f} to {high:+.2f}, p = {line.p_value:.2g})"
         )
     if left := len(summary.criteria) - min(len(moved), CRITERIA):
         lines.append(

@@ -1,4 +1,4 @@
-"""What changed between two runs, as a person reads it in a terminal."""
+"""The changes between two runs, as a person reads it in a terminal."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ LONGEST = 600
 SHORTEST, LONGEST_TITLE = 20, 70
 
 
-def show_diff(found: RunDiff) -> None:
+def show_diff(diff: RunDiff) -> None:
     """The figures, then each change with what it did to the output."""
     out = console()
-    out.print(diff_view(found, out), crop=False)
+    out.print(diff_view(diff, out), crop=False)
 
 
 def show_written(file: Path, answer: str, *, columns: Sequence[tuple[str, str]] = ()) -> None:
@@ -43,37 +43,37 @@ def show_written(file: Path, answer: str, *, columns: Sequence[tuple[str, str]] 
     if columns:
         named = "; ".join(f"{ident} ({shortened(name, 50)})" for ident, name in columns[:NAMED])
         more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
-        told = (
+        sentence = (
             f"This is one of {len(columns) + 1} columns of its config. The others: minions-evals report {named}{more}."
         )
-        out.print(Text(f"{told} All side by side: minions-evals view, or minions-evals eval CONFIG -o matrix.csv."))
+        out.print(Text(f"{sentence} All side by side: minions-evals view, or minions-evals eval CONFIG -o matrix.csv."))
 
 
-def diff_view(found: RunDiff, out: Console) -> Group:
-    """What `show_diff` prints there."""
-    lines = [Text(printable(found.title, 200), style="bold"), *_figures(found, out)]
-    for change in found.changes:
+def diff_view(diff: RunDiff, out: Console) -> Group:
+    """Returns what `show_diff` prints there."""
+    lines = [Text(printable(diff.title, 200), style="bold"), *_figures(diff, out)]
+    for change in diff.changes:
         lines.extend(_change(change, out))
-    if found.more:
-        lines.append(Text(f"and {found.more} more: --limit shows them", style="dim"))
+    if diff.more:
+        lines.append(Text(f"and {diff.more} more: --limit shows them", style="dim"))
     return Group(*lines)
 
 
-def _figures(found: RunDiff, out: Console) -> Iterator[Text]:
-    for name, totals in (("before", found.before), ("after", found.after)):
+def _figures(diff: RunDiff, out: Console) -> Iterator[Text]:
+    for name, totals in (("before", diff.before), ("after", diff.after)):
         line = whole(f"  {name:<6}  {_totals(totals)}")
         run = whole(totals.run_id)
         yield from (
             [line + whole("  ") + run] if len(line) + 2 + len(run) <= out.width else [line, whole(" " * 10) + run]
         )
     counted = ", ".join(
-        f"{found.counts[kind]} {KIND_WORDS[kind]}" for kind in KINDS if kind in found.counts and kind not in APART
+        f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in KINDS if kind in diff.counts and kind not in APART
     )
-    yield from _indented(Text(f"{counted or 'nothing to compare'}; {EVIDENCE[found.evidence]}"), 2, out)
-    apart = ", ".join(f"{found.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in found.counts)
+    yield from _indented(Text(f"{counted or 'nothing to compare'}; {EVIDENCE[diff.evidence]}"), 2, out)
+    apart = ", ".join(f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in diff.counts)
     if apart:
         yield from _indented(Text(f"left out of these figures: {apart}", style="yellow"), 2, out)
-    yield from _indented(Text(printable(changes_sentence(found.what_changed), 400)), 2, out)
+    yield from _indented(Text(printable(changes_sentence(diff.what_changed), 400)), 2, out)
     yield Text("")
 
 
@@ -126,7 +126,7 @@ def _stretch(part: DiffPart, *, first: bool, last: bool, coloured: bool) -> Text
 
 
 def _context(text: str, *, first: bool, last: bool) -> str:
-    """What both have, as much as helps to find the place."""
+    """Returns what both have, as much as helps to find the place."""
     room = CONTEXT if first or last else 2 * CONTEXT
     if len(text) <= room:
         return printable(text, room + 1)

@@ -40,7 +40,7 @@ def _skipped(report: Report) -> int:
 
 
 def _properties(report: Report) -> Iterator[tuple[str, object]]:
-    summary, found = report.run.summary, report.run.summary.benchmark_run
+    summary, fields = report.run.summary, report.run.summary.benchmark_run
     yield "answer", answer(report)
     yield "runId", summary.run_id
     for name in (
@@ -52,8 +52,8 @@ def _properties(report: Report) -> Iterator[tuple[str, object]]:
         "promptVersionRef",
         "isRegression",
     ):
-        if found is not None and found.get(name) is not None:
-            yield name, found[name]
+        if fields is not None and fields.get(name) is not None:
+            yield name, fields[name]
 
 
 def _testcase(report: Report, case: ReportedCase) -> str:
@@ -79,8 +79,8 @@ def _verdict(case: ReportedCase) -> str:
             if kind == "skipped"
             else f"<error{_attributes(about)}>{_text(tried.reason)}</error>"
         )
-    said = tried.cause.description if tried.cause is not None else "failed"
-    message = _attributes({"message": printable(said, 500), "type": "assertion"})
+    reason = tried.cause.description if tried.cause is not None else "failed"
+    message = _attributes({"message": printable(reason, 500), "type": "assertion"})
     return f"<failure{message}>{_text(chr(10).join(_failure(case)))}</failure>"
 
 

@@ -1,4 +1,4 @@
-"""What a lift came to, for a person at a terminal, and as the `benchmark.json` of the Agent Skills convention."""
+"""The result of a lift, for a person at a terminal, and as the `benchmark.json` of the Agent Skills convention."""
 
 from __future__ import annotations
 
@@ -59,30 +59,30 @@ def cost_line(change: CostChange) -> str:
     )
 
 
-def trigger_lines(found: TriggerFigures | None) -> list[str]:
-    """Whether the skill is taken up where it should be, in two or three lines."""
-    if found is None:
+def trigger_lines(figures: TriggerFigures | None) -> list[str]:
+    """Returns whether the skill is taken up where it should be, in two or three lines."""
+    if figures is None:
         return []
     lines = [
-        f"taken up where it should be: {_share(found.recall)}",
-        f"rightly, where it was taken up: {_share(found.precision)}",
+        f"taken up where it should be: {_share(figures.recall)}",
+        f"rightly, where it was taken up: {_share(figures.precision)}",
     ]
-    for said, names in (("not taken up in", found.missed), ("wrongly taken up in", found.wrong)):
+    for mistake, names in (("not taken up in", figures.missed), ("wrongly taken up in", figures.wrong)):
         if names:
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-            lines.append(f"{said} {', '.join(names[:NAMED])}{more}")
-    if found.not_captured:
+            lines.append(f"{mistake} {', '.join(names[:NAMED])}{more}")
+    if figures.not_captured:
         lines.append(
-            f"{found.not_captured} outputs came without a tool log: whether it was taken up is not known of them"
+            f"{figures.not_captured} outputs came without a tool log: whether it was taken up is not known of them"
         )
     return lines
 
 
-def _share(found: ShareFound) -> str:
-    if found.share is None or found.interval is None:
+def _share(share: ShareFound) -> str:
+    if share.share is None or share.interval is None:
         return "of none"
-    low, high = found.interval
-    return f"{found.found} of {found.of} ({100 * low:.0f}–{100 * high:.0f} %)"
+    low, high = share.interval
+    return f"{share.found} of {share.of} ({100 * low:.0f}–{100 * high:.0f} %)"
 
 
 def benchmark_json(
@@ -90,7 +90,9 @@ def benchmark_json(
 ) -> Json:
     """The lift as skill benchmarks are written: each run by case and configuration, and their summary; what it has no
     place for stands under `lift`."""
-    told: list[JsonValue] = [_run(run, CONFIGURATIONS[arm], result.name) for arm, held in runs.items() for run in held]
+    runs_wire: list[JsonValue] = [
+        _run(run, CONFIGURATIONS[arm], result.name) for arm, held in runs.items() for run in held
+    ]
     trials = max((run.trial for held in runs.values() for run in held), default=0)
     with_, without = _summary(runs["with"]), _summary(runs["without"])
     return {
@@ -100,7 +102,7 @@ def benchmark_json(
             "evals_run": [*dict.fromkeys(_case_id(run, result.name) for run in runs["with"])],
             "runs_per_configuration": trials,
         },
-        "runs": told,
+        "runs": runs_wire,
         "run_summary": {
             CONFIGURATIONS["with"]: with_,
             CONFIGURATIONS["without"]: without,
@@ -147,7 +149,7 @@ def _summary(runs: Sequence[ArmUnit]) -> dict[str, JsonValue]:
     held = defaultdict[str, list[float]](list)
     for run in runs:
         if run.checks:
-            held["pass_rate"].append(sum(one for _, one, _ in run.checks) / len(run.checks))
+            held["pass_rate"].append(sum(passed for _, passed, _ in run.checks) / len(run.checks))
         if run.latency_ms is not None:
             held["time_seconds"].append(run.latency_ms / 1000)
         if run.tokens is not None:
@@ -166,13 +168,13 @@ def _spread(values: Sequence[float]) -> JsonValue:
 
 def _delta(with_: Mapping[str, JsonValue], without: Mapping[str, JsonValue]) -> JsonValue:
     digits = {"pass_rate": 2, "time_seconds": 1, "tokens": 0}
-    found: Json = {}
+    delta: Json = {}
     for name, places in digits.items():
         after, before = with_.get(name), without.get(name)
         if isinstance(after, dict) and isinstance(before, dict):
             change = _number(after["mean"]) - _number(before["mean"])
-            found[name] = f"{change:+.{places}f}"
-    return found
+            delta[name] = f"{change:+.{places}f}"
+    return delta
 
 
 def _number(value: JsonValue) -> float:

@@ -33,12 +33,12 @@ async def markdown(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncG
     room = FITS - CLOSING - len(head)
     left_out = 0
     async for case in cases:
-        told = _case(case) if _matters(case, report) else ""
-        if left_out or len(told) > room:
-            left_out += bool(told)
+        case_text = _case(case) if _matters(case, report) else ""
+        if left_out or len(case_text) > room:
+            left_out += bool(case_text)
         else:
-            room -= len(told)
-            yield told
+            room -= len(case_text)
+            yield case_text
     if left_out:
         yield f"\n{left_out} more cases failed or changed; a report in the form `.html` has all of them.\n"
 
@@ -51,9 +51,9 @@ def _head(report: Report) -> Iterator[str]:
         yield f"{inert(printable(sentences.since_words(report.since), 600))}\n"
     if report.diff is not None:
         yield f"{inert(sentences.set_up_words(report.diff))}\n"
-        failing = [one for one in report.diff.changes if one.kind == "newly-failing"]
+        failing = [change for change in report.diff.changes if change.kind == "newly-failing"]
         if failing:
-            shown = ", ".join(inert(printable(one.title or one.test_case_id, 80)) for one in failing[:NAMED])
+            shown = ", ".join(inert(printable(change.title or change.test_case_id, 80)) for change in failing[:NAMED])
             more = f" and {len(failing) - NAMED} more" if len(failing) > NAMED else ""
             yield f"Newly failing: {shown}{more}\n"
     if summary.regression is not None:
@@ -77,27 +77,27 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _audit(audit: AuditStanding) -> str:
-    """What is known of the checks, the next command as it is typed."""
-    said = inert(printable(audit.in_words, 600))
-    return f"{said} Next: `{audit.next}`" if _TYPED.fullmatch(audit.next) else said
+    """Returns what is known of the checks, the next command as it is typed."""
+    verdict = inert(printable(audit.in_words, 600))
+    return f"{verdict} Next: `{audit.next}`" if _TYPED.fullmatch(audit.next) else verdict
 
 
-def _checks(found: AuditedChecks | None) -> Iterator[str]:
+def _checks(checks: AuditedChecks | None) -> Iterator[str]:
     """The cases that wrong answers pass, the worst first, with what would close the hole."""
-    for one in () if found is None else found.worst:
-        closes = f" → {inert(printable(one.suggestion, 400))}" if one.suggestion else ""
-        yield f"- **{inert(printable(one.title, 80))}**: {inert(weak_words(one))}{closes}"
-    if found is not None and found.worst:
+    for case in () if checks is None else checks.worst:
+        closes = f" → {inert(printable(case.suggestion, 400))}" if case.suggestion else ""
+        yield f"- **{inert(printable(case.title, 80))}**: {inert(weak_words(case))}{closes}"
+    if checks is not None and checks.worst:
         yield ""
 
 
 def _causes(summary: RunSummary) -> Iterator[str]:
-    """What the failures go back to, the cause with the most new failures first."""
-    for one in summary.causes[:NAMED]:
-        share = f"{100 * one.share_of_loss:.0f} % of what was lost"
-        cases = ", ".join(inert(printable(case.title, 80)) for case in one.affected[:NAMED])
-        more = f" and {one.cases - NAMED} more" if one.cases > NAMED else ""
-        yield f"- **{inert(printable(one.summary, 400))}** ({share}). Next: {inert(one.suggestion)} Cases: {cases}{more}"
+    """Yields what the failures go back to, the cause with the most new failures first."""
+    for cause in summary.causes[:NAMED]:
+        share = f"{100 * cause.share_of_loss:.0f} % of what was lost"
+        cases = ", ".join(inert(printable(case.title, 80)) for case in cause.affected[:NAMED])
+        more = f" and {cause.cases - NAMED} more" if cause.cases > NAMED else ""
+        yield f"- **{inert(printable(cause.summary, 400))}** ({share}). Next: {inert(cause.suggestion)} Cases: {cases}{more}"
     if summary.causes:
         yield ""
 
@@ -109,8 +109,8 @@ def _about(report: Report) -> str:
 
 
 def _side(side: Side, names: Mapping[str, str]) -> str:
-    found = side.summary.benchmark_run or {}
-    version, at = found.get("promptVersionRef"), str(found.get("ranAt") or side.summary.started_at)
+    fields = side.summary.benchmark_run or {}
+    version, at = fields.get("promptVersionRef"), str(fields.get("ranAt") or side.summary.started_at)
     name = f"{inert(printable(names.get(version, version), 80))}, " if isinstance(version, str) else ""
     return f"{name}{at[:16].replace('T', ' ')} UTC"
 
@@ -119,9 +119,9 @@ def _criteria(report: Report) -> Iterator[str]:
     beside = report.diff is not None
     yield "| criterion | mean | out of |" + (" before |" if beside else "")
     yield "|---|--:|--:|" + ("--:|" if beside else "")
-    for one in report.criteria:
-        before = f" {number(one.before)} |" if beside else ""
-        yield f"| {inert(printable(one.title, 80))} | {one.score:.3f} | {one.max_score:g} |{before}"
+    for criterion in report.criteria:
+        before = f" {number(criterion.before)} |" if beside else ""
+        yield f"| {inert(printable(criterion.title, 80))} | {criterion.score:.3f} | {criterion.max_score:g} |{before}"
     yield ""
 
 
@@ -133,23 +133,23 @@ def _matters(case: ReportedCase, report: Report) -> bool:
 
 def inert(text: str) -> str:
     """Free text inside Markdown: no character of it can be read as markup, a link, a mention or a reference."""
-    return _ACTIVE.sub(lambda one: f"&#{ord(one[0])};", text)
+    return _ACTIVE.sub(lambda match: f"&#{ord(match[0])};", text)
 
 
 def _case(case: ReportedCase) -> str:
     """A case as a block of HTML on lines of its own, within which Markdown is not read."""
     shown = case.shown
     score = "" if shown.score is None else f", {shown.score:.2f}"
-    said = f" · {_escaped(change_words(case.change))}" if case.change is not None else ""
+    change_text = f" · {_escaped(change_words(case.change))}" if case.change is not None else ""
     lines = [
-        f"<details><summary>{sentences.STATUS_WORDS[case.status]}{score}: {_code(case_title(case))}{said}</summary>",
-        *_told(case, shown),
+        f"<details><summary>{sentences.STATUS_WORDS[case.status]}{score}: {_code(case_title(case))}{change_text}</summary>",
+        *_lines(case, shown),
         "</details>",
     ]
     return "\n".join(lines) + "\n\n"
 
 
-def _told(case: ReportedCase, shown: Tried) -> Iterator[str]:
+def _lines(case: ReportedCase, shown: Tried) -> Iterator[str]:
     yield f"Case {_code(case.test_case_id)}" + (
         f": {shown.outcome} {_code(shown.reason)}" if shown.passed is None else ""
     )

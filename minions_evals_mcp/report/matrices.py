@@ -51,23 +51,23 @@ def show_matrix(found: Matrix, *, limit: int, store: Path | None = None, kept: s
         out.print(Text(line), soft_wrap=line.startswith(NEXT))
 
 
-def _as_table(out: Console, found: Matrix, limit: int) -> None:
+def _as_table(out: Console, matrix: Matrix, limit: int) -> None:
     table = Table(box=None, padding=(0, 1), header_style="dim", show_lines=False)
     table.add_column("test", max_width=NAME)
-    heads = _apart([column.prompt for column in found.columns], NAME)
-    for number, column in enumerate(found.columns):
+    heads = _apart([column.prompt for column in matrix.columns], NAME)
+    for number, column in enumerate(matrix.columns):
         table.add_column(
             Text(f"[{number}] {shortened(heads[column.prompt], NAME)}\n{shortened(column.provider, NAME)}")
         )
-    for row in found.rows[:limit]:
+    for row in matrix.rows[:limit]:
         name = Text(row_name(row))
-        for one in row.selections:
-            name.append(f"\n{chosen(one)}", style="dim")
+        for selected in row.selections:
+            name.append(f"\n{chosen(selected)}", style="dim")
         outputs = _apart([cell.output or "" for cell in row.cells], OUTPUT)
         table.add_row(name, *(_stacked(row, cell, outputs) for cell in row.cells))
     table.add_row("")
-    for name, told in figures(found):
-        table.add_row(Text(name, style="dim"), *told)
+    for name, values in figures(matrix):
+        table.add_row(Text(name, style="dim"), *values)
     out.print(table)
 
 
@@ -80,18 +80,18 @@ def _apart(texts: Sequence[str], room: int) -> dict[str, str]:
 def _stacked(row: Row, cell: Cell, outputs: Mapping[str, str]) -> Text:
     """A cell: how it came out, its scores, why it failed, then the output."""
     text = marked(cell)
-    for told in (scores_told(row, cell), failed_by(cell)):
-        if told:
-            text.append("\n" + shortened(told, WHY), style="dim")
+    for line in (scores_told(row, cell), failed_by(cell)):
+        if line:
+            text.append("\n" + shortened(line, WHY), style="dim")
     return text if cell.output is None else text.append("\n" + shortened(outputs[cell.output], OUTPUT), style="default")
 
 
-def _as_list(out: Console, found: Matrix, limit: int) -> None:
-    heads = _apart([column.prompt for column in found.columns], out.width - NAME)
-    for number, column in enumerate(found.columns):
+def _as_list(out: Console, matrix: Matrix, limit: int) -> None:
+    heads = _apart([column.prompt for column in matrix.columns], out.width - NAME)
+    for number, column in enumerate(matrix.columns):
         provider = printable(column.provider, NAME)
         out.print(Text(shortened(f"[{number}] {provider}: {heads[column.prompt]}", out.width), style="dim"))
-    for row in found.rows[:limit]:
+    for row in matrix.rows[:limit]:
         out.print()
         out.print(
             Text(shortened(", ".join([row_name(row, out.width), *map(chosen, row.selections)]), out.width), "bold")
@@ -100,20 +100,20 @@ def _as_list(out: Console, found: Matrix, limit: int) -> None:
         for cell in row.cells:
             _print_cell(out, row, cell, outputs)
     out.print()
-    told = figures(found)
+    rows_shown = figures(matrix)
     table = Table(box=None, padding=(0, 1), header_style="dim")
-    for name in ("", *(name for name, _ in told)):
+    for name in ("", *(name for name, _ in rows_shown)):
         table.add_column(name)
-    for number in range(len(found.columns)):
-        table.add_row(f"[{number}]", *(values[number] for _, values in told))
+    for number in range(len(matrix.columns)):
+        table.add_row(f"[{number}]", *(values[number] for _, values in rows_shown))
     out.print(table)
 
 
 def _print_cell(out: Console, row: Row, cell: Cell, outputs: Mapping[str, str]) -> None:
     """A cell on a line of its own, with its scores; under it why it failed, and the output."""
     head = Text(f"  [{cell.column}] ").append_text(marked(cell))
-    if told := scores_told(row, cell):
-        head.append(f"  {told}", style="dim")
+    if line := scores_told(row, cell):
+        head.append(f"  {line}", style="dim")
     out.print(head)
     room = out.width - len(UNDER)
     if why := failed_by(cell):
@@ -122,11 +122,11 @@ def _print_cell(out: Console, row: Row, cell: Cell, outputs: Mapping[str, str]) 
         out.print(Text(UNDER + shortened(outputs[cell.output], room)))
 
 
-def matrix_json(found: Matrix) -> Json:
+def matrix_json(matrix: Matrix) -> Json:
     """The matrix as a program reads it; of each cell also `success`."""
-    told: Json = found.model_dump(mode="json")
-    told["rows"] = [_row_json(row) for row in found.rows]
-    return told
+    wire: Json = matrix.model_dump(mode="json")
+    wire["rows"] = [_row_json(row) for row in matrix.rows]
+    return wire
 
 
 def _row_json(row: Row) -> Json:
@@ -134,13 +134,13 @@ def _row_json(row: Row) -> Json:
     return {**row.model_dump(mode="json"), "cells": cells, "holds": row.holds}
 
 
-def matrix_csv(found: Matrix) -> str:
+def matrix_csv(matrix: Matrix) -> str:
     """A line for each test: its variables, then of each column output, success and score, and what was selected."""
-    names = list(dict.fromkeys(name for row in found.rows for name in row.variables))
-    heads = [f"[{number}] {one.provider}: {one.prompt}" for number, one in enumerate(found.columns)]
-    told = [f"{head} {part}" for head in heads for part in ("output", "success", "score")]
-    lines = [csv_row(["test", "trial", *names, *told, "selected"])]
-    return "".join([*lines, *(csv_row(_cells(row, names)) for row in found.rows)])
+    names = list(dict.fromkeys(name for row in matrix.rows for name in row.variables))
+    heads = [f"[{number}] {column.provider}: {column.prompt}" for number, column in enumerate(matrix.columns)]
+    header = [f"{head} {part}" for head in heads for part in ("output", "success", "score")]
+    lines = [csv_row(["test", "trial", *names, *header, "selected"])]
+    return "".join([*lines, *(csv_row(_cells(row, names)) for row in matrix.rows)])
 
 
 def _cells(row: Row, names: Sequence[str]) -> list[object]:

@@ -1,4 +1,4 @@
-"""What is said of a config's cells, tests and columns in the terminal."""
+"""The words on a config's cells, tests and columns in the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def row_name(row: Row, width: int = NAME) -> str:
 
 
 def marked(cell: Cell) -> Text:
-    """How a cell came out: its mark, its score, and whether it was chosen."""
+    """Returns how a cell came out: its mark, its score, and whether it was chosen."""
     if not cell.asked:
         return Text("· not asked", style="dim")
     if cell.passed is None:
@@ -35,12 +35,12 @@ def marked(cell: Cell) -> Text:
 
 def scores_told(row: Row, cell: Cell) -> str:
     """The scores of a cell's assertions where there are several, and what each `max-score` makes of them."""
-    parts = [f"{one.type} {one.score:.2f}" for one in cell.scores] if len(cell.scores) > 1 else []
+    parts = [f"{score.type} {score.score:.2f}" for score in cell.scores] if len(cell.scores) > 1 else []
     return ", ".join([*parts, *_aggregates(row, cell)])
 
 
 def _aggregates(row: Row, cell: Cell) -> list[str]:
-    scores = ((one.type, one.scores[cell.column]) for one in row.selections if one.scores)
+    scores = ((selected.type, selected.scores[cell.column]) for selected in row.selections if selected.scores)
     return [f"{name} {score:.2f}" for name, score in scores if score is not None]
 
 
@@ -48,92 +48,94 @@ def failed_by(cell: Cell) -> str:
     """The first assertion that failed an output, and why; for one that could not be made or judged, its reason."""
     if cell.passed is None:
         return "" if cell.outcome == "awaiting-judgments" else cell.reason
-    failed = next((one for one in cell.scores if not one.passed), None)
+    failed = next((score for score in cell.scores if not score.passed), None)
     return "" if cell.passed or failed is None else f"{failed.type}: {failed.reason}"
 
 
-def selection(one: Selected) -> str:
-    """What was chosen, with the scores that it was chosen by."""
-    if one.problem:
-        return f"{one.type}: {shortened(one.problem, WHY)}"
-    scores = ", ".join(UNKNOWN if score is None else f"{score:.2f}" for score in one.scores)
-    return f"{chosen(one)} of {scores}" if scores else chosen(one)
+def selection(pick: Selected) -> str:
+    """Returns what was chosen, with the scores that it was chosen by."""
+    if pick.problem:
+        return f"{pick.type}: {shortened(pick.problem, WHY)}"
+    scores = ", ".join(UNKNOWN if score is None else f"{score:.2f}" for score in pick.scores)
+    return f"{chosen(pick)} of {scores}" if scores else chosen(pick)
 
 
-def chosen(one: Selected) -> str:
-    """What was chosen."""
-    told = "!" if one.problem else "none" if one.selected is None else f"[{one.selected}]"
-    return f"{one.type}: {told}"
+def chosen(pick: Selected) -> str:
+    """Returns what was chosen."""
+    choice_text = "!" if pick.problem else "none" if pick.selected is None else f"[{pick.selected}]"
+    return f"{pick.type}: {choice_text}"
 
 
-def figures(found: Matrix) -> list[tuple[str, list[str]]]:
-    """What each column came to, by the figure's name."""
-    columns = found.columns
+def figures(matrix: Matrix) -> list[tuple[str, list[str]]]:
+    """Returns what each column came to, by the figure's name."""
+    columns = matrix.columns
     lines = [
-        ("passed", [_passed(one) for one in columns]),
-        ("mean score", [UNKNOWN if one.score is None else f"{one.score:.3f}" for one in columns]),
-        ("mean latency, total cost", [measured(one) for one in columns]),
+        ("passed", [_passed(column) for column in columns]),
+        ("mean score", [UNKNOWN if column.score is None else f"{column.score:.3f}" for column in columns]),
+        ("mean latency, total cost", [measured(column) for column in columns]),
     ]
-    for name in dict.fromkeys(name for one in columns for name in one.metrics):
-        lines.append(_figures(name, "mean", columns, lambda one, name=name: one.metrics.get(name)))
-        if any(one.derived for one in columns):
-            lines.append(_figures(name, "sum", columns, lambda one, name=name: one.metric_sums.get(name)))
-    derived = dict.fromkeys(name for one in columns for name in one.derived)
+    for name in dict.fromkeys(name for column in columns for name in column.metrics):
+        lines.append(_figures(name, "mean", columns, lambda column, name=name: column.metrics.get(name)))
+        if any(column.derived for column in columns):
+            lines.append(_figures(name, "sum", columns, lambda column, name=name: column.metric_sums.get(name)))
+    derived = dict.fromkeys(name for column in columns for name in column.derived)
     return lines + [
-        _figures(name, "of sums", columns, lambda one, name=name: one.derived.get(name)) for name in derived
+        _figures(name, "of sums", columns, lambda column, name=name: column.derived.get(name)) for name in derived
     ]
 
 
 def _figures(
     name: str, kind: str, columns: Sequence[ColumnFigures], value: Callable[[ColumnFigures], float | None]
 ) -> tuple[str, list[str]]:
-    values = [value(one) for one in columns]
+    values = [value(column) for column in columns]
     return f"{shortened(name, NAME - len(kind) - 2)}: {kind}", [
-        UNKNOWN if one is None else f"{one:.4g}" for one in values
+        UNKNOWN if value is None else f"{value:.4g}" for value in values
     ]
 
 
-def _passed(one: ColumnFigures) -> str:
-    if one.run_id is None:
+def _passed(column: ColumnFigures) -> str:
+    if column.run_id is None:
         return "not asked"
-    judged = one.passed + one.failed
-    errors = "error" if one.errors == 1 else "errors"
-    more = "".join(f", {number} {name}" for number, name in ((one.errors, errors), (one.open, "open")) if number)
-    return f"{one.passed} of {judged}{more}"
+    judged = column.passed + column.failed
+    errors = "error" if column.errors == 1 else "errors"
+    more = "".join(f", {number} {name}" for number, name in ((column.errors, errors), (column.open, "open")) if number)
+    return f"{column.passed} of {judged}{more}"
 
 
-def measured(one: ColumnFigures) -> str:
-    """What a column took and cost."""
-    took = UNKNOWN if one.latency_ms is None else f"{one.latency_ms:.0f} ms"
-    return took + ("" if one.cost_usd is None else f", ${one.cost_usd:.4f}")
+def measured(column: ColumnFigures) -> str:
+    """Returns what a column took and cost."""
+    took = UNKNOWN if column.latency_ms is None else f"{column.latency_ms:.0f} ms"
+    return took + ("" if column.cost_usd is None else f", ${column.cost_usd:.4f}")
 
 
-def notes(found: Matrix, limit: int) -> list[str]:
-    """What stands under the matrix: what is not shown, what went wrong and why, what was left out."""
-    told = [f"{len(found.rows) - limit} more tests: --limit, or -o FILE"] if len(found.rows) > limit else []
+def notes(matrix: Matrix, limit: int) -> list[str]:
+    """Returns what stands under the matrix: what is not shown, what went wrong and why, what was left out."""
+    lines = [f"{len(matrix.rows) - limit} more tests: --limit, or -o FILE"] if len(matrix.rows) > limit else []
     problems: dict[str, list[str]] = {}
-    for number, one in enumerate(found.columns):
-        if one.problem:
-            problems.setdefault(one.problem, []).append(f"[{number}]")
-    told += [f"{' '.join(columns)} {printable(problem, 2 * WHY)}" for problem, columns in problems.items()]
-    told += [f"the judge was {found.judge}"] if found.judge else []
-    told += _errors(found) + [f"left out: {printable(one, WHY)}" for one in found.left_out]
-    return told + [f"note: {printable(one, WHY)}" for one in found.notes]
+    for number, column in enumerate(matrix.columns):
+        if column.problem:
+            problems.setdefault(column.problem, []).append(f"[{number}]")
+    lines += [f"{' '.join(columns)} {printable(problem, 2 * WHY)}" for problem, columns in problems.items()]
+    lines += [f"the judge was {matrix.judge}"] if matrix.judge else []
+    lines += _errors(matrix) + [f"left out: {printable(text, WHY)}" for text in matrix.left_out]
+    return lines + [f"note: {printable(note, WHY)}" for note in matrix.notes]
 
 
-def _errors(found: Matrix) -> list[str]:
-    """Why outputs could not be made, judged or chosen, each reason once, with where it was met."""
+def _errors(matrix: Matrix) -> list[str]:
+    """Returns why outputs could not be made, judged or chosen, each reason once, with where it was met."""
     reasons: dict[str, list[str]] = {}
-    for row in found.rows:
+    for row in matrix.rows:
         for cell in row.cells:
             wrong = cell.outcome not in {None, "scored", "awaiting-judgments"} and cell.passed is None
-            if wrong and not found.columns[cell.column].problem:
+            if wrong and not matrix.columns[cell.column].problem:
                 reasons.setdefault(cell.reason, []).append(f"{row.index + 1}[{cell.column}]")
-        for one in row.selections:
-            if one.problem:
-                reasons.setdefault(f"{one.type}: {one.problem}", []).append(f"{row.index + 1}")
-    told = [
+        for selected in row.selections:
+            if selected.problem:
+                reasons.setdefault(f"{selected.type}: {selected.problem}", []).append(f"{row.index + 1}")
+    lines = [
         f"! {', '.join(where[:3])}{f' and {len(where) - 3} more' if len(where) > 3 else ''}: {printable(why, 2 * WHY)}"
         for why, where in reasons.items()
     ]
-    return told[:MOST_ERRORS] + ([f"! and {len(told) - MOST_ERRORS} more: -o FILE"] if len(told) > MOST_ERRORS else [])
+    return lines[:MOST_ERRORS] + (
+        [f"! and {len(lines) - MOST_ERRORS} more: -o FILE"] if len(lines) > MOST_ERRORS else []
+    )

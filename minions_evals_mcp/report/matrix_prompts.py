@@ -1,4 +1,4 @@
-"""Which prompt of a matrix is best over all providers: each test counts once, with its mean over the same providers."""
+"""The prompt of a matrix that is best over all providers: each test counts once, with its mean over the same providers."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class _Prompt:
     passed: dict[str, bool]
 
 
-def prompts_over_providers(found: Matrix) -> list[str]:
+def prompts_over_providers(matrix: Matrix) -> list[str]:
     """The best prompt beside the others; empty where there are no two prompts that were asked at the same two providers."""
-    asked: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
-    for number, column in enumerate(found.columns):
-        asked[column.prompt_version_ref][column.provider_id, column.provider] = number
-    known = {one: None for columns in asked.values() for one in columns}
-    providers = [one for one in known if all(one in columns for columns in asked.values())]
-    if min(len(asked), len(providers)) < 2:
+    cells_by_provider: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+    for number, column in enumerate(matrix.columns):
+        cells_by_provider[column.prompt_version_ref][column.provider_id, column.provider] = number
+    known = {column: None for columns in cells_by_provider.values() for column in columns}
+    providers = [provider for provider in known if all(provider in columns for columns in cells_by_provider.values())]
+    if min(len(cells_by_provider), len(providers)) < 2:
         return []
-    prompts = [_prompt(found, [columns[one] for one in providers]) for columns in asked.values()]
-    cases = [case for case in prompts[0].scores if all(case in one.scores for one in prompts)]
+    prompts = [_prompt(matrix, [columns[provider] for provider in providers]) for columns in cells_by_provider.values()]
+    cases = [case for case in prompts[0].scores if all(case in prompt.scores for prompt in prompts)]
     return _ranked(prompts, cases, f"Over the {len(providers)} providers") if cases else []
 
 
@@ -54,8 +54,10 @@ def _ranked(prompts: Sequence[_Prompt], cases: Sequence[str], where: str) -> lis
     for other in others[:MOST]:
         higher = score(best) - score(other)
         pairs = [_pair(case, other, best) for case in cases]
-        told = f"{higher:.3f} higher than “{other.name}”, {how_sure(compare(pairs, level=level), level, len(pairs))}"
-        lines.append(f"{where} “{best.name}” scores {told if higher > EQUAL else f'as high as “{other.name}”'}.")
+        sentence = (
+            f"{higher:.3f} higher than “{other.name}”, {how_sure(compare(pairs, level=level), level, len(pairs))}"
+        )
+        lines.append(f"{where} “{best.name}” scores {sentence if higher > EQUAL else f'as high as “{other.name}”'}.")
     return lines
 
 
@@ -63,22 +65,22 @@ def _pair(case: str, a: _Prompt, b: _Prompt) -> CasePair:
     return CasePair(case, (a.scores[case],), (b.scores[case],), (a.passed[case],), (b.passed[case],))
 
 
-def _prompt(found: Matrix, columns: Sequence[int]) -> _Prompt:
-    """What those columns, which are of one prompt, come to, over the tests that were judged in all of them."""
+def _prompt(matrix: Matrix, columns: Sequence[int]) -> _Prompt:
+    """Returns what those columns, which are of one prompt, come to, over the tests that were judged in all of them."""
     cells: dict[str, list[Cell]] = defaultdict(list)
-    for row in found.rows:
+    for row in matrix.rows:
         cells[row.case_id] += [row.cells[number] for number in columns]
-    scores = {case: [one.score for one in of if one.score is not None] for case, of in cells.items()}
+    scores = {case: [cell.score for cell in of if cell.score is not None] for case, of in cells.items()}
     judged = {case: of for case, of in cells.items() if len(scores[case]) == len(of)}
     return _Prompt(
-        found.columns[columns[0]].prompt,
+        matrix.columns[columns[0]].prompt,
         {case: fmean(scores[case]) for case in judged},
-        {case: all(one.passed for one in of) for case, of in judged.items()},
+        {case: all(cell.passed for cell in of) for case, of in judged.items()},
     )
 
 
 def how_sure(difference: Difference | ColumnBefore, level: float, cases: int) -> str:
-    """Whether chance explains the difference, with its interval at that level and its p."""
+    """Returns whether chance explains the difference, with its interval at that level and its p."""
     tests = "1 test" if cases == 1 else f"{cases} tests"
     needed = "" if level == 1 - ERROR else f", {1 - level:.2g} or less is needed"
     is_sure = difference.verdict in {"improved", "regressed"}

@@ -1,4 +1,4 @@
-"""What a config's matrix says in a sentence or two: which column is best, how sure that is, and the command that follows."""
+"""The verdict of a config's matrix in a sentence or two: which column is best, how sure that is, and the command that follows."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from minions_evals_mcp.stats.case_pairs import CasePair
 from minions_evals_mcp.stats.comparison import ERROR, compare
 
 
-def verdict(found: Matrix, store: Path | None = None) -> list[str]:
+def verdict(matrix: Matrix, store: Path | None = None) -> list[str]:
     """The best column beside each other, then the next command (in the store that was named); empty where nothing could be judged."""
-    judged = [number for number, column in enumerate(found.columns) if column.score is not None]
+    judged = [number for number, column in enumerate(matrix.columns) if column.score is not None]
     if not judged:
-        return [next_line("judge", store)] if any(column.open for column in found.columns) else []
-    best = max(judged, key=lambda number: (_score(found.columns[number]), -number))
-    others = sorted((number for number in judged if number != best), key=lambda number: -_score(found.columns[number]))
-    lines = [_beside(found, best, other, level=1 - ERROR / len(others)) for other in others[:MOST]]
-    told = [
-        *(lines or [_alone(found.columns[best])]),
-        *prompts_over_providers(found),
-        *(_since(one) for one in found.before),
+        return [next_line("judge", store)] if any(column.open for column in matrix.columns) else []
+    best = max(judged, key=lambda number: (_score(matrix.columns[number]), -number))
+    others = sorted((number for number in judged if number != best), key=lambda number: -_score(matrix.columns[number]))
+    lines = [_beside(matrix, best, other, level=1 - ERROR / len(others)) for other in others[:MOST]]
+    sentences = [
+        *(lines or [_alone(matrix.columns[best])]),
+        *prompts_over_providers(matrix),
+        *(_since(column) for column in matrix.before),
     ]
-    return [*told, next_line(_next(found, best, others), store)]
+    return [*sentences, next_line(_next(matrix, best, others), store)]
 
 
 def _score(column: ColumnFigures) -> float:
@@ -40,9 +40,9 @@ def _alone(column: ColumnFigures) -> str:
     return f"{column.passed} of {total} {'test' if total == 1 else 'tests'} passed."
 
 
-def _beside(found: Matrix, best: int, other: int, *, level: float) -> str:
-    pairs = list(_pairs(found, other, best))
-    higher = _score(found.columns[best]) - _score(found.columns[other])
+def _beside(matrix: Matrix, best: int, other: int, *, level: float) -> str:
+    pairs = list(_pairs(matrix, other, best))
+    higher = _score(matrix.columns[best]) - _score(matrix.columns[other])
     if not pairs:
         return f"[{best}] and [{other}] have no test in common."
     if higher <= 0:
@@ -61,10 +61,10 @@ def _since(before: ColumnBefore) -> str:
     return f"[{before.column}] scores {by} than {what} (run {short_id(before.run_id)}), {sure}."
 
 
-def _pairs(found: Matrix, a: int, b: int) -> Iterator[CasePair]:
+def _pairs(matrix: Matrix, a: int, b: int) -> Iterator[CasePair]:
     """The tests that were judged in both columns, their trials side by side."""
     scores: dict[str, tuple[list[float], list[bool], list[float], list[bool]]] = defaultdict(lambda: ([], [], [], []))
-    for row in found.rows:
+    for row in matrix.rows:
         for column, at in ((a, 0), (b, 2)):
             cell = row.cells[column]
             if cell.score is not None and cell.passed is not None:
@@ -76,12 +76,12 @@ def _pairs(found: Matrix, a: int, b: int) -> Iterator[CasePair]:
             yield CasePair(case_id, tuple(score_a), tuple(score_b), tuple(passed_a), tuple(passed_b))
 
 
-def _next(found: Matrix, best: int, others: list[int]) -> str:
+def _next(matrix: Matrix, best: int, others: list[int]) -> str:
     """Two columns are looked at case by case, a failure in its report, and all else on the page."""
-    run_id = found.columns[best].run_id
-    other_id = found.columns[others[0]].run_id if others else None
+    run_id = matrix.columns[best].run_id
+    other_id = matrix.columns[others[0]].run_id if others else None
     if run_id is not None and other_id is not None and run_id != other_id:
         return f"diff {short_id(other_id)} {short_id(run_id)}"
-    if run_id is not None and found.columns[best].failed:
+    if run_id is not None and matrix.columns[best].failed:
         return f"report {short_id(run_id)} -o report.html"
     return "view"

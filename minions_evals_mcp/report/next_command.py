@@ -17,7 +17,7 @@ def next_line(command: str, store: Path | None) -> str:
 
 
 def next_command(summary: RunSummary) -> str:
-    """What to type after `minions-evals`; empty where the run is not over, which says itself how it goes on."""
+    """Returns what to type after `minions-evals`; empty where the run is not over, which says itself how it goes on."""
     if summary.state != "completed":
         return ""
     if summary.kind == "test-case":

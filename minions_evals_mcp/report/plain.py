@@ -31,16 +31,16 @@ def printable(text: str, limit: int = 200) -> str:
         return text
     kept = text[: limit * 4]
     clean = "".join(
-        " " if one in "\n\t\r" else one
-        for one in kept
-        if one in "\n\t\r" or (one.isprintable() and one not in _TURNING)
+        " " if character in "\n\t\r" else character
+        for character in kept
+        if character in "\n\t\r" or (character.isprintable() and character not in _TURNING)
     )
     return clean if len(clean) <= limit and len(kept) == len(text) else clean[: limit - 1] + "…"
 
 
 def revealed(text: str) -> str:
     """The text with its lines and tabs; control, direction and invisible characters as `⟨U+202E⟩`, so that none acts."""
-    return HIDDEN.sub(lambda one: f"⟨U+{ord(one[0]):04X}⟩", text.replace("\r\n", "\n"))
+    return HIDDEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text.replace("\r\n", "\n"))
 
 
 def hanging(line: str, width: int) -> str:

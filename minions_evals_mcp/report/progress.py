@@ -1,4 +1,4 @@
-"""How far a command is, from its first second: on a terminal one line that moves, else a line every few seconds."""
+"""The progress of a command, from its first second: on a terminal one line that moves, else a line every few seconds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NARROW = 60
 
 @dataclass(slots=True)
 class Shown:
-    """What is shown of the work: its phase, and how far its runs are."""
+    """The part of the work that is shown: its phase, and how far its runs are."""
 
     phase: str = "starting"
     since: float = 0.0
@@ -69,8 +69,8 @@ def _pace(shown: Shown, done: int, total: int, now: float) -> list[str]:
     if made <= 0 or elapsed <= 0:
         return [_time(elapsed)]
     rate = made / elapsed
-    said = f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
-    return [said] if done >= total else [said, f"{_time((total - done) / rate)} left"]
+    pace = f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
+    return [pace] if done >= total else [pace, f"{_time((total - done) / rate)} left"]
 
 
 def _cost(runs: list[Standing]) -> list[str]:

@@ -43,8 +43,8 @@ async def json_text(report: Report, cases: AsyncIterator[ReportedCase]) -> Async
 
 async def csv_text(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncGenerator[str]:
     """A table whose cells no spreadsheet takes for a formula: those that might be one begin with an apostrophe."""
-    criteria = [one.id for one in report.criteria]
-    names = [_heading(one.title) for one in report.criteria]
+    criteria = [criterion.id for criterion in report.criteria]
+    names = [_heading(criterion.title) for criterion in report.criteria]
     yield csv_row([*FIXED, *names])
     async for case in cases:
         yield csv_row([*_cells(case), *_scores(case, criteria)])
@@ -63,21 +63,21 @@ def _cells(case: ReportedCase) -> list[object]:
         case.change.kind if case.change is not None else None, cause.failure_type if cause is not None else None,
         cause.severity if cause is not None else None, shown.latency_ms, shown.cost_usd, shown.test_run_id, canonical(case.inputs),
         None if case.expected is None else canonical(case.expected), shown.text,
-        "\n".join(f"{one.criterion_id}: {one.rationale}" for one in shown.judgments),
+        "\n".join(f"{judgment.criterion_id}: {judgment.rationale}" for judgment in shown.judgments),
         cause.root_cause if cause is not None else None, shown.reason,
     ]  # fmt: skip
 
 
 def _scores(case: ReportedCase, criteria: Sequence[str]) -> list[object]:
-    scores = {**case.shown.metrics, **{one.criterion_id: one.score for one in case.shown.judgments}}
+    scores = {**case.shown.metrics, **{judgment.criterion_id: judgment.score for judgment in case.shown.judgments}}
     return [scores.get(ident) for ident in criteria]
 
 
 def csv_row(cells: Sequence[object]) -> str:
     """The cells as a line of CSV; a text that a spreadsheet would take for a formula is told as a text."""
-    told = io.StringIO()
-    csv.writer(told, lineterminator="\r\n").writerow([_cell(cell) for cell in cells])
-    return told.getvalue()
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerow([_cell(cell) for cell in cells])
+    return buffer.getvalue()
 
 
 def _cell(cell: object) -> object:

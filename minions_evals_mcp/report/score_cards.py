@@ -47,7 +47,7 @@ def show_changes(before: str, after: str, card: ScoreCard, changes: CardChanges)
 
 
 def card_view(source: str, card: ScoreCard, rows: Sequence[Row]) -> Group:
-    """What `show_card` prints."""
+    """Returns what `show_card` prints."""
     figure = _scored(card)
     parts: list[Text | Table] = [Text(f"{printable(source)}  score {figure}", style="bold"), *large(figure)]
     if card.columns:
@@ -55,10 +55,10 @@ def card_view(source: str, card: ScoreCard, rows: Sequence[Row]) -> Group:
     parts.extend(
         Text(f"left out, neither Booleans nor numbers: {printable(name)}", style="dim") for name in card.left_out
     )
-    parts.extend(Text(said, style="yellow") for said in card.warnings)
+    parts.extend(Text(warning, style="yellow") for warning in card.warnings)
     if rows:
         parts.append(rows_table(card.columns, rows))
-    parts.extend(matrix_table(one) for one in card.score_matrix)
+    parts.extend(matrix_table(matrix) for matrix in card.score_matrix)
     return Group(*parts)
 
 
@@ -68,9 +68,9 @@ def _scored(card: ScoreCard) -> str:
 
 def large(figure: str) -> list[Text]:
     """The figure three lines high, or nothing where it has characters that have no large form (1e+20)."""
-    if not all(one in GLYPHS for one in figure):
+    if not all(digit in GLYPHS for digit in figure):
         return []
-    return [Text("  " + " ".join(GLYPHS[one][line] for one in figure), style="bold cyan") for line in range(3)]
+    return [Text("  " + " ".join(GLYPHS[digit][line] for digit in figure), style="bold cyan") for line in range(3)]
 
 
 def columns_table(columns: Sequence[Counted]) -> Table:
@@ -78,9 +78,11 @@ def columns_table(columns: Sequence[Counted]) -> Table:
     table = _grid(header=True)
     for name in ("column", "figure", "of", "empty"):
         table.add_column(Text(name, style="dim"), justify="right" if name in {"figure", "empty"} else "left")
-    for one in columns:
-        figure, of = _column_line(one)
-        table.add_row(Text(shortened(one.name, LONGEST)), Text(figure, style="bold"), Text(of), Text(str(one.empty)))
+    for column in columns:
+        figure, of = _column_line(column)
+        table.add_row(
+            Text(shortened(column.name, LONGEST)), Text(figure, style="bold"), Text(of), Text(str(column.empty))
+        )
     return table
 
 
@@ -96,7 +98,7 @@ def _column_line(column: Counted) -> tuple[str, str]:
 
 def rows_table(columns: Sequence[Counted], rows: Sequence[Row]) -> Table:
     """The first rows, with the table's first column to tell them apart."""
-    chosen = [one.name for one in columns]
+    chosen = [column.name for column in columns]
     label = next(iter(rows[0]), "")
     names = chosen if label in chosen else [label, *chosen]
     table = _grid(header=True)
@@ -129,17 +131,17 @@ def matrix_table(matrix: Matrix) -> Table:
 
 
 def changes_view(before: str, after: str, card: ScoreCard, changes: CardChanges) -> Group:
-    """What `show_changes` prints."""
+    """Returns what `show_changes` prints."""
     table = _grid(header=True)
     for name in ("", printable(before, LONGEST), printable(after, LONGEST), "change"):
         table.add_column(Text(name, style="dim"), justify="right" if name else "left")
-    percents = {one.name for one in card.columns if isinstance(one, BooleanColumn)}
+    percents = {column.name for column in card.columns if isinstance(column, BooleanColumn)}
     alike = changes.score.delta is not None
     table.add_row(*_change_line("score card", changes.score, percent=alike and card.unit == "percent"))
-    for name, one in changes.columns.items():
-        table.add_row(*_change_line(shortened(name, LONGEST), one, percent=name in percents))
-    warnings = [Text(said, style="yellow") for said in (*card.warnings, *changes.warnings)]
-    return Group(table, *warnings, *(_matrix_change(one) for one in changes.matrices))
+    for name, column in changes.columns.items():
+        table.add_row(*_change_line(shortened(name, LONGEST), column, percent=name in percents))
+    warnings = [Text(warning, style="yellow") for warning in (*card.warnings, *changes.warnings)]
+    return Group(table, *warnings, *(_matrix_change(matrix) for matrix in changes.matrices))
 
 
 def _change_line(name: str, change: Change, *, percent: bool) -> tuple[Text, Text, Text, Text]:
@@ -151,8 +153,8 @@ def _matrix_change(matrix: MatrixChange) -> Table:
     """The earlier matrix on the left, the later one with its changes on the right."""
     old, new = _grid(), _grid()
     for row in matrix.rows:
-        old.add_row(*(_figure(one.before) for one in row))
-        new.add_row(*(_later_cell(one) for one in row))
+        old.add_row(*(_figure(change.before) for change in row))
+        new.add_row(*(_later_cell(change) for change in row))
     both = _grid(matrix.title)
     both.add_row(old, new)
     return both

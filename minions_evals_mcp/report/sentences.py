@@ -89,7 +89,7 @@ DOUBTS = {"provisional": "provisional: few runs", "volatile": "its scores jump f
 
 
 def since_words(since: Before) -> str:
-    """What changed since the run before, and whether that is real."""
+    """Returns what changed since the run before, and whether that is real."""
     at = f"{iso(since.at)[:16].replace('T', ' ')} UTC"
     if since.change is None or since.evidence is None:
         return f"It cannot be compared with the run before of {at}. {changes_sentence(since.changed)}"
@@ -98,12 +98,12 @@ def since_words(since: Before) -> str:
 
 
 def set_up_words(diff: RunDiff) -> str:
-    """How the two runs were made and judged differently, in a sentence."""
+    """Returns how the two runs were made and judged differently, in a sentence."""
     return changes_sentence(diff.what_changed)
 
 
 def answer(report: Report) -> str:
-    """What the report comes to, in one sentence."""
+    """Returns what the report comes to, in one sentence."""
     if report.comparison is not None:
         return _compared(report.comparison, report.names)
     if report.diff is not None:
@@ -112,33 +112,35 @@ def answer(report: Report) -> str:
 
 
 def run_answer(side: Side) -> str:
-    """What a run came to, in one sentence."""
-    summary, found = side.summary, side.summary.benchmark_run
-    if found is None and summary.state == "completed" and side.judged:
+    """Returns what a run came to, in one sentence."""
+    summary, fields = side.summary, side.summary.benchmark_run
+    if fields is None and summary.state == "completed" and side.judged:
         return f"{side.title}: {side.passed} of {side.judged} passed{_unscored(side)}."
-    if found is None:
+    if fields is None:
         return f"{side.title} {standing(summary)}."
-    passed = found.get("passed")
+    passed = fields.get("passed")
     reached = "has run" if passed is None else "passed" if passed is True else "is below its threshold"
     verdict = reached if summary.regression is None else "regressed"
     needed = f", {side.threshold:g} is needed" if side.threshold else ""
-    return f"{side.title} {verdict}: {_passes(found)}, score {number(found['overallScore'])}{needed}{_unscored(side)}."
+    return (
+        f"{side.title} {verdict}: {_passes(fields)}, score {number(fields['overallScore'])}{needed}{_unscored(side)}."
+    )
 
 
 def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list[str]:
-    """Whether judge and checks can be trusted, and what people's labels make of the pass rate or of a comparison's difference."""
-    found = [] if summary.judge is None else [str(summary.judge.brief()["inWords"])]
+    """Returns whether judge and checks can be trusted, and what people's labels make of the pass rate or of a comparison's difference."""
+    sentences = [] if summary.judge is None else [str(summary.judge.brief()["inWords"])]
     if summary.audit is not None and summary.audit.state != "audited":
-        found.append(summary.audit.said)
+        sentences.append(summary.audit.said)
     if summary.corrected is not None:
-        found.append(summary.corrected.in_words("the pass rate"))
-    if compared is not None and (said := labels_words(compared)):
-        found.append(said)
-    return found
+        sentences.append(summary.corrected.in_words("the pass rate"))
+    if compared is not None and (label_text := labels_words(compared)):
+        sentences.append(label_text)
+    return sentences
 
 
 def standing(summary: RunSummary) -> str:
-    """How far a run is that has no result yet, or never will."""
+    """Returns how far a run is that has no result yet, or never will."""
     waiting, judged = summary.outcomes.get("awaiting-judgments", 0), summary.outcomes.get("scored", 0)
     missing = sum(summary.outcomes.values()) - waiting - judged
     waits = summary.state == "awaiting-judgments"
@@ -154,10 +156,10 @@ def standing(summary: RunSummary) -> str:
     return "; ".join(parts)
 
 
-def _passes(found: Json) -> str:
-    interval = found.get("passRateCi")
+def _passes(fields: Json) -> str:
+    interval = fields.get("passRateCi")
     low_high = f", 95 %: {number(interval[0], 0)}–{number(interval[1], 0)} %" if isinstance(interval, list) else ""
-    return f"{found['passedCount']} of {found['totalCount']} passed ({number(found['passRate'], 0)} %{low_high})"
+    return f"{fields['passedCount']} of {fields['totalCount']} passed ({number(fields['passRate'], 0)} %{low_high})"
 
 
 def _unscored(side: Side) -> str:
@@ -165,9 +167,9 @@ def _unscored(side: Side) -> str:
     return f"; {missing} not scored" if missing else ""
 
 
-def _compared(found: PromptComparison, names: Mapping[str, str]) -> str:
-    a, b = (names.get(one, one) for one in (found.prompt_version_a, found.prompt_version_b))
-    match found.verdict:
+def _compared(result: PromptComparison, names: Mapping[str, str]) -> str:
+    a, b = (names.get(version, version) for version in (result.prompt_version_a, result.prompt_version_b))
+    match result.verdict:
         case "improved":
             verdict = f"{b} is better than {a}"
         case "regressed":
@@ -177,12 +179,12 @@ def _compared(found: PromptComparison, names: Mapping[str, str]) -> str:
         case "inconclusive":
             verdict = f"{b} cannot be told from {a}"
         case _:
-            assert_never(found.verdict)
-    return f"{verdict}: score {found.score_a:.3f} → {found.score_b:.3f} ({delta_words(found)}) on {found.sample_size} cases."
+            assert_never(result.verdict)
+    return f"{verdict}: score {result.score_a:.3f} → {result.score_b:.3f} ({delta_words(result)}) on {result.sample_size} cases."
 
 
 def shipping(verdict: str, a: str, b: str) -> str:
-    """Which of two versions to ship, in a few words: B is the candidate."""
+    """Returns which of two versions to ship, in a few words: B is the candidate."""
     match verdict:
         case "improved":
             return f"Ship {b} instead of {a}"
@@ -194,12 +196,12 @@ def shipping(verdict: str, a: str, b: str) -> str:
             return f"Not settled between {a} and {b}: run more"
 
 
-def changed_words(found: Difference, before: str, after: str) -> str:
-    """Whether two runs that nobody compared on purpose differ, and how sure that is."""
-    low, high = found.interval
-    sure = f"(95 %: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases)"
-    moved = f"{abs(found.delta):.3f} {'higher' if found.delta > 0 else 'lower'} than {before}"
-    match found.verdict:
+def changed_words(difference: Difference, before: str, after: str) -> str:
+    """Returns whether two runs that nobody compared on purpose differ, and how sure that is."""
+    low, high = difference.interval
+    sure = f"(95 %: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {difference.cases} cases)"
+    moved = f"{abs(difference.delta):.3f} {'higher' if difference.delta > 0 else 'lower'} than {before}"
+    match difference.verdict:
         case "improved":
             return f"It is real: {after} scores {moved} {sure}."
         case "regressed":
@@ -207,29 +209,29 @@ def changed_words(found: Difference, before: str, after: str) -> str:
         case "equivalent":
             return f"No difference worth having: {after} scores {moved} {sure}."
         case _:
-            why = why_undecided(found.interval, found.p_value, ERROR)
+            why = why_undecided(difference.interval, difference.p_value, ERROR)
             return f"It could be chance: {after} scores {moved}{why} {sure}."
 
 
-def delta_words(found: PromptComparison) -> str:
+def delta_words(comparison: PromptComparison) -> str:
     """The difference with its interval and p-value."""
-    parts = [f"{found.score_delta:+.3f}"]
-    if found.delta_ci is not None:
-        sure = sure_words(found.level or BUDGET)
-        parts.append(f"{sure}: {interval_words(found.delta_ci, signed=True)}")
-    if found.p_value is not None:
-        parts.append(f"p = {found.p_value:.3f}")
+    parts = [f"{comparison.score_delta:+.3f}"]
+    if comparison.delta_ci is not None:
+        sure = sure_words(comparison.level or BUDGET)
+        parts.append(f"{sure}: {interval_words(comparison.delta_ci, signed=True)}")
+    if comparison.p_value is not None:
+        parts.append(f"p = {comparison.p_value:.3f}")
     return ", ".join(parts)
 
 
 def parted(sentence: str) -> tuple[str, str]:
     """A sentence without what it says in brackets of how sure it is, and that."""
-    found = _SURE.search(sentence)
-    return (sentence, "") if found is None else (sentence[: found.start()] + sentence[found.end() :], found[1])
+    match = _SURE.search(sentence)
+    return (sentence, "") if match is None else (sentence[: match.start()] + sentence[match.end() :], match[1])
 
 
 def trend_words(trend: Json) -> str:
-    """Where a benchmark is heading; fewer runs than a direction needs have no trend."""
+    """Returns where a benchmark is heading; fewer runs than a direction needs have no trend."""
     points = trend["points"]
     if isinstance(points, int) and points < SMALLEST_WINDOW:
         return f"no trend yet: {points} of {SMALLEST_WINDOW} runs"
@@ -250,13 +252,13 @@ def _side_by_side(diff: RunDiff) -> str:
         for kind in ("newly-failing", "worse", "newly-passing", "better")
         if kind in counts
     ]
-    said = ", ".join(changed) or "nothing changed"
+    changes_text = ", ".join(changed) or "nothing changed"
     passed = f"passed {diff.before.passed} → {diff.after.passed} of {diff.after.trials}"
-    return f"{diff.title}: {said}, of {diff.alike} cases measured alike; {passed}."
+    return f"{diff.title}: {changes_text}, of {diff.alike} cases measured alike; {passed}."
 
 
 def change_words(change: CaseChange) -> str:
-    """What happened to a case from one run to the other."""
+    """Returns what happened to a case from one run to the other."""
     words = KIND_WORDS[change.kind]
     if change.kind == "not-alike":
         return f"{words} ({', '.join(change.unlike)} differ)"

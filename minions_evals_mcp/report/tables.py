@@ -111,12 +111,12 @@ def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str]) -> None:
 
 
 def headline(summary: RunSummary, width: int) -> Group:
-    """What the run came to, in one or two lines."""
+    """Returns what the run came to, in one or two lines."""
     lines: list[Text] = []
-    found = summary.benchmark_run
-    if found is not None:
-        lines.append(_score_line(named(summary.names, summary.subject_id), found, bar=24 if width >= 90 else 12))
-        lines.append(_interval_line(found, summary, width))
+    fields = summary.benchmark_run
+    if fields is not None:
+        lines.append(_score_line(named(summary.names, summary.subject_id), fields, bar=24 if width >= 90 else 12))
+        lines.append(_interval_line(fields, summary, width))
     elif summary.test_runs:
         lines.extend(line for run in summary.test_runs for line in _case_lines(run))
     else:
@@ -126,36 +126,36 @@ def headline(summary: RunSummary, width: int) -> Group:
     return Group(*lines)
 
 
-def _score_line(subject: str, found: Json, *, bar: int) -> Text:
-    passed, total = _int(found["passedCount"]), _int(found["totalCount"])
+def _score_line(subject: str, fields: Json, *, bar: int) -> Text:
+    passed, total = _int(fields["passedCount"]), _int(fields["totalCount"])
     share = passed / total
     full = round(share * bar)
-    good = found.get("passed") is not False
+    good = fields.get("passed") is not False
     text = whole("")
     text.append(f"{subject}  ", style="bold")
     text.append("█" * full + "░" * (bar - full), style="green" if good else "red")
     text.append(f"  {passed} of {total} passed", style="bold")
-    if found.get("selection"):
+    if fields.get("selection"):
         text.append(" (chosen cases only)", style="yellow")
-    text.append(f"  score {_float(found['overallScore']):.3f}")
+    text.append(f"  score {_float(fields['overallScore']):.3f}")
     return text
 
 
-def _interval_line(found: Json, summary: RunSummary, width: int) -> Text:
-    version = found.get("promptVersionRef")
+def _interval_line(fields: Json, summary: RunSummary, width: int) -> Text:
+    version = fields.get("promptVersionRef")
     parts = [named(summary.names, str(version))] if version else []
-    interval = found.get("passRateCi")
+    interval = fields.get("passRateCi")
     if isinstance(interval, list):
         low, high = (_float(end) for end in interval)
-        parts.append(f"pass rate {_float(found['passRate']):.0f} % (95 %: {low:.0f}–{high:.0f} %)")
+        parts.append(f"pass rate {_float(fields['passRate']):.0f} % (95 %: {low:.0f}–{high:.0f} %)")
     if summary.bounds is not None and summary.bounds.worst != summary.bounds.best:
         parts.append(f"with what was not scored: {summary.bounds.worst:.0f}–{summary.bounds.best:.0f} %")
     if summary.trend is not None:
         parts.append(trend_words(summary.trend))
-    if found.get("notes"):
-        parts.append(printable(str(found["notes"]), 160))
-    told = wrap("; ".join(parts), max(20, width - 2), break_long_words=False, break_on_hyphens=False)
-    return Text("\n".join(f"  {line}" for line in told), style="dim")
+    if fields.get("notes"):
+        parts.append(printable(str(fields["notes"]), 160))
+    lines = wrap("; ".join(parts), max(20, width - 2), break_long_words=False, break_on_hyphens=False)
+    return Text("\n".join(f"  {line}" for line in lines), style="dim")
 
 
 def _case_lines(run: Json) -> Iterator[Text]:
@@ -166,10 +166,10 @@ def _case_lines(run: Json) -> Iterator[Text]:
     )
     yield line
     judged = run.get("judgments")
-    for one in judged if isinstance(judged, list) else []:
-        if isinstance(one, dict):
-            yield whole(f"  {one['criterionId']}: {_float(one['score']):g} by {one['judgedBy']}")
-            yield Text(f"    {printable(str(one['rationale']), 240)}", style="dim")
+    for judgment in judged if isinstance(judged, list) else []:
+        if isinstance(judgment, dict):
+            yield whole(f"  {judgment['criterionId']}: {_float(judgment['score']):g} by {judgment['judgedBy']}")
+            yield Text(f"    {printable(str(judgment['rationale']), 240)}", style="dim")
 
 
 def whole(line: str, style: str = "") -> Text:
@@ -190,7 +190,7 @@ def regression_panel(regression: Json, width: int) -> Group:
     if not isinstance(failing, list) or not failing:
         return Group(panel)
     more = f" and {len(failing) - 8} more" if len(failing) > 8 else ""
-    named = f"newly failing: {', '.join(printable(str(one)) for one in failing[:8])}{more}"
+    named = f"newly failing: {', '.join(printable(str(case_id)) for case_id in failing[:8])}{more}"
     # Below the panel, which would break a long id.
     lines = wrap(
         named, width, initial_indent=" ", subsequent_indent=" ", break_long_words=False, break_on_hyphens=False
@@ -204,17 +204,17 @@ def failures_table(summary: RunSummary, width: int) -> Group:
     width = min(width, WIDEST)
     total = sum(kinds.values())
     counted = ", ".join(f"{number} {name}" for name, number in kinds.items())
-    what = max(len(one.failure_type) for one in shown)
-    scores = [f"{one.score:.2f} of {one.possible:g}" for one in shown]
-    score = max(len(one) for one in scores)
-    title = min(width - what - score - 5, max(len(_title(one, LONGEST)) for one in shown))
+    what = max(len(failure.failure_type) for failure in shown)
+    scores = [f"{failure.score:.2f} of {failure.possible:g}" for failure in shown]
+    score = max(len(score) for score in scores)
+    title = min(width - what - score - 5, max(len(_title(failure, LONGEST)) for failure in shown))
     lines = [Text(f"{total} failed: {counted}", style="bold"), *_causes(summary, width)]
-    for one, figure in zip(shown, scores, strict=True):
-        line = Text(set_cell_size(_title(one, title), title))
-        line.append(f"  {one.failure_type:<{what}}", style=SEVERITY[one.severity])
+    for failure, figure in zip(shown, scores, strict=True):
+        line = Text(set_cell_size(_title(failure, title), title))
+        line.append(f"  {failure.failure_type:<{what}}", style=SEVERITY[failure.severity])
         line.append(f"  {figure:>{score}}")
         lines.append(Text(" ") + line)
-        why, rests_on = _reasons(one, min(width - 4, WHY))
+        why, rests_on = _reasons(failure, min(width - 4, WHY))
         lines.append(Text(f"   {why}"))
         if rests_on:
             lines.append(Text(f"   {rests_on}", style="dim"))
@@ -224,46 +224,46 @@ def failures_table(summary: RunSummary, width: int) -> Group:
 
 
 def _causes(summary: RunSummary, width: int) -> Iterator[Text]:
-    """What several failures go back to: each cause with its share of the loss and what to do next."""
-    shared = [one for one in summary.causes if one.cases > 1][:SHOWN_CAUSES]
-    for one in shared:
-        yield Text(f" {shortened(printable(one.summary, 400), width - 1)}", style="bold")
-        lost = f"{100 * one.share_of_loss:.0f} % of what was lost. Next: {one.suggestion}"
+    """Yields what several failures go back to: each cause with its share of the loss and what to do next."""
+    shared = [cause for cause in summary.causes if cause.cases > 1][:SHOWN_CAUSES]
+    for cause in shared:
+        yield Text(f" {shortened(printable(cause.summary, 400), width - 1)}", style="bold")
+        lost = f"{100 * cause.share_of_loss:.0f} % of what was lost. Next: {cause.suggestion}"
         yield Text(f"   {shortened(lost, min(width - 4, WHY))}", style="dim")
     if shared:
         yield Text("")
 
 
-def _title(one: FailureLine, room: int) -> str:
-    trial = f" (trial {one.trial})" if one.trial > 1 else ""
-    return shortened(one.title, room - len(trial)) + trial
+def _title(failure: FailureLine, room: int) -> str:
+    trial = f" (trial {failure.trial})" if failure.trial > 1 else ""
+    return shortened(failure.title, room - len(trial)) + trial
 
 
-def _reasons(one: FailureLine, room: int) -> tuple[str, str]:
-    """What was wrong, then the step or the criterion that it rests on where that says more."""
-    said, _, lost = one.description.partition(" Lost most on ")
+def _reasons(failure: FailureLine, room: int) -> tuple[str, str]:
+    """Returns what was wrong, then the step or the criterion that it rests on where that says more."""
+    sentence, _, lost = failure.description.partition(" Lost most on ")
     own_checks = failed_functions(lost)
     if own_checks:
-        return shortened(own_checks, room), _compared(said, room)
-    logged = one.root_cause != "" and not one.root_cause.startswith(NO_LOG)
-    if logged or FAILURE_TYPES[one.failure_type].shows_cause:
-        cause = printable(one.root_cause.removeprefix(NO_LOG), 600)
+        return shortened(own_checks, room), _compared(sentence, room)
+    logged = failure.root_cause != "" and not failure.root_cause.startswith(NO_LOG)
+    if logged or FAILURE_TYPES[failure.failure_type].shows_cause:
+        cause = printable(failure.root_cause.removeprefix(NO_LOG), 600)
         rests_on = cause if len(cause) <= room else QUOTED.sub("", cause)
     else:
-        rests_on = f"lost most on: {one.lost_most}" if one.lost_most else ""
-    return _compared(said, room), shortened(rests_on, room)
+        rests_on = f"lost most on: {failure.lost_most}" if failure.lost_most else ""
+    return _compared(sentence, room), shortened(rests_on, room)
 
 
-def failed_functions(said: str) -> str:
+def failed_functions(text: str) -> str:
     """The user's own functions that failed as checks, by name and reason, out of what is said of a failure."""
-    return "; ".join(f"failed check {named}" for named in FUNCTION.findall(said))
+    return "; ".join(f"failed check {named}" for named in FUNCTION.findall(text))
 
 
-def _compared(said: str, room: int) -> str:
+def _compared(text: str, room: int) -> str:
     """`Expected “…”, got “…”` with a fair share of the room for each side."""
-    expected, both, got = said.removesuffix(".").partition("”, got “")
+    expected, both, got = text.removesuffix(".").partition("”, got “")
     if not both:
-        return shortened(said.removesuffix("."), room)
+        return shortened(text.removesuffix("."), room)
     got = got.removesuffix("”")
     left = room - len(both) - 1
     expected, got = told_apart([expected, got], left // 2)
@@ -287,22 +287,22 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
         out.print(failures_table(last, out.width))
     out.print()
     out.print(f"Kept in {db}", style="dim", markup=False, soft_wrap=True)
-    for said, command in (
+    for label, command in (
         ("what the orchestrator is told", f"outbox --db {shlex.quote(db)}"),
         ("a failure's whole story", f"classify {shlex.quote(last.failures[0].test_run_id)} --db {shlex.quote(db)}")
         if last.failures
         else ("every run", f"runs --db {shlex.quote(db)}"),
         ("your own suite", "import SUITE.yaml, then run-benchmark ID"),
     ):
-        out.print(Text.assemble((f"{said}: ", "dim"), f"minions-evals {command}"), soft_wrap=True)
+        out.print(Text.assemble((f"{label}: ", "dim"), f"minions-evals {command}"), soft_wrap=True)
 
 
 def unscored_list(summary: RunSummary, width: int) -> Group:
-    """What has no verdict, and why: never counted as failed."""
+    """Returns what has no verdict, and why: never counted as failed."""
     lines = [Text("not scored", style="bold")]
-    for one in summary.unscored:
-        lines.append(whole(f" {one.test_case_id}  {one.outcome}"))
-        lines.append(Text(f"   {shortened(one.reason, 2 * min(width, WIDEST))}", style="dim"))
+    for unscored_case in summary.unscored:
+        lines.append(whole(f" {unscored_case.test_case_id}  {unscored_case.outcome}"))
+        lines.append(Text(f"   {shortened(unscored_case.reason, 2 * min(width, WIDEST))}", style="dim"))
     return Group(*lines)
 
 
@@ -332,7 +332,7 @@ SHOWN_WORKERS = 8
 
 
 def _workers(summary: RunSummary) -> list[str]:
-    """What the workers of a cluster did, the busiest first."""
+    """Returns what the workers of a cluster did, the busiest first."""
     lines = [
         f"{line.worker}: {line.returned} units, {line.per_second:.0f} a second"
         + (f", {line.out} out" if line.out else "")
@@ -344,7 +344,7 @@ def _workers(summary: RunSummary) -> list[str]:
 
 
 def _waiting(summary: RunSummary) -> list[str]:
-    """What waits, and the command that takes it: an output without anything to judge it by can only be accepted."""
+    """Returns what waits, and the command that takes it: an output without anything to judge it by can only be accepted."""
     bare = [packet for packet in summary.packets if packet.wants_baseline]
     judged = len(summary.packets) + summary.more_packets - len(bare)
     lines: list[str] = []
@@ -361,8 +361,8 @@ def _waiting(summary: RunSummary) -> list[str]:
     return lines
 
 
-def _outputs(number: int, one: str, several: str) -> str:
-    return f"1 output {one}" if number == 1 else f"{number} outputs {several}"
+def _outputs(number: int, word: str, several: str) -> str:
+    return f"1 output {word}" if number == 1 else f"{number} outputs {several}"
 
 
 def show_record(wire: Mapping[str, JsonValue]) -> None:
@@ -376,14 +376,17 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
         table.add_row(Text(name, style="dim"), Text(printable(_shown(value), 600)))
     out.print(table)
     relations = wire.get("relations")
-    for one in relations if isinstance(relations, list) else []:
-        if isinstance(one, dict):
-            out.print(Text(f"  {one['sourceId']} --{one['type']}--> {one['targetId']}", style="dim"), soft_wrap=True)
+    for relation in relations if isinstance(relations, list) else []:
+        if isinstance(relation, dict):
+            out.print(
+                Text(f"  {relation['sourceId']} --{relation['type']}--> {relation['targetId']}", style="dim"),
+                soft_wrap=True,
+            )
     judged = wire.get("judgments")
-    for one in judged if isinstance(judged, list) else []:
-        if isinstance(one, dict):
-            score = f"{_float(one['score']):g} of {_float(one['maxScore']):g} by {one['judgedBy']}"
-            out.print(Text(f"  {one['criterionId']}: {score}: {printable(str(one['rationale']), 600)}"))
+    for relation in judged if isinstance(judged, list) else []:
+        if isinstance(relation, dict):
+            score = f"{_float(relation['score']):g} of {_float(relation['maxScore']):g} by {relation['judgedBy']}"
+            out.print(Text(f"  {relation['criterionId']}: {score}: {printable(str(relation['rationale']), 600)}"))
     gates = wire.get("gates")
     for gate in gates if isinstance(gates, list) else []:
         if isinstance(gate, dict):

@@ -23,11 +23,11 @@ _MODULE = "minions_evals_mcp.sandbox.javascript_worker"
 
 
 def worker_command() -> tuple[str, ...]:
-    """How the worker is started: told where `quickjs` is installed."""
-    found = find_spec("quickjs")
-    assert found is not None, "it is a dependency"
-    assert found.origin is not None, "it is a package"
-    return python_command(_MODULE, Path(found.origin).parent.parent)
+    """Returns how the worker is started: told where `quickjs` is installed."""
+    module = find_spec("quickjs")
+    assert module is not None, "it is a dependency"
+    assert module.origin is not None, "it is a package"
+    return python_command(_MODULE, Path(module.origin).parent.parent)
 
 
 class JavaScript:
@@ -49,9 +49,9 @@ class JavaScript:
     async def run(
         self, code: str, variables: Mapping[str, JsonValue], limits: Limits, *, guards: Guards = ()
     ) -> Ran | Broke:
-        """What the snippet gives, each variable being an argument."""
+        """Returns what the snippet gives, each variable being an argument."""
         try:
-            answer = await self._asked(_request(code, json.dumps(variables), guards, limits), limits)
+            answer = await self._answer(_request(code, json.dumps(variables), guards, limits), limits)
         except TimeoutError:
             return limits.exceeded("wall-limit")
         except WorkerDiedError as error:
@@ -66,14 +66,14 @@ class JavaScript:
         if len(calls) > 1:
             several: JsonValue = {"several": [_request(*call, limits) for call in calls]}
             with suppress(TimeoutError, WorkerDiedError):
-                match await self._asked(several, limits):
+                match await self._answer(several, limits):
                     case {"answers": list(answers)} if len(answers) == len(calls):
                         return [_outcome(answer, limits) for answer in answers]
                     case _:
                         pass
         return [await self.run(code, json.loads(given), limits, guards=guards) for code, given, guards in calls]
 
-    async def _asked(self, request: JsonValue, limits: Limits) -> dict[str, JsonValue]:
+    async def _answer(self, request: JsonValue, limits: Limits) -> dict[str, JsonValue]:
         if self._workers is None:
             self._workers = Workers(worker_command(), self._most, _LONGEST_ANSWER)
         return await self._workers.ask(request, seconds=limits.wall_seconds + KILL_GRACE_SECONDS)

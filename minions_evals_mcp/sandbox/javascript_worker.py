@@ -104,46 +104,50 @@ def answer(request: str) -> Answer:
 
     To {several: [such, …]} it is {answers: [such, …]}.
     """
-    asked = json.loads(request)
-    return {"answers": [_ran(one) for one in asked["several"]]} if "several" in asked else _ran(asked)
+    request_read = json.loads(request)
+    return (
+        {"answers": [_ran(program) for program in request_read["several"]]}
+        if "several" in request_read
+        else _ran(request_read)
+    )
 
 
-def _ran(asked: dict[str, Any]) -> Answer:
+def _ran(request: dict[str, Any]) -> Answer:
     context = cast("Any", quickjs.Context())
-    context.set_memory_limit(asked["memory"])
-    context.set_time_limit(asked["seconds"])
+    context.set_memory_limit(request["memory"])
+    context.set_time_limit(request["seconds"])
     context.set_max_stack_size(STACK)
-    forms = _forms(asked["code"])
+    forms = _forms(request["code"])
     try:
-        given = ", ".join(map(json.dumps, (forms, asked["variables"], asked.get("guards", []))))
-        said = context.eval(f"{_DRIVER}({given}, {_GUARD})")
-        if not isinstance(said, str):
-            said = _settled(context, said, asked["seconds"])
+        given = ", ".join(map(json.dumps, (forms, request["variables"], request.get("guards", []))))
+        outcome = context.eval(f"{_DRIVER}({given}, {_GUARD})")
+        if not isinstance(outcome, str):
+            outcome = _settled(context, outcome, request["seconds"])
     except _Overflow:
         return _broke("raised", "RangeError: Maximum call stack size exceeded")
     except _Thrown as error:
         return _broke(*_sorted("raised", str(error).partition("\n")[0]))
-    return _answer(said, forms, asked["output"])
+    return _answer(outcome, forms, request["output"])
 
 
-def _settled(context: Any, told: Callable[[], str], seconds: float) -> str:
-    """What a promise gave in the end."""
+def _settled(context: Any, read_text: Callable[[], str], seconds: float) -> str:
+    """Returns what a promise gave in the end."""
     until = time.process_time() + seconds
     while context.execute_pending_job():
         if time.process_time() > until:
             raise _Thrown("InternalError: interrupted")
-    return told()
+    return read_text()
 
 
 def _forms(code: str) -> list[dict[str, str]]:
-    """What the snippet may be, as function bodies: an expression, a body that returns, statements whose last counts."""
+    """Returns what the snippet may be, as function bodies: an expression, a body that returns, statements whose last counts."""
     expression = f"return ({code.rstrip().rstrip(';')}\n)"
     body = code if _RETURN.search(code) else f"return eval({json.dumps(code)})"
     return [{"read": expression, "run": expression}, {"read": code, "run": body}]
 
 
-def _answer(said: str, forms: list[dict[str, str]], most: int) -> Answer:
-    mark, rest = said[:1], said[1:]
+def _answer(text: str, forms: list[dict[str, str]], most: int) -> Answer:
+    mark, rest = text[:1], text[1:]
     match mark:
         case "=" if len(rest) > most:
             return _broke("output-limit", f"the result has more than {most:,} characters")
@@ -156,16 +160,16 @@ def _answer(said: str, forms: list[dict[str, str]], most: int) -> Answer:
         case _:
             form = forms[int(rest[0])]
             within = form["run"].startswith("return eval(") and mark == "!"
-            return _told("syntax" if mark == "?" else "raised", rest[1:], 0 if within else _HEADER_LINES)
+            return _error_answer("syntax" if mark == "?" else "raised", rest[1:], 0 if within else _HEADER_LINES)
 
 
-def _told(kind: str, text: str, header: int) -> Answer:
-    """What the driver says of an error; a snippet may have bent how a text is written as JSON."""
+def _error_answer(kind: str, text: str, header: int) -> Answer:
+    """Returns what the driver says of an error; a snippet may have bent how a text is written as JSON."""
     try:
-        told: object = json.loads(text)
+        document: object = json.loads(text)
     except ValueError:
-        told = None
-    what, _, where = told.partition("\n") if isinstance(told, str) else ("an error", "", "")
+        document = None
+    what, _, where = document.partition("\n") if isinstance(document, str) else ("an error", "", "")
     kind, what = _sorted(kind, what)
     at = _LINE.search(where)
     line = int(at[1]) - header if at else 0

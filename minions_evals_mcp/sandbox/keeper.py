@@ -30,7 +30,7 @@ _NO_PROGRAM = 127
 
 def main() -> None:
     """Starts the program, waits for it or for a signal to end, kills what is left, and ends as the program did."""
-    ours, told, limits, *command = sys.argv[1:]
+    ours, pipe, limits, *command = sys.argv[1:]
     signal.signal(signal.SIGCHLD, _note)
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     _control(_SUBREAPER, 1)
@@ -40,8 +40,8 @@ def main() -> None:
     program = os.fork()
     if program == 0:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        _become(command, limits, int(told))
-    _let_go_of_pipes(int(told))
+        _become(command, limits, int(pipe))
+    _let_go_of_pipes(int(pipe))
     ended = dict[int, int]()
     while program not in ended and signal.sigwait(_AWAITED) not in _ENDING:
         _bury(ended)
@@ -59,7 +59,7 @@ def _control(what: int, value: int) -> None:
         ctypes.CDLL(None).prctl(what, value, 0, 0, 0)
 
 
-def _become(command: list[str], limits: str, told: int) -> None:
+def _become(command: list[str], limits: str, pipe: int) -> None:
     """Becomes the program, in a session of its own; where that fails, the error's number is written to `told`."""
     try:
         os.setsid()
@@ -67,18 +67,18 @@ def _become(command: list[str], limits: str, told: int) -> None:
         for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python's habit, not the program's
             signal.signal(ignored, signal.SIG_DFL)
         _limit(limits)
-        os.set_inheritable(told, False)  # noqa: FBT003  how the library says it
+        os.set_inheritable(pipe, False)  # noqa: FBT003  how the library says it
         os.execvp(command[0], command)  # noqa: S606  the user's program, no shell
     except OSError as error:
-        os.write(told, str(error.errno).encode())
+        os.write(pipe, str(error.errno).encode())
     finally:
         os._exit(_NO_PROGRAM)
 
 
 def _limit(limits: str) -> None:
     """Sets resource limits, as far as the system has them."""
-    for one in filter(None, limits.split(",")):
-        name, _, most = one.partition("=")
+    for limit in filter(None, limits.split(",")):
+        name, _, most = limit.partition("=")
         with suppress(ValueError, OSError):  # macOS knows no limit of the address space
             above = int(
                 int(name) == resource.RLIMIT_CPU
@@ -86,33 +86,33 @@ def _limit(limits: str) -> None:
             resource.setrlimit(int(name), (int(most), int(most) + above))
 
 
-def _let_go_of_pipes(told: int) -> None:
+def _let_go_of_pipes(kept_open: int) -> None:
     """Leaves the pipes to the program: it may close them before it ends."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for pipe in (0, 1, 2):
         os.dup2(nothing, pipe)
-    os.close(told)
+    os.close(kept_open)
 
 
 def _bury(ended: dict[int, int]) -> None:
     """Notes how each child ended that has."""
     with suppress(ChildProcessError):
-        while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            ended[found[0]] = found[1]
+        while (buried := os.waitpid(-1, os.WNOHANG))[0]:
+            ended[buried[0]] = buried[1]
 
 
 def end_all(program: int, ended: dict[int, int]) -> None:
     """Kills the program's group and every descendant, until none is left that may be killed."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(program, signal.SIGKILL)
-    while sum(_killed(one) for one in descendants(os.getpid(), parents())):
+    while sum(_killed(child) for child in descendants(os.getpid(), parents())):
         time.sleep(_AGAIN_SECONDS)  # what was started meanwhile is found in the next round
         _bury(ended)
     _bury(ended)
 
 
 def _killed(process: int) -> bool:
-    """Whether the process could be killed; one of another user's, made by sudo, cannot."""
+    """Returns whether the process could be killed; one of another user's, made by sudo, cannot."""
     try:
         os.kill(process, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -122,23 +122,23 @@ def _killed(process: int) -> bool:
 
 def descendants(ancestor: int, parents: Mapping[int, int]) -> set[int]:
     """The processes whose line of parents leads to the ancestor."""
-    found, generation = set[int](), {ancestor}
-    while generation := {one for one, parent in parents.items() if parent in generation} - found:
-        found |= generation
-    return found
+    descended, generation = set[int](), {ancestor}
+    while generation := {child for child, parent in parents.items() if parent in generation} - descended:
+        descended |= generation
+    return descended
 
 
 def parents() -> dict[int, int]:
     """The parent of every process that is not dead yet."""
     if sys.platform != "linux":
         return parents_by_ps()
-    found = dict[int, int]()
+    parents_by_child = dict[int, int]()
     for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208  pathlib takes longer to import than all this
-        with suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as told:  # noqa: PTH123  as above
-            state, parent = told.read().rpartition(")")[2].split()[:2]
+        with suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as stat:  # noqa: PTH123  as above
+            state, parent = stat.read().rpartition(")")[2].split()[:2]
             if state not in "ZX":
-                found[int(name)] = int(parent)
-    return found
+                parents_by_child[int(name)] = int(parent)
+    return parents_by_child
 
 
 def parents_by_ps() -> dict[int, int]:
@@ -147,7 +147,7 @@ def parents_by_ps() -> dict[int, int]:
 
     listed = subprocess.run(["/bin/ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=False)
     rows = [line.split() for line in listed.stdout.splitlines()]
-    return {int(one[0]): int(one[1]) for one in rows if len(one) > 2 and not one[2].startswith("Z")}
+    return {int(row[0]): int(row[1]) for row in rows if len(row) > 2 and not row[2].startswith("Z")}
 
 
 def _end_as(status: int) -> None:

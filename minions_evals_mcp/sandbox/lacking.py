@@ -1,4 +1,4 @@
-"""What real Python has and the interpreter of snippets has not: code that wants it is right, and cannot be judged here."""
+"""Parts of real Python that the interpreter of snippets lacks: code that wants it is right, and cannot be judged here."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _UNSUPPORTED = re.compile(r"\bnot yet supported\b|^Wildcard imports \(.*\) are n
 
 
 def lacking(error: Exception) -> str | None:
-    """What the interpreter lacks, where that is why the error was raised."""
-    told = str(error)
+    """Returns what the interpreter lacks, where that is why the error was raised."""
+    message = str(error)
     match error:
-        case RuntimeError() if told.startswith(_INTERNAL):
-            return told.removeprefix(_INTERNAL)
+        case RuntimeError() if message.startswith(_INTERNAL):
+            return message.removeprefix(_INTERNAL)
         case AttributeError() | ImportError() | NameError():
-            return _absent(told)
-        case NotImplementedError() | TypeError() if _UNSUPPORTED.search(told):
-            return told
+            return _absent(message)
+        case NotImplementedError() | TypeError() if _UNSUPPORTED.search(message):
+            return message
         case _:
             return None
 
 
-def _absent(told: str) -> str | None:
+def _absent(message: str) -> str | None:
     """The method, function or class that Python's own has under that name."""
-    found = next((found for one in _TOLD if (found := one.match(told))), None)
-    if found is None:
+    match = next((match for pattern in _TOLD if (match := pattern.match(message))), None)
+    if match is None:
         return None
-    of, name = found["of"], found["name"]
+    of, name = match["of"], match["name"]
     if not of:
         return f"no {name}" if hasattr(builtins, name) else None
     if of in sys.modules:
@@ -56,7 +56,7 @@ _ITERATES = frozenset({"iter", "next"})
 
 @lru_cache(maxsize=256)
 def answered_otherwise(code: str) -> str:
-    """What stands in the code and means something else in the interpreter than in Python; nothing where nothing does."""
+    """Returns what stands in the code and means something else in the interpreter than in Python; nothing where nothing does."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the interpreter says what is wrong with it

@@ -1,4 +1,4 @@
-"""What a snippet may take, and what it may give back."""
+"""The limits of a snippet, and what it may give back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Limits:
     memory_bytes: int = 256 << 20
     output_bytes: int = 1 << 20
 
-    def exceeded(self, kind: str, told: str = "") -> Broke:
+    def exceeded(self, kind: str, message: str = "") -> Broke:
         """The failure that names the limit."""
         match kind:
             case "time-limit":
@@ -41,7 +41,7 @@ class Limits:
                 return Broke("memory-limit", f"the memory limit of {self.memory_bytes / (1 << 20):g} MB was exceeded")
             case _:
                 limit = f"the output limit of {self.output_bytes:,} characters was exceeded"
-                return Broke("output-limit", f"{limit}: {told}" if told else limit)
+                return Broke("output-limit", f"{limit}: {message}" if message else limit)
 
 
 class _TooLargeError(Exception):
@@ -82,10 +82,10 @@ class _Walk:
                 self._take(len(value))
                 return _text(value)
             case list() | tuple():
-                return [self.json(one, depth + 1) for one in cast("Sequence[object]", value)]
+                return [self.json(item, depth + 1) for item in cast("Sequence[object]", value)]
             case dict():
                 pairs = cast("Mapping[object, object]", value).items()
-                return {self._key(key): self.json(one, depth + 1) for key, one in pairs}
+                return {self._key(key): self.json(item, depth + 1) for key, item in pairs}
             case _:
                 raise _NoJsonError(f"a {type(value).__name__}")
 

@@ -36,22 +36,22 @@ async def running(
     `terminate` ends it early. `limits` are those of `resource`. Raises `NotStartedError`, perhaps at the end only.
     """
     process: Process | None = None
-    refusals, told = os.pipe()
+    refusals, pipe = os.pipe()
     with os.fdopen(refusals, "rb") as refused:
         try:
             with anyio.CancelScope(shield=True):  # cancelled halfway, asyncio would kill the keeper alone
                 process = await anyio.open_process(
-                    _kept(command, told, limits or {}),
+                    _command(command, pipe, limits or {}),
                     stderr=stderr,
                     env=env,
                     cwd=cwd,
                     start_new_session=True,
-                    pass_fds=() if sys.platform == "win32" else (told,),
+                    pass_fds=() if sys.platform == "win32" else (pipe,),
                 )
         except OSError as error:
             raise NotStartedError(error.strerror or str(error)) from None
         finally:
-            os.close(told)
+            os.close(pipe)
         assert process is not None
         try:
             yield process
@@ -62,12 +62,12 @@ async def running(
         raise NotStartedError(os.strerror(int(number)))
 
 
-def _kept(command: Sequence[str], told: int, limits: Mapping[int, int]) -> Sequence[str]:
+def _command(command: Sequence[str], pipe: int, limits: Mapping[int, int]) -> Sequence[str]:
     """The command under its keeper; Windows, which has no process groups, runs it as it is."""
     if sys.platform == "win32":
         return command
     bounds = ",".join(f"{name}={most}" for name, most in limits.items())
-    return (sys.executable, "-I", "-S", str(_KEEPER), str(os.getpid()), str(told), bounds, *command)
+    return (sys.executable, "-I", "-S", str(_KEEPER), str(os.getpid()), str(pipe), bounds, *command)
 
 
 async def _end(process: Process) -> None:

@@ -129,7 +129,7 @@ class Python:
                 await run_sync(self._owned.close)
 
     async def run_each(self, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
-        """What each snippet gives, one after another in one thread; each has a place and limits of its own."""
+        """Returns what each snippet gives, one after another in one thread; each has a place and limits of its own."""
         async with self._starting:
             try:
                 pool = self._pool or await run_sync(self._started)
@@ -162,15 +162,15 @@ class _Sink:
 
 
 def _run_each(pool: Monty, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
-    found: list[Ran | Broke] = []
+    outcomes: list[Ran | Broke] = []
     for call in calls:
-        found.append(_refused(call) or _run(pool, call, limits))
+        outcomes.append(_refused(call) or _run(pool, call, limits))
         check_cancelled()
-    return found
+    return outcomes
 
 
 def _refused(call: Call) -> Broke | None:
-    """Why the code is not run at all: the interpreter would answer otherwise than Python."""
+    """Returns why the code is not run at all: the interpreter would answer otherwise than Python."""
     unread = unread_in_python(call.code, call.variables, call.guards) if call.guards else ""
     if unread:
         return Broke("unsupported", f"the code reads {unread}")
@@ -191,7 +191,7 @@ def _run(pool: Monty, call: Call, limits: Limits) -> Ran | Broke:
                 place = "the code before: "
                 session.feed_run(_own_statistics(before), print_callback=sink)
                 place = ""
-            found = session.feed_run(_own_statistics(code), inputs={**variables}, print_callback=sink)
+            value = session.feed_run(_own_statistics(code), inputs={**variables}, print_callback=sink)
     except MontyCrashedError as error:
         return limits.exceeded("time-limit") if error.timed_out else Broke("died", f"the Python process: {error}")
     except (MontySyntaxError, MontyRuntimeError) as error:
@@ -200,7 +200,7 @@ def _run(pool: Monty, call: Call, limits: Limits) -> Ran | Broke:
         return Broke("raised", shown(f"{place}{error}"))
     except RuntimeError as error:
         return Broke("died", f"the Python process does not start: {error}")
-    return returned(found, limits)
+    return returned(value, limits)
 
 
 def _limits(limits: Limits, *, feeds: int) -> ResourceLimits:
@@ -223,30 +223,30 @@ def _prepare(session: MontySession, code: str, before: str) -> None:
 
 def _own_statistics(code: str) -> str:
     """The code with imports of `statistics`, which the interpreter has not, pointing at ours; lines stay where they are."""
-    code = _IMPORT.sub(lambda found: f"{found[1]}{found[2]} = statistics" if found[2] else f"{found[1]}pass", code)
+    code = _IMPORT.sub(lambda match: f"{match[1]}{match[2]} = statistics" if match[2] else f"{match[1]}pass", code)
     return _IMPORT_FROM.sub(r"\1pass", code)
 
 
 def _broke(error: MontySyntaxError | MontyRuntimeError, limits: Limits, place: str) -> Broke:
     raised = error.exception()
-    told = str(raised)
+    message = str(raised)
     if isinstance(raised, Exception) and (lacks := lacking(raised)) is not None:
         return Broke("unsupported", shown(f"{place}{_where(error)}the sandbox's Python: {lacks}"))
     match raised:
-        case TimeoutError() if "limit exceeded" in told:
+        case TimeoutError() if "limit exceeded" in message:
             return limits.exceeded("time-limit")
         case MemoryError():
             return limits.exceeded("memory-limit")
-        case NotImplementedError() if told.startswith(_PARSER):
-            return Broke("unsupported", f"{place}the sandbox's Python has no {told.removeprefix(_PARSER)}")
+        case NotImplementedError() if message.startswith(_PARSER):
+            return Broke("unsupported", f"{place}the sandbox's Python has no {message.removeprefix(_PARSER)}")
         case ModuleNotFoundError() | PermissionError():
-            return Broke("unsupported", shown(f"{place}{told}"))
-        case RuntimeError() if "not supported in this environment" in told or told.startswith("suspension limit"):
-            return Broke("unsupported", shown(f"{place}{told}"))
+            return Broke("unsupported", shown(f"{place}{message}"))
+        case RuntimeError() if "not supported in this environment" in message or message.startswith("suspension limit"):
+            return Broke("unsupported", shown(f"{place}{message}"))
         case _:
             kind = "syntax" if isinstance(raised, SyntaxError) and not place else "raised"
             name = type(raised).__name__
-            return Broke(kind, shown(f"{place}{_where(error)}{name}: {told}"), name)
+            return Broke(kind, shown(f"{place}{_where(error)}{name}: {message}"), name)
 
 
 def _where(error: MontySyntaxError | MontyRuntimeError) -> str:

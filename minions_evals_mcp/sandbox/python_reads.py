@@ -1,4 +1,4 @@
-"""What Python code reads of a mapping that it is given, as far as its text says: the interpreter has no mappings of its own.
+"""The keys that Python code reads of a mapping that it is given, as far as its text says: the interpreter has no mappings of its own.
 
 `context["k"]`, `context.get("k")` and `"k" in context` are reads, also under another name for it: a second one
 (`c = context`), or the second parameter of a function whose first is `output`.
@@ -16,7 +16,7 @@ from minions_evals_mcp.scoring.checks import Guards
 
 
 def unread_in_python(code: str, variables: Mapping[str, JsonValue], guards: Guards) -> str:
-    """What the code reads of a guarded mapping and is not there, or cannot be told from its text; nothing where all is."""
+    """Returns what the code reads of a guarded mapping and is not there, or cannot be told from its text; nothing where all is."""
     absent = dict(guards)
     for path in _paths_read(code):
         *steps, name = path.split(".")
@@ -33,7 +33,7 @@ def _paths_read(code: str) -> tuple[str, ...]:
 
 
 def _paths_handed_on(code: str) -> tuple[str, ...]:
-    """What the code takes out of `context`, or `context` itself, without reading something of it there and then."""
+    """Returns what the code takes out of `context`, or `context` itself, without reading something of it there and then."""
     return _looked_up(code)[1]
 
 
@@ -50,7 +50,7 @@ def _looked_up(code: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _holds(variables: Mapping[str, JsonValue], steps: list[str], name: str) -> bool:
-    """Whether the mapping under that path holds the name; where there is no such mapping, its own name says so."""
+    """Returns whether the mapping under that path holds the name; where there is no such mapping, its own name says so."""
     held: JsonValue = dict(variables)
     for step in steps:
         held = held.get(step) if isinstance(held, dict) else None
@@ -69,7 +69,7 @@ def _other_names(tree: ast.AST) -> Iterator[str]:
 
 
 def _takes_context(function: ast.FunctionDef) -> bool:
-    """Whether the function is one that a check calls: with the output, then with `context`."""
+    """Returns whether the function is one that a check calls: with the output, then with `context`."""
     return [arg.arg for arg in function.args.args[:1]] == ["output"] and len(function.args.args) > 1
 
 
@@ -79,13 +79,13 @@ def _reads(tree: ast.AST, names: set[str]) -> Iterator[tuple[ast.AST, str]]:
         match node:
             case ast.Compare(left=ast.Constant(value=str(name)), ops=[ast.In() | ast.NotIn()], comparators=[held]):
                 path = _path(held, names)
-                found = f"{path}.{name}" if path else ""
+                read_path = f"{path}.{name}" if path else ""
             case ast.expr():
-                found = _path(node, names)
+                read_path = _path(node, names)
             case _:
                 continue
-        if "." in found:
-            yield node, found
+        if "." in read_path:
+            yield node, read_path
 
 
 def _handed_on(tree: ast.AST, names: set[str], reads: set[ast.AST]) -> Iterator[str]:

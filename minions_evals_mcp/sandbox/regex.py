@@ -20,7 +20,7 @@ _DIED = Unmet("the search process died")
 
 
 def worker_command() -> tuple[str, ...]:
-    """How the worker is started: by its path, isolated from the caller's folder, told where `regex` is installed."""
+    """Returns how the worker is started: by its path, isolated from the caller's folder, told where `regex` is installed."""
     import regex  # noqa: PLC0415  imported at first use: 24 ms that few runs need
 
     folder = Path(regex.__file__).parent.parent

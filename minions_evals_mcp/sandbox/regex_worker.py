@@ -21,15 +21,15 @@ def answer(request: str) -> str:
     """The answer to one request {pattern, text, seconds}: {hit} or {unmet}."""
     import regex  # noqa: PLC0415  its folder is known only once the command line is read
 
-    asked = json.loads(request)
-    if EXACT.fullmatch(asked["pattern"]) is None:
+    request_read = json.loads(request)
+    if EXACT.fullmatch(request_read["pattern"]) is None:
         return json.dumps({"unmet": "bad pattern: approximate matching is not carried out"})
     try:
         # ASCII classes and word boundaries, as in JavaScript and re2.
-        pattern = regex.compile(asked["pattern"], regex.ASCII)
-        hit = pattern.search(asked["text"], timeout=asked["seconds"], concurrent=True) is not None
+        pattern = regex.compile(request_read["pattern"], regex.ASCII)
+        hit = pattern.search(request_read["text"], timeout=request_read["seconds"], concurrent=True) is not None
     except TimeoutError:
-        return json.dumps({"unmet": f"time limit of {asked['seconds']:g} s"})
+        return json.dumps({"unmet": f"time limit of {request_read['seconds']:g} s"})
     except regex.error as error:
         return json.dumps({"unmet": f"bad pattern: {error}"})
     return json.dumps({"hit": hit})

@@ -64,7 +64,7 @@ class Snippets:
         before: str = "",
         guards: Guards = (),
     ) -> Ran | Broke:
-        """What the code returns, else the value of its last expression; each variable is a name in it.
+        """Returns what the code returns, else the value of its last expression; each variable is a name in it.
 
         `before` is Python that runs first, in the same place: an output under test. Code that reads what is not there of
         the objects in `guards` gives nothing.
@@ -76,26 +76,26 @@ class Snippets:
             return await self._trusted.run(language, code, variables, limits, before=before, guards=guards)
         match language:
             case "python":
-                (found,) = await self._python_each([Call(code, variables, before, guards)], limits)
-                return found
+                (outcome,) = await self._python_each([Call(code, variables, before, guards)], limits)
+                return outcome
             case "javascript":
                 return await self._javascript.run(code, variables, limits, guards=guards)
             case _:
                 assert_never(language)
 
     async def fetch(self, needs: Sequence[SnippetNeed]) -> dict[SnippetNeed, Ran | Broke]:
-        """What each snippet gives; equal ones run once, several at the same time."""
-        found: dict[SnippetNeed, Ran | Broke] = {}
+        """Returns what each snippet gives; equal ones run once, several at the same time."""
+        outcomes: dict[SnippetNeed, Ran | Broke] = {}
 
         async def several(part: Sequence[SnippetNeed]) -> None:
-            found.update(zip(part, await self._each(part), strict=True))
+            outcomes.update(zip(part, await self._each(part), strict=True))
 
         async with anyio.create_task_group() as running:
             for language in ("python", "javascript"):
                 wanted = [need for need in dict.fromkeys(needs) if need.language == language]
                 for part in self._parts(wanted):
                     running.start_soon(several, part)
-        return found
+        return outcomes
 
     def _parts(self, needs: Sequence[SnippetNeed]) -> Iterator[Sequence[SnippetNeed]]:
         """The needs as they go to processes: few to each, so that all of these have some."""
@@ -103,7 +103,7 @@ class Snippets:
         return (needs[at : at + size] for at in range(0, len(needs), size or 1))
 
     async def _each(self, needs: Sequence[SnippetNeed]) -> list[Ran | Broke]:
-        """What each of several snippets of one language gives, one after another."""
+        """Returns what each of several snippets of one language gives, one after another."""
         given: list[dict[str, JsonValue]] = [from_json(need.variables) for need in needs]
         if self._trusted is not None:
             return [
@@ -117,13 +117,13 @@ class Snippets:
 
     async def _ran(self, calls: Sequence[tuple[SnippetNeed, Mapping[str, JsonValue]]]) -> list[Ran | Broke]:
         if calls[0][0].language == "python":
-            asked = [Call(need.code, variables, need.before, need.guards) for need, variables in calls]
-            return await self._python_each(asked, self._limits)
+            runs_wanted = [Call(need.code, variables, need.before, need.guards) for need, variables in calls]
+            return await self._python_each(runs_wanted, self._limits)
         return await self._javascript.run_each(
             [(need.code, need.variables, need.guards) for need, _ in calls], self._limits
         )
 
     async def _python_each(self, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
-        """What each gives in Python, as much of it as runs confined here."""
-        found = await self._standard.run_each(calls, limits)
-        return await self._python.run_each(calls, limits) if found is None else found
+        """Returns what each gives in Python, as much of it as runs confined here."""
+        outcomes = await self._standard.run_each(calls, limits)
+        return await self._python.run_each(calls, limits) if outcomes is None else outcomes

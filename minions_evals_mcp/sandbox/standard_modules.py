@@ -1,4 +1,4 @@
-"""What Python code in the sandbox may import: modules that only compute."""
+"""The modules that Python code in the sandbox may import: modules that only compute."""
 
 from __future__ import annotations
 

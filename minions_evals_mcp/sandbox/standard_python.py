@@ -36,16 +36,16 @@ class StandardPython:
         await self._workers.__aexit__(kind, error, trace)
 
     async def run_each(self, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke] | None:
-        """What each snippet gives, one after another; None where the system confines no process: then nothing was run."""
-        found: list[Ran | Broke] = []
+        """Returns what each snippet gives, one after another; None where the system confines no process: then nothing was run."""
+        outcomes: list[Ran | Broke] = []
         for call in calls:
-            answer = await self._asked(call, limits) if self._confined else None
+            answer = await self._outcome(call, limits) if self._confined else None
             if answer is None:
                 return None
-            found.append(answer)
-        return found
+            outcomes.append(answer)
+        return outcomes
 
-    async def _asked(self, call: Call, limits: Limits) -> Ran | Broke | None:
+    async def _outcome(self, call: Call, limits: Limits) -> Ran | Broke | None:
         try:
             answer = await self._workers.ask(_request(call, limits), seconds=limits.wall_seconds + KILL_GRACE_SECONDS)
         except TimeoutError:

@@ -54,10 +54,10 @@ def main() -> None:
     while b"seccomp" not in holds and sys.stdin.readline():
         _write(1, b'{"kind": "unconfined"}\n')
     while True:
-        said, status = _child(lambda: _answered(size, nowhere, there), nowhere)
+        reply, status = _child(lambda: _answered(size, nowhere, there), nowhere)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == _NO_MORE:
             return
-        _write(1, (said.partition(b"\n")[0] or _death(status)) + b"\n")
+        _write(1, (reply.partition(b"\n")[0] or _death(status)) + b"\n")
 
 
 def _death(status: int) -> bytes:
@@ -105,7 +105,7 @@ def _write(to: int, text: bytes) -> None:
 
 
 def _child(work: Callable[[], str], nowhere: int) -> tuple[bytes, int]:
-    """What a child says that does the work, and how it ended."""
+    """Returns what a child says that does the work, and how it ended."""
     reading, writing = os.pipe()
     parent = os.getpid()
     process = os.fork()
@@ -119,24 +119,24 @@ def _child(work: Callable[[], str], nowhere: int) -> tuple[bytes, int]:
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as answers:
-        said = answers.read(_LONGEST_ANSWER)
+        reply = answers.read(_LONGEST_ANSWER)
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)  # it has nothing more to say
-    return said, os.waitpid(process, 0)[1]
+    return reply, os.waitpid(process, 0)[1]
 
 
 def _answered(size: int, nowhere: int, there: frozenset[str]) -> str:
     """In a child: the answer to one request, carried out where nothing but computing is possible."""
-    asked = _request()
+    request_read = _request()
     os.dup2(nowhere, 0)
     os.close(nowhere)
-    signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
-    signal.setitimer(signal.ITIMER_REAL, asked["wall"])
-    if "seccomp" not in confine(memory_bytes=size + asked["memory"]):
+    signal.setitimer(signal.ITIMER_PROF, request_read["seconds"])
+    signal.setitimer(signal.ITIMER_REAL, request_read["wall"])
+    if "seccomp" not in confine(memory_bytes=size + request_read["memory"]):
         return json.dumps({"kind": "died"})
     missed: list[str] = []
     sys.addaudithook(partial(_watch, there, missed))
-    return answer_text(asked, missed, builtins={**vars(builtins), "__import__": partial(_imported, missed)})
+    return answer_text(request_read, missed, builtins={**vars(builtins), "__import__": partial(_imported, missed)})
 
 
 def _request() -> Answer:

@@ -44,7 +44,7 @@ class Trusted:
         before: str = "",
         guards: Guards = (),
     ) -> Ran | Broke:
-        """What the snippet gives."""
+        """Returns what the snippet gives."""
         command = _command(language, limits)
         if command is None:
             return Broke("unsupported", "node is not installed")
@@ -53,13 +53,13 @@ class Trusted:
         try:
             async with self._room, running(command, stderr=DEVNULL, env=_ENVIRONMENT, limits=bounds) as process:
                 with anyio.fail_after(limits.wall_seconds):
-                    said = await _answer(process, request, limits)
-                    computed_too_long = not said and _out_of_time(await process.wait())
+                    reply = await _answer(process, request, limits)
+                    computed_too_long = not reply and _out_of_time(await process.wait())
         except TimeoutError:
             return limits.exceeded("wall-limit")
         except NotStartedError as error:
             return Broke("died", f"the interpreter does not start: {error}")
-        return limits.exceeded("time-limit") if computed_too_long else _outcome(said, limits)
+        return limits.exceeded("time-limit") if computed_too_long else _outcome(reply, limits)
 
 
 def _command(language: Language, limits: Limits) -> tuple[str, ...] | None:
@@ -70,7 +70,7 @@ def _command(language: Language, limits: Limits) -> tuple[str, ...] | None:
 
 
 def _bounds(language: Language, limits: Limits) -> dict[int, int]:
-    """What the process may take; node reserves address space, and bounds its heap itself."""
+    """Returns what the process may take; node reserves address space, and bounds its heap itself."""
     if sys.platform == "win32":
         return {}
     import resource  # noqa: PLC0415  not there on Windows
@@ -82,7 +82,7 @@ def _bounds(language: Language, limits: Limits) -> dict[int, int]:
 
 
 def _out_of_time(code: int) -> bool:
-    """Whether a process ended because it had computed for as long as it may."""
+    """Returns whether a process ended because it had computed for as long as it may."""
     return sys.platform != "win32" and code == -signal.SIGXCPU
 
 
@@ -90,20 +90,20 @@ async def _answer(process: Process, request: bytes, limits: Limits) -> bytes:
     """All that the process says, as far as the limit allows, and one byte more."""
     assert process.stdin is not None
     assert process.stdout is not None
-    said = b""
+    reply = b""
     with suppress(anyio.BrokenResourceError, anyio.EndOfStream):
         await process.stdin.send(request)
         await process.stdin.aclose()
-        while len(said) <= limits.output_bytes + _ANSWER_ROOM:
-            said += await process.stdout.receive()
-    return said
+        while len(reply) <= limits.output_bytes + _ANSWER_ROOM:
+            reply += await process.stdout.receive()
+    return reply
 
 
-def _outcome(said: bytes, limits: Limits) -> Ran | Broke:
-    if len(said) > limits.output_bytes + _ANSWER_ROOM:
+def _outcome(reply: bytes, limits: Limits) -> Ran | Broke:
+    if len(reply) > limits.output_bytes + _ANSWER_ROOM:
         return limits.exceeded("output-limit")
     try:
-        answer = cast("JsonValue", json.loads(said))
+        answer = cast("JsonValue", json.loads(reply))
     except ValueError:
         return Broke("died", "the interpreter ended without an answer")
     match answer:

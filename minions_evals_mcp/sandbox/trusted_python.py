@@ -16,17 +16,17 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 Answer = dict[str, Any]
 
 
-def answer_text(asked: Answer, missed: list[str], *, builtins: Answer | None = None) -> str:
+def answer_text(request: Answer, missed: list[str], *, builtins: Answer | None = None) -> str:
     """The answer as JSON, whatever the code gave."""
     try:
-        return json.dumps(answer(asked, missed, builtins=builtins))
+        return json.dumps(answer(request, missed, builtins=builtins))
     except MemoryError:
         return '{"kind": "memory-limit"}'
     except (TypeError, ValueError, RecursionError) as error:
         return json.dumps({"kind": "raised", "error": f"the result is no JSON: {error}", "name": type(error).__name__})
 
 
-def answer(asked: Answer, missed: list[str], *, builtins: Answer | None = None) -> Answer:
+def answer(request: Answer, missed: list[str], *, builtins: Answer | None = None) -> Answer:
     """The answer to {code, variables, before, guards}: {value}, or {kind, error}.
 
     `missed` takes what the code looked for and is not there; then there is no value.
@@ -37,15 +37,15 @@ def answer(asked: Answer, missed: list[str], *, builtins: Answer | None = None) 
         names["__builtins__"] = builtins
     place = ""
     try:
-        runs = _compiled(asked["code"])
+        runs = _compiled(request["code"])
     except (SyntaxError, ValueError, RecursionError) as error:
         return _broke("syntax", error, f"line {error.lineno}: " if isinstance(error, SyntaxError) else "")
     try:
-        if asked["before"]:
+        if request["before"]:
             place = "the code before: "
-            exec(compile(asked["before"], _NAME, "exec"), names)  # noqa: S102  it is trusted, or confined
+            exec(compile(request["before"], _NAME, "exec"), names)  # noqa: S102  it is trusted, or confined
             place = ""
-        names.update(_guarded(asked["variables"], asked.get("guards", []), missed))
+        names.update(_guarded(request["variables"], request.get("guards", []), missed))
         exec("import json, math, re, statistics\nfrom statistics import *", names)  # noqa: S102  our own words
         value = runs(names)
         return _unread(missed) if missed else {"value": value}
@@ -132,7 +132,7 @@ def _unread(missed: list[str]) -> Answer:
 
 
 def _compiled(code: str) -> Callable[[Answer], Any]:
-    """What runs the code among those names: it gives what the code returns, else the value of its last expression.
+    """Returns what runs the code among those names: it gives what the code returns, else the value of its last expression.
 
     Code that returns elsewhere than at its end is run as a function's body, other code as a module.
     """
@@ -150,7 +150,7 @@ def _compiled(code: str) -> Callable[[Answer], Any]:
 
 
 def _returns(tree: ast.AST) -> bool:
-    """Whether a statement returns that is in no function."""
+    """Returns whether a statement returns that is in no function."""
     return any(
         isinstance(node, ast.Return) or (not isinstance(node, _SCOPES) and _returns(node))
         for node in ast.iter_child_nodes(tree)
@@ -178,8 +178,8 @@ def _where(error: BaseException) -> str:
 
 def main() -> None:
     """Answers the one request; what the snippet prints goes nowhere."""
-    told = os.fdopen(os.dup(1), "w")
+    channel = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    told.write(answer_text(json.load(sys.stdin), []))
-    told.flush()
+    channel.write(answer_text(json.load(sys.stdin), []))
+    channel.flush()
     os._exit(0)  # threads and handlers of the snippet do not keep it

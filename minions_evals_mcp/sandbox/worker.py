@@ -34,7 +34,7 @@ class WorkerDiedError(Exception):
 
 
 def python_command(module: str, *packages: Path) -> tuple[str, ...]:
-    """How a module's `main` is started: isolated from the caller's folder, told where it and its packages are."""
+    """Returns how a module's `main` is started: isolated from the caller's folder, told where it and its packages are."""
     folders = [str(Path(__file__).parents[2]), *map(str, packages)]
     return (sys.executable, "-I", "-c", f"import sys; sys.path += {folders!r}; from {module} import main; main()")
 

@@ -54,7 +54,7 @@ class Ranking(NamedTuple):
 
 
 class _Best(NamedTuple):
-    """What latency and cost are measured against by `balanced`."""
+    """The figures that `balanced` measures latency and cost against."""
 
     latency_ms: float
     cost_usd: float
@@ -69,31 +69,34 @@ def ranked(contenders: Sequence[Contender], criterion: Criterion) -> Ranking:
 
     A tie goes to the control, then to the order given.
     """
-    running = [one for one in contenders if not one.failed]
-    costs = [one.cost_usd for one in running if one.cost_usd is not None]
-    best = _Best(min((one.latency_ms for one in running), default=0.0), min(costs, default=0.0))
-    merits = {one.branch_id: () if one.failed else _MERITS[criterion](one, best) for one in contenders}
-    order = sorted(contenders, key=lambda one: _sort_key(one, merits[one.branch_id]))
+    running = [contender for contender in contenders if not contender.failed]
+    costs = [contender.cost_usd for contender in running if contender.cost_usd is not None]
+    best = _Best(min((contender.latency_ms for contender in running), default=0.0), min(costs, default=0.0))
+    merits = {
+        contender.branch_id: () if contender.failed else _MERITS[criterion](contender, best) for contender in contenders
+    }
+    order = sorted(contenders, key=lambda contender: _sort_key(contender, merits[contender.branch_id]))
     standings = tuple(
-        Standing(one.branch_id, rank, _figure(criterion, merits[one.branch_id])) for rank, one in enumerate(order, 1)
+        Standing(contender.branch_id, rank, _figure(criterion, merits[contender.branch_id]))
+        for rank, contender in enumerate(order, 1)
     )
     if not standings or standings[0].figure is None:
         return Ranking(standings, None, is_clear=False)
-    keys = [_sort_key(one, merits[one.branch_id])[:-1] for one in order[:2]]
+    keys = [_sort_key(contender, merits[contender.branch_id])[:-1] for contender in order[:2]]
     return Ranking(standings, standings[0].branch_id, is_clear=len(keys) < 2 or keys[0] != keys[1])
 
 
 def merit_of(contenders: Sequence[Contender], criterion: Criterion) -> dict[str, float]:
-    """What each branch is ranked by, more is better; those whose figure is unknown or has no bound are left out."""
-    costs = [one.cost_usd for one in contenders if one.cost_usd is not None]
-    best = _Best(min((one.latency_ms for one in contenders), default=0.0), min(costs, default=0.0))
-    found = {one.branch_id: _MERITS[criterion](one, best) for one in contenders}
-    return {ident: merits[0] for ident, merits in found.items() if merits and math.isfinite(merits[0])}
+    """Returns what each branch is ranked by, more is better; those whose figure is unknown or has no bound are left out."""
+    costs = [contender.cost_usd for contender in contenders if contender.cost_usd is not None]
+    best = _Best(min((contender.latency_ms for contender in contenders), default=0.0), min(costs, default=0.0))
+    merits = {contender.branch_id: _MERITS[criterion](contender, best) for contender in contenders}
+    return {ident: merits[0] for ident, merits in merits.items() if merits and math.isfinite(merits[0])}
 
 
-def _sort_key(one: Contender, merits: Merits) -> tuple[bool, bool, int, Merits, bool]:
+def _sort_key(contender: Contender, merits: Merits) -> tuple[bool, bool, int, Merits, bool]:
     worst_first = tuple(-_rounded(merit) for merit in merits)
-    return one.failed, not merits, -one.wins, worst_first, not one.is_control
+    return contender.failed, not merits, -contender.wins, worst_first, not contender.is_control
 
 
 def _rounded(figure: float) -> float:
@@ -101,42 +104,42 @@ def _rounded(figure: float) -> float:
 
 
 def _figure(criterion: Criterion, merits: Merits) -> float | None:
-    """What a person reads: milliseconds and dollars as they are, else the score."""
+    """Returns what a person reads: milliseconds and dollars as they are, else the score."""
     if not merits:
         return None
     return -merits[0] if criterion in {"fastest", "cheapest"} else merits[0]
 
 
-def _best_quality(one: Contender, best: _Best) -> Merits:
+def _best_quality(contender: Contender, best: _Best) -> Merits:
     del best
-    return () if one.quality is None else (one.quality,)
+    return () if contender.quality is None else (contender.quality,)
 
 
-def _fastest(one: Contender, best: _Best) -> Merits:
+def _fastest(contender: Contender, best: _Best) -> Merits:
     del best
-    return (-one.latency_ms,)
+    return (-contender.latency_ms,)
 
 
-def _cheapest(one: Contender, best: _Best) -> Merits:
+def _cheapest(contender: Contender, best: _Best) -> Merits:
     del best
-    return () if one.cost_usd is None else (-one.cost_usd,)
+    return () if contender.cost_usd is None else (-contender.cost_usd,)
 
 
-def _best_value(one: Contender, best: _Best) -> Merits:
+def _best_value(contender: Contender, best: _Best) -> Merits:
     """Quality for a dollar; what costs nothing has no bound, and then the quality decides. No quality is no value."""
     del best
-    if one.quality is None or one.cost_usd is None:
+    if contender.quality is None or contender.cost_usd is None:
         return ()
-    if one.quality == 0:
+    if contender.quality == 0:
         return (0.0, 0.0)
-    return (math.inf if one.cost_usd == 0 else one.quality / one.cost_usd, one.quality)
+    return (math.inf if contender.cost_usd == 0 else contender.quality / contender.cost_usd, contender.quality)
 
 
-def _balanced(one: Contender, best: _Best) -> Merits:
-    if one.quality is None or one.cost_usd is None:
+def _balanced(contender: Contender, best: _Best) -> Merits:
+    if contender.quality is None or contender.cost_usd is None:
         return ()
-    speed, thrift = _share(best.latency_ms, one.latency_ms), _share(best.cost_usd, one.cost_usd)
-    return (0.4 * one.quality + 0.3 * speed + 0.3 * thrift,)
+    speed, thrift = _share(best.latency_ms, contender.latency_ms), _share(best.cost_usd, contender.cost_usd)
+    return (0.4 * contender.quality + 0.3 * speed + 0.3 * thrift,)
 
 
 def _share(least: float, own: float) -> float:
@@ -154,12 +157,12 @@ _MERITS: dict[Criterion, Callable[[Contender, _Best], Merits]] = {
 
 def mean_known(figures: Iterable[float | None]) -> float | None:
     """The mean of the figures that are known; None where none is."""
-    known = [one for one in figures if one is not None]
+    known = [figure for figure in figures if figure is not None]
     return math.fsum(known) / len(known) if known else None
 
 
 def reaches_quality(quality: float) -> bool:
-    """Whether an execution of that quality passes: 0.7 does."""
+    """Returns whether an execution of that quality passes: 0.7 does."""
     return quality >= PASSING_QUALITY - SLACK
 
 
@@ -173,12 +176,12 @@ def consistency_score(versions: Iterable[Sequence[str]], similarity: Callable[[s
 
     `versions` holds the outputs of each version; None where no version has two.
     """
-    distances = [1 - similarity(one, other) for outputs in versions for one, other in combinations(outputs, 2)]
+    distances = [1 - similarity(first, other) for outputs in versions for first, other in combinations(outputs, 2)]
     return min(1.0, max(0.0, math.fsum(distances) / len(distances))) if distances else None
 
 
 def is_valid_json(output: str) -> bool:
-    """Whether the output is JSON and nothing else."""
+    """Returns whether the output is JSON and nothing else."""
     try:
         parsed(output)
     except (JSONDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""What a check is given and what it gives back."""
+"""The inputs and results of a check."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ class SnippetNeed:
 
 @frozen_type
 class Ran:
-    """What a snippet returned, or the value of its last expression."""
+    """The return of a snippet, or the value of its last expression."""
 
     value: JsonValue
 
 
 @frozen_type
 class Broke:
-    """Why a snippet gave nothing back: what it raised (`name` is its type), a limit, or what is not carried out."""
+    """The reason why a snippet gave nothing back: what it raised (`name` is its type), a limit, or what is not carried out."""
 
     kind: Literal["raised", "time-limit", "memory-limit", "output-limit", "unsupported", "syntax", "died"]
     error: str
@@ -164,7 +164,7 @@ class SynonymNeed:
 
 
 class Grade(NamedTuple):
-    """What a model found: `score` is 0–1. The tokens are what it cost when it was given."""
+    """The finding of a model: `score` is 0–1. The tokens are what it cost when it was given."""
 
     passed: bool
     score: float
@@ -174,7 +174,7 @@ class Grade(NamedTuple):
 
 
 class OwnVerdict(NamedTuple):
-    """What a function of the user's said of an output. Without `passed` the score (0–1) decides."""
+    """The verdict of a function of the user's on an output. Without `passed` the score (0–1) decides."""
 
     passed: bool | None
     score: float | None = None
@@ -183,7 +183,7 @@ class OwnVerdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Behind:
-    """What a check needs of the text that its transform makes: known once `snippet` has run."""
+    """The need of a check from the text that its transform makes: known once `snippet` has run."""
 
     snippet: SnippetNeed
     needs: Callable[[Ran], tuple[Need, ...]]
@@ -197,15 +197,15 @@ def opened(wanted: Sequence[Need], evidence: Evidence) -> list[Need]:
     """The needs that stood behind transforms which have run; none of those that did not."""
     return [
         need
-        for one in wanted
-        if isinstance(one, Behind) and isinstance(ran := evidence.snippets.get(one.snippet), Ran)
-        for need in one.needs(ran)
+        for asked_need in wanted
+        if isinstance(asked_need, Behind) and isinstance(ran := evidence.snippets.get(asked_need.snippet), Ran)
+        for need in asked_need.needs(ran)
     ]
 
 
 @frozen_type
 class Evidence:
-    """What checks need of the outside, fetched before they run."""
+    """The evidence that checks need from the outside, fetched before they run."""
 
     regexes: Mapping[RegexNeed, bool | Unmet] = field(default_factory=dict[RegexNeed, bool | Unmet])
     snippets: Mapping[SnippetNeed, Ran | Broke] = field(default_factory=dict[SnippetNeed, Ran | Broke])

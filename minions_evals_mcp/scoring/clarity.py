@@ -1,4 +1,4 @@
-"""How easily an answer reads, 0 to 1: Flesch's reading ease from the length of sentences and words."""
+"""The ease of reading an answer, 0 to 1: Flesch's reading ease from the length of sentences and words."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _is_latin(words: list[str]) -> bool:
 
 
 def _is_code(prose: str) -> bool:
-    """Whether more than half of the lines look like statements."""
+    """Returns whether more than half of the lines look like statements."""
     lines = [line.strip() for line in prose.splitlines() if line.strip()]
     return 2 * sum(1 for line in lines if _CODE_LINE.fullmatch(line)) > len(lines)
 

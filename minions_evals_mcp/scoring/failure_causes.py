@@ -70,18 +70,18 @@ class CountedCause:
 def counted_causes(lines: Iterable[FailureLine]) -> tuple[CountedCause, ...]:
     """The causes of those failures: the one with the most cases first, of equal ones the costlier."""
     by_key: dict[str, list[FailureLine]] = {}
-    for one in lines:
-        by_key.setdefault(one.key, []).append(one)
+    for line in lines:
+        by_key.setdefault(line.key, []).append(line)
     counted = [_counted(key, of_key) for key, of_key in by_key.items()]
-    return tuple(sorted(counted, key=lambda one: (-len(one.worst), -one.loss, one.key)))
+    return tuple(sorted(counted, key=lambda cause: (-len(cause.worst), -cause.loss, cause.key)))
 
 
 def _counted(key: str, lines: Sequence[FailureLine]) -> CountedCause:
-    costliest = sorted(lines, key=lambda one: (-one.loss, one.test_case_id, one.test_run_id))
+    costliest = sorted(lines, key=lambda failure: (-failure.loss, failure.test_case_id, failure.test_run_id))
     worst: dict[str, str] = {}
-    for one in costliest:
-        worst.setdefault(one.test_case_id, one.test_run_id)
-    return CountedCause(key, worst, sum(one.loss for one in lines))
+    for failure in costliest:
+        worst.setdefault(failure.test_case_id, failure.test_run_id)
+    return CountedCause(key, worst, sum(line.loss for line in lines))
 
 
 def cause_group(counted: CountedCause, examples: Sequence[FailureSeen], total_loss: float) -> CauseGroup:
@@ -100,7 +100,7 @@ def cause_group(counted: CountedCause, examples: Sequence[FailureSeen], total_lo
 
 @lru_cache(maxsize=1024)  # many failures are told in the same words
 def cause_key(failure_type: FailureType, root_cause: str, signals: tuple[str, ...], criteria: tuple[str, ...]) -> str:
-    """What is equal for failures that say the same: type, tool and fault, whatever numbers, names and quotes stand in them."""
+    """Returns what is equal for failures that say the same: type, tool and fault, whatever numbers, names and quotes stand in them."""
     return digest([failure_type, *_without_values(failure_type, root_cause, signals, criteria)])[:16]
 
 
@@ -113,7 +113,7 @@ def cause_sentence(group: CauseGroup, count: int, total: int, *, new: bool, sinc
 
 def _title(failures: Sequence[FailureSeen]) -> str:
     """The cause in words: with the values where all say the same ones, else without."""
-    exact = {_plain(one.failure_type, one.root_cause) for one in failures}
+    exact = {_plain(failure.failure_type, failure.root_cause) for failure in failures}
     if len(exact) == 1:
         return _shortened(exact.pop())
     first = failures[0]
@@ -123,21 +123,21 @@ def _title(failures: Sequence[FailureSeen]) -> str:
 
 def _plain(failure_type: FailureType, root_cause: str) -> str:
     """The root cause without the number of its step, which differs from case to case."""
-    said = _NO_LOG.sub("", _NO_FAULT.sub("", root_cause.strip()))
-    return " ".join(_STEP.sub("", said).split()) or failure_type
+    cause_text = _NO_LOG.sub("", _NO_FAULT.sub("", root_cause.strip()))
+    return " ".join(_STEP.sub("", cause_text).split()) or failure_type
 
 
 def _without_values(
     failure_type: FailureType, root_cause: str, signals: Sequence[str], criteria: Sequence[str]
 ) -> tuple[str, ...]:
     """The fault with all that differs from case to case taken out; where no step bears it, what else sets it apart."""
-    said = _QUOTED.sub("…", _plain(failure_type, root_cause))
-    said = _ELLIPSES.sub("…", _WITH_DIGITS.sub("…", said)).strip(" …;,:")
+    cause_text = _QUOTED.sub("…", _plain(failure_type, root_cause))
+    cause_text = _ELLIPSES.sub("…", _WITH_DIGITS.sub("…", cause_text)).strip(" …;,:")
     if _TOOL.search(root_cause) and not _NO_FAULT.match(root_cause):
-        return (said,)
+        return (cause_text,)
     signal = signals[0].partition(": ")[0] if signals else ""
     criterion = next((name for name in criteria if not name.startswith("implicit:")), "")
-    return said, signal and f"signal: {signal}", criterion and f"lost most on {criterion}"
+    return cause_text, signal and f"signal: {signal}", criterion and f"lost most on {criterion}"
 
 
 def _shortened(text: str) -> str:

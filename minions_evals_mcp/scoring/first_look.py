@@ -1,4 +1,4 @@
-"""Whether any of many patterns may stand in a text, told in one pass: most texts hold none, and are not searched one by one.
+"""The quick test whether any of many patterns may stand in a text, told in one pass: most texts hold none, and are not searched one by one.
 
 RE2 looks for all of them at once. It knows no look-ahead and no letters beyond ASCII, so what it looks for is wider than each
 pattern: a text in which it sees nothing holds none of them, another may.
@@ -24,13 +24,15 @@ _I = str.maketrans("\u0130\u0131", "ii")
 def first_look(
     patterns: Iterable[re.Pattern[str]], *, ascii_only: Iterable[re.Pattern[str]] = (), ignore_case: bool = False
 ) -> Callable[[str], bool]:
-    """What tells whether one of the patterns may stand in a text; `ascii_only` have no letter beyond ASCII at a word's end."""
-    several = [_widened(one.pattern).replace(r"\b", "") for one in patterns]  # RE2 sees no end of a word beside an é
-    several += [_widened(one.pattern) for one in ascii_only]
+    """Returns what tells whether one of the patterns may stand in a text; `ascii_only` have no letter beyond ASCII at a word's end."""
+    several = [
+        _widened(pattern.pattern).replace(r"\b", "") for pattern in patterns
+    ]  # RE2 sees no end of a word beside an é
+    several += [_widened(pattern.pattern) for pattern in ascii_only]
     options = re2.Options()
     options.never_capture, options.max_mem, options.case_sensitive = True, MEMORY, not ignore_case
-    found = re2.compile("(?m)" + "|".join(f"(?:{one})" for one in several), options)
-    search = cast("Callable[[bytes], object]", found.search)
+    pattern_found = re2.compile("(?m)" + "|".join(f"(?:{pattern})" for pattern in several), options)
+    search = cast("Callable[[bytes], object]", pattern_found.search)
 
     def may_hold(text: str) -> bool:
         plain = text if text.isascii() else text.translate(_I)
@@ -64,10 +66,10 @@ def _wide(escape: str, *, in_class: bool) -> str:
 
 
 def _end(pattern: str, at: int) -> int:
-    """Where the group that begins there is over."""
+    """Returns where the group that begins there is over."""
     depth = 0
-    for found in re.finditer(r"\\.|\[(?:\\.|[^\]])*\]|[()]", pattern[at:], re.DOTALL):
-        depth += (found[0] == "(") - (found[0] == ")")
+    for match in re.finditer(r"\\.|\[(?:\\.|[^\]])*\]|[()]", pattern[at:], re.DOTALL):
+        depth += (match[0] == "(") - (match[0] == ")")
         if depth == 0:
-            return at + found.end()
+            return at + match.end()
     raise AssertionError(f"a group of {pattern} has no end")

@@ -36,16 +36,16 @@ class Formula:
     _root: _Node
 
     def value(self, names: Names) -> float:
-        """What it comes to; raises `NoValueError` for an unknown name, a division by 0 and whatever is no finite number."""
+        """Returns what it comes to; raises `NoValueError` for an unknown name, a division by 0 and whatever is no finite number."""
         try:
-            found = self._root(names)
+            value = self._root(names)
         except KeyError as error:
             raise NoValueError(f"there is no metric {error.args[0]!r}") from None
         except (ArithmeticError, ValueError) as error:
             raise NoValueError(str(error)) from None
-        if not math.isfinite(found):
+        if not math.isfinite(value):
             raise NoValueError("the result is no finite number")
-        return found
+        return value
 
 
 def _mean(*numbers: float) -> float:
@@ -62,9 +62,9 @@ def _round(number: float, digits: float = 0) -> float:
     return float(written.quantize(Decimal(1).scaleb(-int(digits)), ROUND_HALF_UP)) if int(digits) < _DIGITS else number
 
 
-def _equal(one: float, other: float) -> bool:
+def _equal(first: float, other: float) -> bool:
     """Equal but for what floats lose, as in mathjs: 0.1 + 0.2 is 0.3."""
-    return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-15)
+    return math.isclose(first, other, rel_tol=1e-12, abs_tol=1e-15)
 
 
 def _power(base: float, exponent: float) -> float:
@@ -130,7 +130,7 @@ class _Reading:
 
     @property
     def next(self) -> str:
-        """What comes next, "" at the end."""
+        """Returns what comes next, "" at the end."""
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
 
     def ternary(self) -> _Node:
@@ -148,9 +148,9 @@ class _Reading:
         self._depth += 1
         if self._depth > DEEPEST:
             raise _refused(self._text, f"it nests more than {DEEPEST} deep")
-        found = read()
+        expression = read()
         self._depth -= 1
-        return found
+        return expression
 
     def _binary(self, tightest: int) -> _Node:
         left = self._unary()
@@ -206,7 +206,7 @@ class _Reading:
         self._take(")")
         if not fewest <= len(given) <= most:
             raise _refused(self._text, f"{name} takes {fewest} to {most} numbers, not {len(given)}")
-        return lambda names: float(act(*(one(names) for one in given)))
+        return lambda names: float(act(*(argument(names) for argument in given)))
 
     def _take(self, wanted: str = "") -> str:
         token = self.next
@@ -216,15 +216,15 @@ class _Reading:
         return token
 
     def _split(self) -> list[str]:
-        found: list[str] = []
+        parts: list[str] = []
         position = 0
         while self._text[position:].strip():
             match = _TOKEN.match(self._text, position)
             if match is None:
                 raise _refused(self._text, f"{self._text[position:].strip()[:10]!r} is not carried out")
-            found.append(match[0].strip())
+            parts.append(match[0].strip())
             position = match.end()
-        return found
+        return parts
 
 
 def _applied(act: Callable[[float, float], float], left: _Node, right: _Node) -> _Node:

@@ -52,7 +52,7 @@ def parsed(text: str) -> JsonValue:
 
 
 def is_plainly_json(text: str) -> bool:
-    """Whether the text is JSON, in a fifth of the time; where it is not told here, `parsed` may still read it."""
+    """Returns whether the text is JSON, in a fifth of the time; where it is not told here, `parsed` may still read it."""
     try:
         orjson.loads(text)
     except ValueError:
@@ -71,18 +71,18 @@ def json_objects(text: str) -> Iterator[dict[str, JsonValue] | Unmet]:
     last = len(text) - 1  # a brace at the very end opens nothing
     start = text.find("{", 0, last)
     while start >= 0:
-        found, end = _strict(text, start)
+        members, end = _strict(text, start)
         strict_left -= end - start
-        if found is None:
+        if members is None:
             candidate, end = _candidate(text, start)
             lenient_left -= len(candidate)
             if min(strict_left, lenient_left) < 0:
                 yield Unmet(f"the output holds more than {LENIENT_LIMIT:,} characters in braces that are no JSON")
                 return
-            found = _lenient(candidate)
-        if found is not None:
-            yield found
-        start = text.find("{", start + 1 if found is None else end, last)
+            members = _lenient(candidate)
+        if members is not None:
+            yield members
+        start = text.find("{", start + 1 if members is None else end, last)
 
 
 def _strict(text: str, start: int) -> tuple[dict[str, JsonValue] | None, int]:
@@ -148,10 +148,10 @@ def _built(event: yaml.Event, events: Iterator[yaml.Event], *, bare_keys: bool) 
         case yaml.MappingStartEvent():
             return _mapping(events, bare_keys=bare_keys)
         case yaml.SequenceStartEvent():
-            found: list[JsonValue] = []
+            items: list[JsonValue] = []
             while not isinstance(inner := next(events), yaml.SequenceEndEvent):
-                found.append(_built(inner, events, bare_keys=bare_keys))
-            return found
+                items.append(_built(inner, events, bare_keys=bare_keys))
+            return items
         case yaml.ScalarEvent():
             return event.value if event.style else _scalar(event.value)
         case _:
@@ -161,7 +161,7 @@ def _built(event: yaml.Event, events: Iterator[yaml.Event], *, bare_keys: bool) 
 def _mapping(events: Iterator[yaml.Event], *, bare_keys: bool) -> dict[str, JsonValue]:
     import yaml  # noqa: PLC0415  imported at first use, as above
 
-    found: dict[str, JsonValue] = {}
+    members: dict[str, JsonValue] = {}
     while not isinstance(key := next(events), yaml.MappingEndEvent):
         if not isinstance(key, yaml.ScalarEvent):
             raise ValueError("a key that is no scalar")  # noqa: TRY004  as above
@@ -169,8 +169,8 @@ def _mapping(events: Iterator[yaml.Event], *, bare_keys: bool) -> dict[str, Json
         if not bare_keys and _is_nothing(value):
             raise ValueError("a key without a value")
         name = js_text(_built(key, events, bare_keys=True))
-        found[name] = _built(value, events, bare_keys=bare_keys)
-    return found
+        members[name] = _built(value, events, bare_keys=bare_keys)
+    return members
 
 
 def _is_nothing(event: yaml.Event) -> bool:

@@ -51,9 +51,9 @@ class OutputScores(NamedTuple):
     score: float
 
     @classmethod
-    def of(cls, found: Aggregate) -> Self:
+    def of(cls, aggregate: Aggregate) -> Self:
         """The same for an output whose assertions were all checked."""
-        return cls(tuple(_components(found.results)), found.passed, found.score)
+        return cls(tuple(_components(aggregate.results)), aggregate.passed, aggregate.score)
 
 
 def _components(results: Sequence[Checked]) -> Iterator[Component]:
@@ -61,11 +61,11 @@ def _components(results: Sequence[Checked]) -> Iterator[Component]:
 
     What code says that it looked at counts beside its own score, as in promptfoo.
     """
-    for one in results:
-        if one.type != SET:
-            yield Component(one.type, one.score)
-        if one.type != f"{NEGATION}{SET}":
-            yield from _components(one.parts)
+    for result in results:
+        if result.type != SET:
+            yield Component(result.type, result.score)
+        if result.type != f"{NEGATION}{SET}":
+            yield from _components(result.parts)
 
 
 class NamedScores(Value):
@@ -97,7 +97,7 @@ class Selection(NamedTuple):
 
 
 def max_score_of(assertion: Assertion) -> MaxScore:
-    """What a `max-score` assertion asks for; raises `InvalidRecordError` naming the key that does not fit."""
+    """Returns what a `max-score` assertion asks for; raises `InvalidRecordError` naming the key that does not fit."""
     if assertion.threshold is not None:
         raise InvalidRecordError("belongs into the value: {threshold: …}", field="threshold")
     given = {} if assertion.value is None else assertion.value
@@ -118,13 +118,13 @@ def parted(assertions: Sequence[Assertion]) -> tuple[tuple[Assertion, ...], MaxS
 
     Raises `InvalidRecordError` for a `max-score` that does not fit, a second one, or one with nothing to aggregate.
     """
-    checks = tuple(one for one in assertions if one.type != MAX_SCORE)
-    asked = [max_score_of(one) for one in assertions if one.type == MAX_SCORE]
-    if len(asked) > 1:
+    checks = tuple(assertion for assertion in assertions if assertion.type != MAX_SCORE)
+    settings = [max_score_of(assertion) for assertion in assertions if assertion.type == MAX_SCORE]
+    if len(settings) > 1:
         raise InvalidRecordError(f"a second {MAX_SCORE}: one chooses", field="type")
-    if asked and not checks:
+    if settings and not checks:
         raise InvalidRecordError(f"{MAX_SCORE} requires at least one assertion to aggregate", field="type")
-    return checks, asked[0] if asked else _BY_DEFAULT
+    return checks, settings[0] if settings else _BY_DEFAULT
 
 
 def select(outputs: Sequence[OutputScores], config: MaxScore) -> Selection | Unchecked:
@@ -134,13 +134,13 @@ def select(outputs: Sequence[OutputScores], config: MaxScore) -> Selection | Unc
     """
     if len(outputs) < 2:
         return Unchecked(MAX_SCORE, "requires at least two outputs to choose from")
-    named = [_named_scores(one.components, config) for one in outputs]
-    if not all(one.assertion_count for one in named):
+    named = [_named_scores(output.components, config) for output in outputs]
+    if not all(scores.assertion_count for scores in named):
         return Unchecked(
             MAX_SCORE, f"requires at least one assertion to aggregate besides {' and '.join(sorted(SELECTING))}"
         )
-    highest = max(one.max_score for one in named)
-    winner = next(index for index, one in enumerate(named) if one.max_score >= highest - SLACK)
+    highest = max(scores.max_score for scores in named)
+    winner = next(index for index, scores in enumerate(named) if scores.max_score >= highest - SLACK)
     reached = config.threshold is None or named[winner].max_score >= config.threshold - SLACK
     selected = winner if reached else None
     return Selection(
@@ -155,7 +155,11 @@ def select(outputs: Sequence[OutputScores], config: MaxScore) -> Selection | Unc
 
 
 def _named_scores(components: Sequence[Component], config: MaxScore) -> NamedScores:
-    counted = [(one.score or 0.0, config.weights.get(one.type, 1.0)) for one in components if one.type not in SELECTING]
+    counted = [
+        (component.score or 0.0, config.weights.get(component.type, 1.0))
+        for component in components
+        if component.type not in SELECTING
+    ]
     # fsum, so that the order in which assertions are written down never decides a tie
     total = math.fsum(score * weight for score, weight in counted)
     weight = math.fsum(weight for _, weight in counted)
@@ -170,7 +174,7 @@ def _standing(output: OutputScores, scores: NamedScores, selected: bool, reason:
 
 
 def _reason(index: int, named: Sequence[NamedScores], winner: int, missed: float | None) -> str:
-    """Why the output is selected or not, with its aggregate; `missed` is the threshold that nobody reaches."""
+    """Returns why the output is selected or not, with its aggregate; `missed` is the threshold that nobody reaches."""
     score, highest = named[index].max_score, named[winner].max_score
     if missed is not None:
         return f"not selected: score {score:.6g} is below the threshold {missed:g}"

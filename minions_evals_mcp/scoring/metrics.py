@@ -26,26 +26,30 @@ def named_scores(results: Sequence[Checked]) -> Iterator[Named]:
 
     So do metrics that code gives. What names the same metric as the check that it stands in is a part of it already.
     """
-    for one in results:
-        if one.metric:
-            yield Named(one.metric, one.score, one.weight)
-        yield from (told._replace(weight=told.weight * one.weight) for told in one.named if told.name != one.metric)
-        for inner in named_scores(one.parts):
-            if inner.name != one.metric:
-                yield inner._replace(weight=inner.weight * one.weight)
+    for result in results:
+        if result.metric:
+            yield Named(result.metric, result.score, result.weight)
+        yield from (
+            metric._replace(weight=metric.weight * result.weight)
+            for metric in result.named
+            if metric.name != result.metric
+        )
+        for inner in named_scores(result.parts):
+            if inner.name != result.metric:
+                yield inner._replace(weight=inner.weight * result.weight)
 
 
-def named_in(found: Aggregate) -> tuple[Named, ...]:
+def named_in(aggregate: Aggregate) -> tuple[Named, ...]:
     """The metrics of one output: those of its checks, or what the code gives that made its verdict."""
-    return tuple(named_scores(found.results)) if found.named is None else found.named
+    return tuple(named_scores(aggregate.results)) if aggregate.named is None else aggregate.named
 
 
 def metric_scores(named: Iterable[Named]) -> dict[str, float]:
     """Each metric's weighted mean over one output; 0 where all its weights are 0."""
-    found: dict[str, list[Named]] = {}
-    for one in named:
-        found.setdefault(one.name, []).append(one)
-    return {name: _mean(scores) for name, scores in found.items()}
+    by_name: dict[str, list[Named]] = {}
+    for metric in named:
+        by_name.setdefault(metric.name, []).append(metric)
+    return {name: _mean(scores) for name, scores in by_name.items()}
 
 
 def derived(name: str, formula: str, *, at: str = "") -> Derived:
@@ -59,11 +63,11 @@ def derived(name: str, formula: str, *, at: str = "") -> Derived:
 
 
 def metric_weights(named: Iterable[Named]) -> dict[str, float]:
-    """What the scores that bear each name weigh together in one output."""
-    found: dict[str, float] = {}
-    for one in named:
-        found[one.name] = found.get(one.name, 0.0) + one.weight
-    return found
+    """Returns what the scores that bear each name weigh together in one output."""
+    by_name: dict[str, float] = {}
+    for metric in named:
+        by_name[metric.name] = by_name.get(metric.name, 0.0) + metric.weight
+    return by_name
 
 
 def derive(metrics: Sequence[Derived], sums: Mapping[str, float], count: int) -> dict[str, float | None]:
@@ -75,16 +79,16 @@ def derive(metrics: Sequence[Derived], sums: Mapping[str, float], count: int) ->
     it had been bad. A metric that has no value (an unknown name, a division by 0) is None; there it would be 0.
     """
     known: dict[str, float] = {**sums, COUNT: float(count)}
-    found: dict[str, float | None] = {}
+    by_name: dict[str, float | None] = {}
     for metric in metrics:
         try:
-            found[metric.name] = known[metric.name] = metric.formula.value(known)
+            by_name[metric.name] = known[metric.name] = metric.formula.value(known)
         except NoValueError:
-            found[metric.name] = None
+            by_name[metric.name] = None
             known.pop(metric.name, None)
-    return found
+    return by_name
 
 
 def _mean(scores: Sequence[Named]) -> float:
-    total = math.fsum(one.weight for one in scores)
-    return math.fsum(one.score * one.weight for one in scores) / total if total > 0 else 0.0
+    total = math.fsum(score.weight for score in scores)
+    return math.fsum(score.score * score.weight for score in scores) / total if total > 0 else 0.0

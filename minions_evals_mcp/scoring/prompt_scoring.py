@@ -55,7 +55,7 @@ class TestSuiteResult(Value):
 
     @property
     def band(self) -> str:
-        """What the average score means, in the documented words."""
+        """Returns what the average score means, in the documented words."""
         return band(self.average_score)
 
 
@@ -74,7 +74,7 @@ class ComparisonResult(Value):
 
     @property
     def is_meaningful_improvement(self) -> bool:
-        """Whether B beats A by at least 0.10."""
+        """Returns whether B beats A by at least 0.10."""
         return is_meaningful_improvement(self.score_delta)
 
 
@@ -134,8 +134,8 @@ def average_score(scores: Iterable[float], max_scores: Iterable[float], *, promp
 
 
 def suite_result(prompt_id: str, results: Sequence[TestResult], *, at: datetime) -> TestSuiteResult:
-    """What the results of a prompt's cases add up to."""
-    passed = sum(one.passed for one in results)
+    """Returns what the results of a prompt's cases add up to."""
+    passed = sum(result.passed for result in results)
     return TestSuiteResult(
         prompt_id=prompt_id,
         results=tuple(results),
@@ -143,7 +143,7 @@ def suite_result(prompt_id: str, results: Sequence[TestResult], *, at: datetime)
         passed_count=passed,
         failed_count=len(results) - passed,
         average_score=average_score(
-            (one.score for one in results), (one.max_score for one in results), prompt_id=prompt_id
+            (result.score for result in results), (result.max_score for result in results), prompt_id=prompt_id
         ),
         ran_at=at,
     )
@@ -179,12 +179,12 @@ def winner(delta: float, tie_threshold: float) -> Winner:
 
 
 def band(average: float) -> str:
-    """What an average score (0–1) means, in the documented words; a band begins at its lower limit."""
+    """Returns what an average score (0–1) means, in the documented words; a band begins at its lower limit."""
     return next((words for least, words in BANDS if average >= least - SLACK), NO_BAND)
 
 
 def is_meaningful_improvement(delta: float) -> bool:
-    """Whether a score difference is at least +0.10."""
+    """Returns whether a score difference is at least +0.10."""
     return delta >= MEANINGFUL - SLACK
 
 

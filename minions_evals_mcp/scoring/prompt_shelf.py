@@ -24,7 +24,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What goes in, what should come out, and what it is worth. `expected` is None where an evaluator must decide."""
+    """The inputs, what should come out, and what it is worth. `expected` is None where an evaluator must decide."""
 
     id: str
     variables: Json
@@ -69,7 +69,7 @@ class Shelf:
         return common or self._active({a.id, a.chain_id, b.id, b.chain_id})
 
     def _active(self, names: set[str]) -> tuple[Case, ...]:
-        return tuple(one for one in self.cases if one.is_active and not one.names.isdisjoint(names))
+        return tuple(case for case in self.cases if case.is_active and not case.names.isdisjoint(names))
 
 
 def shelved(prompts: Sequence[Prompt], cases: Sequence[Case], follows: Sequence[Relation]) -> Shelf:
@@ -78,9 +78,9 @@ def shelved(prompts: Sequence[Prompt], cases: Sequence[Case], follows: Sequence[
     _vet_distinct(cases, "test cases")
     older = {relation.source_id: relation.target_id for relation in follows}
     links = [Link(prompt.id, prompt.chain_id, prompt.number, older.get(prompt.id)) for prompt in prompts]
-    found = chains(links)
-    names = {version_id: chain.prompt_id for chain in found.values() for version_id in chain.version_ids}
-    latest = {prompt_id: chain.latest.id for prompt_id, chain in found.items()}
+    chains_by_name = chains(links)
+    names = {version_id: chain.prompt_id for chain in chains_by_name.values() for version_id in chain.version_ids}
+    latest = {prompt_id: chain.latest.id for prompt_id, chain in chains_by_name.items()}
     return Shelf(tuple(replace(prompt, chain_id=names[prompt.id]) for prompt in prompts), tuple(cases), latest)
 
 

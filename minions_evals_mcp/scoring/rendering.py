@@ -117,7 +117,7 @@ def _block_text(block: _Block, variables: Mapping[str, JsonValue]) -> str:
         return _rendered(block.body, variables) if value else ""
     if not isinstance(value, list):
         raise BadInputError(f"the template repeats over {block.name!r} (line {block.line}), which is no list.")
-    return "".join(_rendered(block.body, {**variables, "this": one}) for one in value)
+    return "".join(_rendered(block.body, {**variables, "this": item}) for item in value)
 
 
 def _variable(token: _Token, variables: Mapping[str, JsonValue]) -> str:

@@ -43,8 +43,8 @@ class RubricInUse:
 
 def criterion_digest(criterion: RubricCriterion) -> str:
     """The digest of all that a judge is told of a criterion; its weight is no matter of the judge's."""
-    said = criterion.model_dump(mode="json", exclude={"weight", "judge_type", "rubric_id"})
-    return digest(said)
+    content = criterion.model_dump(mode="json", exclude={"weight", "judge_type", "rubric_id"})
+    return digest(content)
 
 
 def in_use(rubric: Record[Rubric], criteria: Sequence[Record[RubricCriterion]]) -> RubricInUse:

@@ -80,7 +80,7 @@ class ScoreCard(Value):
 
 @dataclass(slots=True)
 class _Tally:
-    """What has been seen of one column."""
+    """The counts of one column so far."""
 
     true: int = 0
     booleans: int = 0
@@ -155,41 +155,41 @@ def score_card(columns: Sequence[Column], chosen: Sequence[str] = ()) -> ScoreCa
     Chosen columns that hold neither Booleans nor numbers are left out. Raises `BadInputError` for a column that is
     not there, and where none remains.
     """
-    known = {one.name: one for one in columns}
+    known = {column.name: column for column in columns}
     names = list(dict.fromkeys(chosen)) or list(known)[-1:]
     missing = [name for name in names if name not in known]
     if missing:
         raise BadInputError(f"there is no column {missing[0]!r}.", remedy=f"Columns are {_listed(list(known))}.")
     picked = [known[name] for name in names]
-    counted = tuple(one for one in picked if not isinstance(one, OtherColumn))
+    counted = tuple(column for column in picked if not isinstance(column, OtherColumn))
     if not counted:
-        usable = [one.name for one in columns if not isinstance(one, OtherColumn)]
+        usable = [column.name for column in columns if not isinstance(column, OtherColumn)]
         raise BadInputError(
             f"nothing to score: {_listed(names)} holds neither Booleans only nor numbers only."
             if names
             else "nothing to score: the table is empty.",
             remedy=f"Choose with --columns among {_listed(usable)}." if usable else "",
         )
-    return _card(counted, tuple(one.name for one in picked if isinstance(one, OtherColumn)))
+    return _card(counted, tuple(column.name for column in picked if isinstance(column, OtherColumn)))
 
 
 def _card(columns: tuple[Counted, ...], left_out: tuple[str, ...]) -> ScoreCard:
-    kinds = {one.kind for one in columns}
-    ways = {one.positive_metric for one in columns}
+    kinds = {column.kind for column in columns}
+    ways = {column.positive_metric for column in columns}
     mixed = len(kinds) > 1
     return ScoreCard(
-        score=mean([one.figure for one in columns]),
+        score=mean([column.figure for column in columns]),
         unit="mixed" if mixed else "percent" if kinds == {"boolean"} else "number",
         positive_metric=True in ways,
         columns=columns,
         left_out=left_out,
-        warnings=tuple(said for said, holds in ((MIXED_KINDS, mixed), (MIXED_WAYS, len(ways) > 1)) if holds),
+        warnings=tuple(warning for warning, holds in ((MIXED_KINDS, mixed), (MIXED_WAYS, len(ways) > 1)) if holds),
     )
 
 
-def custom_card(found: CustomScore) -> ScoreCard:
+def custom_card(score: CustomScore) -> ScoreCard:
     """The card of a score that code computed."""
-    return ScoreCard(score=found.score, unit="number", score_matrix=found.score_matrix)
+    return ScoreCard(score=score.score, unit="number", score_matrix=score.score_matrix)
 
 
 def _listed(names: Sequence[str], limit: int = 20) -> str:

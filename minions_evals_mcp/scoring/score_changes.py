@@ -38,7 +38,7 @@ class MatrixChange(Value):
 
 
 class CardChanges(Value):
-    """How one card differs from an earlier one; columns are matched by name, matrices by title, else by order."""
+    """The difference of one card from an earlier one; columns are matched by name, matrices by title, else by order."""
 
     score: Change
     columns: dict[str, Change]
@@ -47,9 +47,9 @@ class CardChanges(Value):
 
 
 def card_changes(before: ScoreCard, after: ScoreCard) -> CardChanges:
-    """What changed from the earlier card to the later one."""
+    """Returns what changed from the earlier card to the later one."""
     alike = before.unit == after.unit
-    old, new = ({one.name: one for one in card.columns} for card in (before, after))
+    old, new = ({column.name: column for column in card.columns} for card in (before, after))
     return CardChanges(
         score=change(before.score, after.score, positive_metric=after.positive_metric, alike=alike),
         columns={
@@ -82,12 +82,12 @@ def _effect(before: float, after: float, *, positive_metric: bool) -> Effect:
 
 
 def _column_change(before: Counted | None, after: Counted | None) -> Change:
-    one = after or before
-    assert one is not None, "a name comes from one of the two"
+    count = after or before
+    assert count is not None, "a name comes from one of the two"
     return change(
         before and before.figure,
         after and after.figure,
-        positive_metric=one.positive_metric,
+        positive_metric=count.positive_metric,
         alike=before is not None and after is not None and before.kind == after.kind,
     )
 
@@ -104,11 +104,11 @@ def _matrix_changes(before: Sequence[Matrix], after: Sequence[Matrix]) -> list[M
 def _by_title(matrices: Sequence[Matrix]) -> dict[tuple[str | None, int], Matrix]:
     """Matrices under their title and the how-manyth of that title they are."""
     seen: Counter[str | None] = Counter()
-    found: dict[tuple[str | None, int], Matrix] = {}
+    by_title: dict[tuple[str | None, int], Matrix] = {}
     for matrix in matrices:
-        found[matrix.title, seen[matrix.title]] = matrix
+        by_title[matrix.title, seen[matrix.title]] = matrix
         seen[matrix.title] += 1
-    return found
+    return by_title
 
 
 def _rows(before: Matrix, after: Matrix) -> tuple[tuple[Change, ...], ...]:
@@ -119,6 +119,6 @@ def _rows(before: Matrix, after: Matrix) -> tuple[tuple[Change, ...], ...]:
 
 
 def _cell_change(before: Cell | None, after: Cell | None) -> Change:
-    one = after or before
-    assert one is not None, "a cell stands in one of the two"
-    return change(before and before.value, after and after.value, positive_metric=one.positive_metric)
+    cell = after or before
+    assert cell is not None, "a cell stands in one of the two"
+    return change(before and before.value, after and after.value, positive_metric=cell.positive_metric)

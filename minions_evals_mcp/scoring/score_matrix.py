@@ -23,56 +23,56 @@ class Matrix(Value):
 
 
 class CustomScore(Value):
-    """What scoring code returns."""
+    """The return of scoring code."""
 
     score: float
     score_matrix: tuple[Matrix, ...] = Field(default=(), alias="score_matrix")
 
 
-def custom_score(found: JsonValue) -> CustomScore:
+def custom_score(value: JsonValue) -> CustomScore:
     """The score, and matrices if any, that `{score, score_matrix?}` holds; raises `InvalidRecordError` naming the place."""
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise InvalidRecordError("must be an object with a score, {score, score_matrix?}")
-    unknown = min(found.keys() - {"score", "score_matrix"}, default=None)
+    unknown = min(value.keys() - {"score", "score_matrix"}, default=None)
     if unknown is not None:
         raise InvalidRecordError("unknown key; known are score, score_matrix", field=unknown)
-    if "score" not in found:
+    if "score" not in value:
         raise InvalidRecordError("is missing", field="score")
     try:
-        return CustomScore(score=found["score"], score_matrix=score_matrices(found.get("score_matrix")))  # pyright: ignore[reportArgumentType]  checked here
+        return CustomScore(score=value["score"], score_matrix=score_matrices(value.get("score_matrix")))  # pyright: ignore[reportArgumentType]  checked here
     except ValidationError:
         raise InvalidRecordError("must be a number", field="score") from None
 
 
-def score_matrices(found: JsonValue) -> tuple[Matrix, ...]:
+def score_matrices(value: JsonValue) -> tuple[Matrix, ...]:
     """The matrices of a `score_matrix`: a list of matrices, each a list of rows, each a list of cells; None is none."""
-    matrices = [] if found is None else _listed(found, "score_matrix", "matrices")
-    return tuple(_matrix(one, f"score_matrix.{number}") for number, one in enumerate(matrices))
+    matrices = [] if value is None else _listed(value, "score_matrix", "matrices")
+    return tuple(_matrix(matrix, f"score_matrix.{number}") for number, matrix in enumerate(matrices))
 
 
-def _matrix(found: JsonValue, at: str) -> Matrix:
+def _matrix(value: JsonValue, at: str) -> Matrix:
     """A first row with one field more than every other begins with the title; one of their length has none."""
-    rows = tuple(_row(one, f"{at}.{number}") for number, one in enumerate(_listed(found, at, "rows")))
+    rows = tuple(_row(row, f"{at}.{number}") for number, row in enumerate(_listed(value, at, "rows")))
     if len(rows) > 1 and all(len(rows[0]) == len(row) + 1 for row in rows[1:]):
         return Matrix(title=figure_text(rows[0][0].value), rows=(rows[0][1:], *rows[1:]))
     return Matrix(rows=rows)
 
 
-def _row(found: JsonValue, at: str) -> tuple[Cell, ...]:
-    return tuple(_cell(one, f"{at}.{number}") for number, one in enumerate(_listed(found, at, "cells")))
+def _row(value: JsonValue, at: str) -> tuple[Cell, ...]:
+    return tuple(_cell(cell, f"{at}.{number}") for number, cell in enumerate(_listed(value, at, "cells")))
 
 
-def _cell(found: JsonValue, at: str) -> Cell:
+def _cell(value: JsonValue, at: str) -> Cell:
     try:
-        return Cell.model_validate(found if isinstance(found, dict) else {"value": found})
+        return Cell.model_validate(value if isinstance(value, dict) else {"value": value})
     except ValidationError:
         raise InvalidRecordError("must be a string, a number or {value, positive_metric?}", field=at) from None
 
 
-def _listed(found: JsonValue, at: str, of: str) -> list[JsonValue]:
-    if not isinstance(found, list):
+def _listed(value: JsonValue, at: str, of: str) -> list[JsonValue]:
+    if not isinstance(value, list):
         raise InvalidRecordError(f"must be a list of {of}", field=at)
-    return found
+    return value
 
 
 def figure_text(figure: str | float) -> str:

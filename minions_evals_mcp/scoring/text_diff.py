@@ -1,4 +1,4 @@
-"""What was deleted from one text and inserted to make the other, character by character."""
+"""The parts deleted from one text and inserted to make the other, character by character."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def text_diff(before: str, after: str) -> tuple[DiffPart, ...] | None:
     return tuple(_parts(_merged(stretches)))
 
 
-def _alike(one: str, other: str) -> int:
-    """How many characters both begin with."""
-    differing = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(differing, min(len(one), len(other)))
+def _alike(first: str, other: str) -> int:
+    """Returns how many characters both begin with."""
+    differing = (at for at, (a, b) in enumerate(zip(first, other, strict=False)) if a != b)
+    return next(differing, min(len(first), len(other)))
 
 
 def _aligned(old: str, new: str) -> list[Stretch]:
@@ -45,11 +45,11 @@ def _aligned(old: str, new: str) -> list[Stretch]:
         return [("", old, new)]
     from rapidfuzz.distance import Indel  # noqa: PLC0415  imported at first use: 15 ms
 
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     for step in Indel.opcodes(old, new):
         before, after = old[step.src_start : step.src_end], new[step.dest_start : step.dest_end]
-        found.append((before, "", "") if step.tag == "equal" else ("", before, after))
-    return found
+        stretches.append((before, "", "") if step.tag == "equal" else ("", before, after))
+    return stretches
 
 
 def _merged(stretches: Sequence[Stretch]) -> Iterator[Stretch]:

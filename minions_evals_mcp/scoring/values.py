@@ -1,4 +1,4 @@
-"""What a type's function gives back, and how a value that was written down is compared."""
+"""The return of a type's function, and how a value that was written down is compared."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _EXACT_INTEGERS, _LONG_INTEGERS = 2**53, 1e21
 _PLAIN_FRACTIONS = 1e-6
 
 
-class Found(NamedTuple):
-    """What a check found, before `not-` and weight.
+class CheckResult(NamedTuple):
+    """The finding of a check, before `not-` and weight.
 
     `reason` states a fact that holds whether or not the type is negated. `score` is 0 to 1, None where it is only
     1 or 0. `negated_score` is the score under `not-` where it is not 1 - score. `parts` are the checks that it is made of,
@@ -55,7 +55,7 @@ def js_json(value: JsonValue) -> str:
         case list():
             return f"[{','.join(map(js_json, value))}]"
         case dict():
-            return f"{{{','.join(f'{json.dumps(name, ensure_ascii=False)}:{js_json(one)}' for name, one in value.items())}}}"
+            return f"{{{','.join(f'{json.dumps(name, ensure_ascii=False)}:{js_json(item)}' for name, item in value.items())}}}"
         case _:
             return js_text(value)
 

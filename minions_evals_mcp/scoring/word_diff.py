@@ -24,29 +24,29 @@ def word_diff(before: str, after: str) -> tuple[DiffPart, ...]:
 
 def stretches(before: str, after: str) -> Iterator[tuple[Op, str]]:
     """The same as bare pairs, for those that make thousands of them."""
-    one, other = _WORD.findall(before), _WORD.findall(after)
-    head = _shared(one, other)
-    tail = _shared(one[head:][::-1], other[head:][::-1])
-    middle = _changes(one[head : len(one) - tail], other[head : len(other) - tail])
-    return _joined((("equal", "".join(one[:head])), *middle, ("equal", "".join(one[len(one) - tail :]))))
+    first, other = _WORD.findall(before), _WORD.findall(after)
+    head = _shared(first, other)
+    tail = _shared(first[head:][::-1], other[head:][::-1])
+    middle = _changes(first[head : len(first) - tail], other[head : len(other) - tail])
+    return _joined((("equal", "".join(first[:head])), *middle, ("equal", "".join(first[len(first) - tail :]))))
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words both begin with."""
-    for at, (word, its) in enumerate(zip(one, other, strict=False)):
+def _shared(first: Sequence[str], other: Sequence[str]) -> int:
+    """Returns how many words both begin with."""
+    for at, (word, its) in enumerate(zip(first, other, strict=False)):
         if word != its:
             return at
-    return min(len(one), len(other))
+    return min(len(first), len(other))
 
 
-def _changes(one: list[str], other: list[str]) -> Iterator[tuple[Op, str]]:
-    for code in Indel.opcodes(one[:LONGEST], other[:LONGEST]):
+def _changes(first: list[str], other: list[str]) -> Iterator[tuple[Op, str]]:
+    for code in Indel.opcodes(first[:LONGEST], other[:LONGEST]):
         if code.tag == "equal":
-            yield "equal", "".join(one[code.src_start : code.src_end])
+            yield "equal", "".join(first[code.src_start : code.src_end])
         else:
-            yield "delete", "".join(one[code.src_start : code.src_end])
+            yield "delete", "".join(first[code.src_start : code.src_end])
             yield "insert", "".join(other[code.dest_start : code.dest_end])
-    yield "delete", "".join(one[LONGEST:])
+    yield "delete", "".join(first[LONGEST:])
     yield "insert", "".join(other[LONGEST:])
 
 
@@ -70,6 +70,6 @@ def _joined(parts: Sequence[tuple[Op, str]]) -> Iterator[tuple[Op, str]]:
     yield from _stretches(gap, "", "")
 
 
-def _stretches(kept: str, deleted: str, inserted: str) -> Iterator[tuple[Op, str]]:
-    named: tuple[tuple[Op, str], ...] = (("equal", kept), ("delete", deleted), ("insert", inserted))
+def _stretches(text: str, deleted: str, inserted: str) -> Iterator[tuple[Op, str]]:
+    named: tuple[tuple[Op, str], ...] = (("equal", text), ("delete", deleted), ("insert", inserted))
     return (stretch for stretch in named if stretch[1])

@@ -99,7 +99,7 @@ def _tool(session: Session, name: str, schemas: Schemas) -> StrictTool:
 
 
 async def _carry_out(
-    session: Session, name: str, asked: Any, context: Context[Any, Any]
+    session: Session, name: str, request: Any, context: Context[Any, Any]
 ) -> CallToolResult | InputRequiredResult:
     """The tool's function on the open engine; the module that holds it is imported at its first call."""
     engine = await session.engine()
@@ -107,20 +107,20 @@ async def _carry_out(
     engine = engine.speaking(speaker) if speaker.is_person else engine
     call = Call(engine, await session.runs(), session.target, context.report_progress, context)
     try:
-        result = await _done(call, name, asked)
+        result = await _done(call, name, request)
     except NotFoundError as error:
         raise await _near(engine, error) from None
     return result if isinstance(result, InputRequiredResult) else await pictured(call, name, result, context)
 
 
-async def _done(call: Call, name: str, asked: Any) -> CallToolResult | InputRequiredResult:
+async def _done(call: Call, name: str, request: Any) -> CallToolResult | InputRequiredResult:
     """The tool's answer; where an id stands under nothing, with the ids that were meant, which cost a read of their own."""
     work = _function(name)
     try:
-        return await work(call, asked)
+        return await work(call, request)
     except NotFoundError:
-        meant = await with_meant_ids(call.engine, name, asked)
-        if meant == asked:
+        meant = await with_meant_ids(call.engine, name, request)
+        if meant == request:
             raise
         return await work(call, meant)
 

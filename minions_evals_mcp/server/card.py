@@ -1,4 +1,4 @@
-"""What can be known of the server before connecting (SEP-2127): its card beside the endpoint, and the catalogue of its host."""
+"""The facts of the server that can be known before connecting (SEP-2127): its card beside the endpoint, and the catalogue of its host."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _JSON: TypeAdapter[Json] = TypeAdapter(Json)
 
 @cache
 def _listed() -> Json:
-    """What the registry is told."""
+    """Returns what the registry is told."""
     return _JSON.validate_json(files("minions_evals_mcp.server").joinpath("server.json").read_bytes())
 
 
@@ -77,8 +77,8 @@ def register_card(server: EvalsServer, url: str, *, path: str, needs_token: bool
         f"{path}{CARD}": (CARD_TYPE, server_card(url, needs_token=needs_token)),
         CATALOG: (CATALOG_TYPE, catalog(url)),
     }
-    for place, (kind, told) in at.items():
-        server.custom_route(place, methods=["GET"])(_serving(kind, to_json(told)))
+    for place, (kind, description) in at.items():
+        server.custom_route(place, methods=["GET"])(_serving(kind, to_json(description)))
     return frozenset(at)
 
 

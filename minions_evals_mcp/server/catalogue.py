@@ -33,7 +33,7 @@ class Entry:
 
     @property
     def annotations(self) -> ToolAnnotations:
-        """What a host may assume of the tool."""
+        """Returns what a host may assume of the tool."""
         return ToolAnnotations(
             title=self.title,
             read_only_hint=not self.writes,

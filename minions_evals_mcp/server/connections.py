@@ -1,4 +1,4 @@
-"""What a caller over HTTP may hold of the server: connections, seconds and bytes, whatever it sends or does not send."""
+"""The limits of a caller over HTTP: connections, seconds and bytes, whatever it sends or does not send."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Places:
     taken: dict[BoundedConnection, str] = field(default_factory=dict["BoundedConnection", str])
 
     def admit(self, new: BoundedConnection, address: str) -> bool:
-        """Whether there is a place: a free one, else that of the oldest connection whose request is overdue."""
-        same = [one for one, its in self.taken.items() if its == address]
+        """Returns whether there is a place: a free one, else that of the oldest connection whose request is overdue."""
+        same = [connection for connection, its in self.taken.items() if its == address]
         crowd = same if len(same) >= self.bounds.each else list(self.taken)
         if len(same) >= self.bounds.each or len(self.taken) >= self.bounds.connections:
-            overdue = next((one for one in crowd if one.is_overdue()), None)
+            overdue = next((connection for connection in crowd if connection.is_overdue()), None)
             if overdue is None:
                 return False
             self.leave(overdue)
@@ -117,7 +117,7 @@ class BoundedConnection(H11Protocol):
         self._watch()
 
     def is_overdue(self) -> bool:
-        """Whether the request has been incomplete for so long that another caller may have the place."""
+        """Returns whether the request has been incomplete for so long that another caller may have the place."""
         return self._awaited is not None and self.loop.time() - self._since > GRACE_S
 
     def refuse(self, status: int) -> None:
@@ -128,14 +128,14 @@ class BoundedConnection(H11Protocol):
         if self._is_answering():
             self.transport.abort()
             return
-        said = PHRASES[status]
+        phrase = PHRASES[status]
         again = f"retry-after: {RETRY_AFTER_S}\r\n" if status == 503 else ""
-        head = f"HTTP/1.1 {status} {said}\r\n{again}connection: close\r\ncontent-type: text/plain\r\ncontent-length: {len(said)}"
-        self.transport.write(f"{head}\r\n\r\n{said}".encode())
+        head = f"HTTP/1.1 {status} {phrase}\r\n{again}connection: close\r\ncontent-type: text/plain\r\ncontent-length: {len(phrase)}"
+        self.transport.write(f"{head}\r\n\r\n{phrase}".encode())
         self.transport.close()
 
     def _is_answering(self) -> bool:
-        """Whether an answer has begun and is not over. There is no cycle before the first request, whatever its type says."""
+        """Returns whether an answer has begun and is not over. There is no cycle before the first request, whatever its type says."""
         cycle = cast("RequestResponseCycle | None", self.cycle)
         return cycle is not None and cycle.response_started and not cycle.response_complete
 

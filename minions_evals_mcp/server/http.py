@@ -41,7 +41,7 @@ QUEUED = 512
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where the server listens, under which names it may be called, and the token that a caller must bring."""
+    """The address at which the server listens, under which names it may be called, and the token that a caller must bring."""
 
     host: str
     port: int
@@ -50,7 +50,7 @@ class Door:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can call."""
+        """Returns whether only this machine can call."""
         return self.host == "localhost" or _is_loopback(self.host)
 
     @property
@@ -66,7 +66,7 @@ class Door:
     def security(self) -> TransportSecuritySettings:
         """The `Host` and `Origin` headers that are answered: no other site's page can reach the server through a browser."""
         own = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", _bracketed(self.host))}
-        named = {one for name in self.allowed_hosts for one in (name, f"{name}:{self.port}")}
+        named = {host for name in self.allowed_hosts for host in (name, f"{name}:{self.port}")}
         hosts = named if not self.is_loopback else own | named
         origins = {f"http://{name}" for name in hosts} | {f"https://{name}" for name in named}
         return TransportSecuritySettings(
@@ -128,17 +128,17 @@ class Bearer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers 401 to a request without a token that is known."""
         if scope["type"] == "http" and scope["path"] not in self._open and not await self._lets_in(scope):
-            said = {
+            headers = {
                 "WWW-Authenticate": "Bearer",
                 "Connection": "close",
             }  # whatever body is on its way is not waited for
-            refused = PlainTextResponse("A bearer token that is known is needed.", 401, said)
+            refused = PlainTextResponse("A bearer token that is known is needed.", 401, headers)
             await refused(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
     async def _lets_in(self, scope: Scope) -> bool:
-        """Whether the caller may call; a person is noted with the request."""
+        """Returns whether the caller may call; a person is noted with the request."""
         header = Headers(scope=scope).get("authorization")
         if header is None:
             return self._wanted is None
@@ -148,12 +148,12 @@ class Bearer:
         if self._wanted is not None and secrets.compare_digest(given.encode(), self._wanted.encode()):
             return True
         try:
-            found = await person_with_token(await self._session.engine(), given)
+            speaker = await person_with_token(await self._session.engine(), given)
         except EvalsError:
             return False
-        if found is None:
+        if speaker is None:
             return False
-        scope.setdefault("state", {})[PERSON_STATE] = found.name
+        scope.setdefault("state", {})[PERSON_STATE] = speaker.name
         return True
 
 

@@ -1,4 +1,4 @@
-"""What the operator says when the server is started."""
+"""The operator's options when the server is started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minions_evals_mcp.settings import EXPLAIN, Settings
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which tools are offered, on which store. No toolset and no tool named: all of them."""
+    """The choice of offered tools, on which store. No toolset and no tool named: all of them."""
 
     db: Path | None = None
     read_only: bool = False
@@ -90,22 +90,22 @@ def read_options(arguments: Sequence[str]) -> Options:
         choices=EXPLAIN,
         help="llm: callers may have a model say why something failed, where rules are unsure",
     )
-    found = parser.parse_args(arguments)
-    if found.allowed_host and found.http is None:
+    options = parser.parse_args(arguments)
+    if options.allowed_host and options.http is None:
         raise BadInputError("--allowed-host goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
-    if found.graphql and found.http is None:
+    if options.graphql and options.http is None:
         raise BadInputError("--graphql goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
     return Options(
-        db=found.db,
-        read_only=found.read_only,
-        toolsets=_names("toolset", found.toolsets, TOOLSETS),
-        tools=_names("tool", found.tools, tuple(CATALOGUE)),
-        target=found.target,
-        http=found.http,
-        allowed_hosts=tuple(found.allowed_host),
-        graphql=found.graphql,
-        explain=found.explain,
-        project=found.project,
+        db=options.db,
+        read_only=options.read_only,
+        toolsets=_names("toolset", options.toolsets, TOOLSETS),
+        tools=_names("tool", options.tools, tuple(CATALOGUE)),
+        target=options.target,
+        http=options.http,
+        allowed_hosts=tuple(options.allowed_host),
+        graphql=options.graphql,
+        explain=options.explain,
+        project=options.project,
     )
 
 

@@ -31,7 +31,7 @@ Triggers = Annotated[tuple[Trigger, ...], Field(strict=False, min_length=1), Aft
 
 
 class FrontMatter(Value):
-    """Who a skill is, and what has it done."""
+    """The head of a skill, and what has it done."""
 
     name: Text
     description: Text
@@ -41,7 +41,7 @@ class FrontMatter(Value):
 
 
 def closing_line(lines: Sequence[str]) -> int | None:
-    """Where the front matter of a skill's file ends, as an index into its lines; None where it begins with none."""
+    """Returns where the front matter of a skill's file ends, as an index into its lines; None where it begins with none."""
     if not lines or lines[0].strip() != "---":
         return None
     return next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
@@ -59,7 +59,7 @@ def front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[FrontMatt
 
 @lru_cache(maxsize=64)
 def _mapping(path: Path, text: str) -> dict[str, object]:
-    """What the YAML says, which nobody changes: an engine that is opened again in this process does not read it again."""
+    """Returns what the YAML says, which nobody changes: an engine that is opened again in this process does not read it again."""
     try:
         _refuse_repeated_keys(path, yaml.compose(text, Loader=yaml.CSafeLoader))
         found: object = yaml.load(text, Loader=yaml.CSafeLoader)
@@ -78,8 +78,8 @@ def _mapping(path: Path, text: str) -> dict[str, object]:
 
 def _out_of_metadata(metadata: dict[str, object], parameters: object) -> tuple[object, object]:
     """Triggers and parameters as Agent Skills have them: under `metadata`, each a text; triggers between spaces."""
-    said = metadata.pop("triggers", None)
-    triggers = said.replace(",", " ").split() if isinstance(said, str) else said
+    own_triggers = metadata.pop("triggers", None)
+    triggers = own_triggers.replace(",", " ").split() if isinstance(own_triggers, str) else own_triggers
     plain = {key: _plain(value) if isinstance(value, str) else value for key, value in metadata.items()}
     given: dict[str, object] = {**parameters} if isinstance(parameters, dict) else {}  # pyright: ignore[reportUnknownArgumentType]  as above
     return triggers, {**plain, **given}
@@ -89,10 +89,10 @@ def _out_of_metadata(metadata: dict[str, object], parameters: object) -> tuple[o
 def _plain(text: str) -> object:
     """The number or truth that a text in quotes says; else the text."""
     try:
-        found: object = yaml.load(text, Loader=yaml.CSafeLoader)
+        document: object = yaml.load(text, Loader=yaml.CSafeLoader)
     except yaml.YAMLError:
         return text
-    return found if isinstance(found, bool | int | float) else text
+    return document if isinstance(document, bool | int | float) else text
 
 
 def _refuse_repeated_keys(path: Path, root: yaml.Node | None) -> None:
@@ -108,16 +108,16 @@ def _refuse_repeated_keys(path: Path, root: yaml.Node | None) -> None:
             seen.add(name)
 
 
-def _typed(path: Path, lines: list[str], kind: type[P], found: object) -> P:
+def _typed(path: Path, lines: list[str], kind: type[P], value: object) -> P:
     try:
-        return kind.model_validate_json(to_json(found, fallback=str))
+        return kind.model_validate_json(to_json(value, fallback=str))
     except ValidationError as error:
         gravest = min(error.errors(include_url=False), key=_is_not_unknown)
         name = str(gravest["loc"][0]) if gravest["loc"] else "parameters"
         line = line_of(["---", *lines], name)
         if line == 1 and name == "parameters":
             line = line_of(["---", *lines], "metadata")
-        raise BadInputError(f"{path}:{line}: {name}: {_said(gravest)}.") from None
+        raise BadInputError(f"{path}:{line}: {name}: {_in_words(gravest)}.") from None
     except ValueError:  # pydantic's own error for a value that cannot be JSON
         raise BadInputError(f"{path}:2: no YAML: an alias stands within what it names.") from None
 
@@ -127,7 +127,7 @@ def _is_not_unknown(detail: ErrorDetails) -> bool:
     return detail["type"] != "extra_forbidden"
 
 
-def _said(detail: ErrorDetails) -> str:
+def _in_words(detail: ErrorDetails) -> str:
     match detail["type"]:
         case "extra_forbidden":
             return "unknown parameter"

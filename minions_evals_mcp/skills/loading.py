@@ -133,18 +133,18 @@ def _marked(body: list[str]) -> Iterator[str]:
 def _steps(path: Path, body: list[str], first_line: int) -> tuple[Step, ...]:
     steps: list[Step] = []
     for line, text in enumerate(body, first_line):
-        found = STEP.match(text)
-        if found is None:
+        match = STEP.match(text)
+        if match is None:
             _continue(steps, text)
             continue
-        ident, said = found.groups()
+        ident, sentence = match.groups()
         if ident is None:
             raise BadInputError(
                 f"{path}:{line}: the step begins with no id.", remedy="Write it as: 1. `load-case` Load …"
             )
         if any(step.id == ident for step in steps):
             raise BadInputError(f"{path}:{line}: the step {ident!r} comes twice.")
-        steps.append(Step(ident, said, line))
+        steps.append(Step(ident, sentence, line))
     if not steps:
         raise BadInputError(f"{path}:{first_line}: the skill has no numbered steps.")
     return tuple(steps)
@@ -160,9 +160,9 @@ def _hard_rules(path: Path) -> tuple[HardRule, ...]:
     rules: list[HardRule] = []
     lines = _read(path).splitlines()
     for text in lines:
-        found = RULE.match(text)
-        if found is not None:
-            rules.append(HardRule(*found.groups()))
+        match = RULE.match(text)
+        if match is not None:
+            rules.append(HardRule(*match.groups()))
         elif rules and text.startswith("  "):
             rules[-1] = HardRule(rules[-1].id, f"{rules[-1].text} {text.strip()}")
     if [rule.id for rule in rules] != list(RULES):
@@ -175,5 +175,5 @@ def _refuse_reworded(path: Path, lines: list[str], rules: Iterable[HardRule]) ->
     """A file cannot change a rule, so it must not say that it does."""
     for rule in rules:
         if not rule.text.startswith(RULES[rule.id]):
-            said = f"a hard rule cannot be changed; {rule.id} reads: {RULES[rule.id]}"
-            raise BadInputError(f"{path}:{line_starting(lines, f'- `{rule.id}`')}: {said}")
+            sentence = f"a hard rule cannot be changed; {rule.id} reads: {RULES[rule.id]}"
+            raise BadInputError(f"{path}:{line_starting(lines, f'- `{rule.id}`')}: {sentence}")

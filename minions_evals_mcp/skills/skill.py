@@ -1,4 +1,4 @@
-"""What a skill is: its name, triggers, parameters and steps, and the limits of skills of one's own."""
+"""The form of a skill: its name, triggers, parameters and steps, and the limits of skills of one's own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RunTestCaseParameters(Value):
 
 
 class RunBenchmarkParameters(Value):
-    """What counts as a regression (percentage points, or percent of the earlier rate), and what it sets off.
+    """The fall that counts as a regression (percentage points, or percent of the earlier rate), and what it sets off.
 
     `require_audit`: a benchmark is run only if its checks were audited as they are now.
     """
@@ -31,7 +31,7 @@ class RunBenchmarkParameters(Value):
 
 
 class DetectTrendParameters(Value):
-    """How many points a trend looks at, within what share they count as stable, and how many in a row escalate."""
+    """The number of points that a trend looks at, within what share they count as stable, and how many in a row escalate."""
 
     window: Annotated[int, Field(ge=3, le=12)]
     variance: Annotated[float, Field(gt=0, lt=1)]
@@ -65,7 +65,7 @@ class ClassifyFailureParameters(Value):
 
 
 class Limits(Value):
-    """How many steps a skill of one's own may take, and what they may cost (US dollars) and last together."""
+    """The number of steps that a skill of one's own may take, and what they may cost (US dollars) and last together."""
 
     max_steps: Annotated[int, Field(ge=1, le=100)] = 10
     max_cost_usd: Annotated[float, Field(gt=0)] = 0.5

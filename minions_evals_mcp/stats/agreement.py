@@ -1,4 +1,4 @@
-"""How far two raters of the same outputs agree."""
+"""The agreement of two raters of the same outputs."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def _table(
     apart = np.abs(scale[:, None] - scale[None, :])
     lost = (apart > 0).astype(np.float64) if weighting == "none" else (apart / (float(apart.max()) or 1.0)) ** 2
     return _Table(
-        np.array([place[one] for one in first]),
-        np.array([place[one] for one in second]),
-        np.array([of[one] for one in (outputs or range(len(first)))]),
+        np.array([place[level] for level in first]),
+        np.array([place[level] for level in second]),
+        np.array([of[output] for output in (outputs or range(len(first)))]),
         1.0 - lost,
         len(of),
     )
@@ -122,7 +122,7 @@ def _chance(shares: Numbers, credit: Numbers) -> float:
 
 
 def _influence(shares: Numbers, credit: Numbers) -> Numbers:
-    """How much a rating in each cell moves kappa: the gradient, centred (Fleiss, Cohen & Everitt 1969, Psychol. Bull. 72:323)."""
+    """Returns how much a rating in each cell moves kappa: the gradient, centred (Fleiss, Cohen & Everitt 1969, Psychol. Bull. 72:323)."""
     kappa, chance = _kappa(shares, credit), _chance(shares, credit)
     expected = (credit @ shares.sum(0))[:, None] + (shares.sum(1) @ credit)[None, :]
     gradient = (credit - expected * (1 - kappa)) / (1 - chance)
@@ -136,7 +136,7 @@ def _by_output(table: _Table, influence: Numbers) -> Numbers:
 
 
 def _design_effect(table: _Table) -> float:
-    """How many ratings count as one, for the ratings of an output are alike; at least 1."""
+    """Returns how many ratings count as one, for the ratings of an output are alike; at least 1."""
     if table.outputs in {1, len(table.output)} or len(table.credit) == 1:
         return len(table.output) / table.outputs if len(table.credit) == 1 or table.outputs == 1 else 1.0
     shares = table.shares(spread=0.5)
@@ -164,7 +164,7 @@ def _posterior_bounds(table: _Table, level: float) -> Bounds:
 
 
 def _shrink(outputs: int, level: float) -> float:
-    """How much less a few outputs say than a normal curve has it."""
+    """Returns how much less a few outputs say than a normal curve has it."""
     if outputs < 2:
         return 0.0
     return (t_quantile((1 + level) / 2, 1e6) / t_quantile((1 + level) / 2, outputs - 1)) ** 2

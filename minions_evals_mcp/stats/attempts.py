@@ -18,7 +18,7 @@ def attempt_level(attempt: int) -> float:
 
 
 def sure_words(level: float) -> str:
-    """How sure an interval is that leaves so much error, with as many digits as tell it from all: 95 %, 99.81 %, 99.996 %."""
+    """Returns how sure an interval is that leaves so much error, with as many digits as tell it from all: 95 %, 99.81 %, 99.996 %."""
     for digits in range(4, 12):
         shown = f"{100 * (1 - level):.{digits}g}"
         if shown != "100":

@@ -1,4 +1,4 @@
-"""What a pass-or-fail judge gets right: sensitivity, specificity, and both together."""
+"""The accuracy of a pass-or-fail judge: sensitivity, specificity, and both together."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def binary_judge(people: Sequence[bool], judge: Sequence[bool], *, level: float 
     """
     if len(people) != len(judge):
         raise ValueError(f"{len(people)} and {len(judge)} verdicts are not those of the same outputs")
-    passed = [said for wanted, said in zip(people, judge, strict=True) if wanted]
-    failed = [not said for wanted, said in zip(people, judge, strict=True) if not wanted]
+    passed = [label for wanted, label in zip(people, judge, strict=True) if wanted]
+    failed = [not label for wanted, label in zip(people, judge, strict=True) if not wanted]
     sensitivity, specificity = _share(passed, level), _share(failed, level)
     if sensitivity is None or specificity is None:
         return BinaryJudge(sensitivity, specificity, None, (-1.0, 1.0))
     youden = sensitivity.value + specificity.value - 1
     below, above = (
-        math.hypot(*(one.value - one.interval[side] for one in (sensitivity, specificity))) for side in (0, 1)
+        math.hypot(*(share.value - share.interval[side] for share in (sensitivity, specificity))) for side in (0, 1)
     )
     return BinaryJudge(sensitivity, specificity, youden, (max(-1.0, youden - below), min(1.0, youden + above)))
 

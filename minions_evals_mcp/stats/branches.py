@@ -42,30 +42,32 @@ def paired_differences(families: Sequence[Sequence[float]]) -> list[PairedDiffer
     adjusted = iter(holm([sign_p(differences) for differences in tested]))
     level = 1 - LEVEL / max(1, len(tested))
     return [
-        PairedDifference(fmean(one), mean_interval(one, level=level), next(adjusted), len(one)) if one else None
-        for one in families
+        PairedDifference(fmean(family), mean_interval(family, level=level), next(adjusted), len(family))
+        if family
+        else None
+        for family in families
     ]
 
 
 def sign_p(differences: Sequence[float]) -> float:
     """The two-sided p-value of the sign-flip test that the differences have no direction."""
-    most = max((abs(one) for one in differences), default=0.0)
+    most = max((abs(difference) for difference in differences), default=0.0)
     if most == 0:
         return 1.0
     from minions_evals_mcp.stats.sign_flip import sign_flip  # noqa: PLC0415  numpy: slow to import
 
-    return sign_flip([one / most for one in differences], [1.0] * len(differences)).p_value
+    return sign_flip([difference / most for difference in differences], [1.0] * len(differences)).p_value
 
 
 class WinnerTest(NamedTuple):
-    """How likely a winner so far ahead of every other branch is where all are alike, and whether so many cases can tell."""
+    """The probability of a winner so far ahead of every other branch where all are alike, and whether so many cases can tell."""
 
     p_value: float
     decidable: bool
 
 
 def winner_test(margins: Sequence[Sequence[float]]) -> WinnerTest:
-    """Whether the winner beats every other branch; `margins` are its per-case leads over each, more is better.
+    """Returns whether the winner beats every other branch; `margins` are its per-case leads over each, more is better.
 
     It was picked for being ahead of k - 1 others: its one-sided p-value against the nearest of them counts k times.
     """

@@ -1,4 +1,4 @@
-"""What was measured of the same cases in two versions, and the differences that it makes."""
+"""The measures of the same cases in two versions, and the differences that it makes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class CasePair:
 
     @property
     def is_pass_or_fail(self) -> bool:
-        """Whether each score is 1 for a pass and 0 for a fail."""
+        """Returns whether each score is 1 for a pass and 0 for a fail."""
         return self.a == tuple(map(float, self.passed_a)) and self.b == tuple(map(float, self.passed_b))
 
     @property
     def noise(self) -> float | None:
-        """How much the mean difference varies from trial to trial; None where a version was tried once."""
+        """Returns how much the mean difference varies from trial to trial; None where a version was tried once."""
         if self.trials < 2:
             return None
         return _error_of_mean(self.a) + _error_of_mean(self.b)
@@ -46,7 +46,7 @@ class CasePair:
 
 @frozen_type
 class CaseDifferences:
-    """How far B lies above A in each case, and what the case counts (1 on average)."""
+    """The amount by which B lies above A in each case, and what the case counts (1 on average)."""
 
     differences: tuple[float, ...]
     shares: tuple[float, ...]
@@ -75,7 +75,7 @@ class CaseDifferences:
 
     @property
     def rests(self) -> tuple[float, ...]:
-        """What each case adds to the difference beyond the common one; they sum to 0, and their variance is its error."""
+        """Returns what each case adds to the difference beyond the common one; they sum to 0, and their variance is its error."""
         delta = self.delta
         return tuple(share * (d - delta) for share, d in zip(self.shares, self.differences, strict=True))
 

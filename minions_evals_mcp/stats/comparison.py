@@ -39,7 +39,7 @@ _DUST = 1e-9
 
 @frozen_type
 class PassChange:
-    """What happened to the passes: `delta` is the pass rate of B minus that of A, as fractions, every case counting once.
+    """The change of the passes: `delta` is the pass rate of B minus that of A, as fractions, every case counting once.
 
     `b` cases gained their pass and `c` lost it; with several trials, their share of passed trials rose and fell.
     With one trial p is exact McNemar's and the interval Tango's; with several both are those of the sign-flip test.
@@ -55,7 +55,7 @@ class PassChange:
 
 @frozen_type
 class Difference:
-    """How far the overall score of B lies above that of A (`delta`), how sure that is, and what would settle it.
+    """The amount by which the overall score of B lies above that of A (`delta`), how sure that is, and what would settle it.
 
     `trials`: the smallest number in either arm. `better` and `worse`: cases whose mean score rose and fell. `caution`
     and `settle` are "" where there is nothing to say.
@@ -100,7 +100,7 @@ class _Tested:
 
 
 def why_undecided(interval: Bounds, p_value: float, error: float) -> str:
-    """Why a difference is not decided where the test and the interval say different things; empty where both leave it open."""
+    """Returns why a difference is not decided where the test and the interval say different things; empty where both leave it open."""
     apart = interval[0] > _DUST or interval[1] < -_DUST
     below = p_value <= error + _DUST
     if apart and below:
@@ -203,7 +203,7 @@ def _verdict(measured: CaseDifferences, tested: _Tested, terms: _Terms) -> Compa
 
 
 def _varied_enough(measured: CaseDifferences, terms: _Terms) -> bool:
-    """Whether enough cases changed to show by how much cases vary, or so many stayed equal that few others can change."""
+    """Returns whether enough cases changed to show by how much cases vary, or so many stayed equal that few others can change."""
     if measured.changed >= terms.fewest_changed:
         return True
     low, high = _of_counts(measured, terms)

@@ -15,7 +15,7 @@ FEWEST_MOVED = 11
 
 
 def likeliest_place(rates: Sequence[float], cases: int) -> int | None:
-    """Where the pass rates of runs in a row (0 to 1, of so many cases) moved most; None where too few cases can have moved."""
+    """Returns where the pass rates of runs in a row (0 to 1, of so many cases) moved most; None where too few cases can have moved."""
     places = range(FEWEST, len(rates) - FEWEST + 1)
     moves = {place: abs(_after(rates, place) - _before(rates, place)) for place in places}
     if not moves:
@@ -25,7 +25,7 @@ def likeliest_place(rates: Sequence[float], cases: int) -> int | None:
 
 
 def begun(rates: Sequence[float], place: int) -> int:
-    """Where the move near that place began: the cut that leaves the least squares on both sides."""
+    """Returns where the move near that place began: the cut that leaves the least squares on both sides."""
     near = range(max(FEWEST, place - FEWEST), min(len(rates) - FEWEST, place + FEWEST) + 1)
     return min(near, key=lambda cut: _squares(rates[:cut]) + _squares(rates[cut:]))
 

@@ -1,4 +1,4 @@
-"""How far a pass rate or a score can be trusted."""
+"""Intervals of a pass rate or a score."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def wilson(passed: int, total: int, *, level: float = 0.95) -> Bounds | None:
 
 @frozen_type
 class ScoreSums:
-    """What SQL can sum over `units` independent units: scores s, their maxima m, and the products of both.
+    """The sums that SQL can make over `units` independent units: scores s, their maxima m, and the products of both.
 
     A unit is a test case; the trials of one case are added up first, for they are not independent.
     """
@@ -72,9 +72,9 @@ def score_interval(sums: ScoreSums, *, level: float = 0.95) -> Bounds | None:
 def _squared_residuals(sums: ScoreSums, ratio: float) -> float:
     """Σ(s - ratio·m)² out of the sums; 0 where the rounding of the sums is all there is."""
     fitted = ratio * ratio * sums.maxima_squared
-    found = sums.scores_squared - 2 * ratio * sums.scores_by_maxima + fitted
+    residuals = sums.scores_squared - 2 * ratio * sums.scores_by_maxima + fitted
     rounding = 4 * sums.units * sys.float_info.epsilon * (sums.scores_squared + fitted)
-    return found if found > rounding else 0.0
+    return residuals if residuals > rounding else 0.0
 
 
 def _clipped(share: float) -> float:

@@ -13,7 +13,7 @@ from minions_evals_mcp.stats.paired import FEWEST_CHANGED, SIGNIFICANT, mcnemar_
 
 @dataclass(frozen=True, slots=True)
 class Lift:
-    """What the cases say: `difference` as `compare` has it, the verdict and the p-value of the test that decides here."""
+    """The cases' verdict: `difference` as `compare` has it, the verdict and the p-value of the test that decides here."""
 
     difference: Difference
     verdict: ComparisonVerdict
@@ -37,14 +37,14 @@ def lift(pairs: Sequence[CasePair], *, margin: float) -> Lift:
     comparisons for approval use, tells 3.5 % apart and sees a gain of 20 % with a loss of 4 % in 83 of 100 such lifts of 80
     cases; this sees it in 87. Everything else is decided as `compare` does.
     """
-    found = compare(pairs, margin=margin)
-    if found.method != "mcnemar+tango":
-        return Lift(found, found.verdict, found.p_value)
-    passes, (low, high) = found.passes, found.interval
+    difference = compare(pairs, margin=margin)
+    if difference.method != "mcnemar+tango":
+        return Lift(difference, difference.verdict, difference.p_value)
+    passes, (low, high) = difference.passes, difference.interval
     p_value = mcnemar_mid_p(round(passes.b), round(passes.c))
     decided = p_value <= SIGNIFICANT and passes.b + passes.c >= FEWEST_CHANGED
     if decided and low > 0:
-        return Lift(found, "improved", p_value)
+        return Lift(difference, "improved", p_value)
     if decided and high < 0:
-        return Lift(found, "regressed", p_value)
-    return Lift(found, found.verdict, p_value)
+        return Lift(difference, "regressed", p_value)
+    return Lift(difference, difference.verdict, p_value)

@@ -1,4 +1,4 @@
-"""How much a score moves when nothing changed, and whose doing it is: the judge's or the agent's."""
+"""The movement of a score when nothing changed, and whose doing it is: the judge's or the agent's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def noise(rejudged: Sequence[Sequence[float]], rerun: Sequence[Sequence[float]],
 
 
 def stability(passed: Sequence[bool]) -> Label:
-    """What at least two runs of one case by the same version say of it."""
+    """Returns what at least two runs of one case by the same version say of it."""
     if len(passed) < 2:
         raise ValueError("whether a case is stable shows from its second run on")
     if all(passed):

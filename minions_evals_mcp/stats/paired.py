@@ -32,7 +32,7 @@ def mcnemar_exact(b: int, c: int) -> float:
 
 
 def evidence(b: int, c: int) -> Evidence:
-    """Whether `b` cases that changed one way and `c` the other say more than chance would (contracts, section 8)."""
+    """Returns whether `b` cases that changed one way and `c` the other say more than chance would (contracts, section 8)."""
     p_value = mcnemar_exact(b, c)
     if b + c < FEWEST_CHANGED:
         return "undecidable"

@@ -39,6 +39,6 @@ def paired_means(a: Sequence[float], b: Sequence[float], *, level: float = 0.95)
     largest = max(map(abs, differences)) or 1.0
     from minions_evals_mcp.stats.sign_flip import sign_flip  # noqa: PLC0415  numpy: 0.3 s that only this needs
 
-    found = sign_flip([one / largest for one in differences], [1.0] * cases, level=level)
-    low, high = (end * largest for end in found.interval)
-    return PairedMeans(*means, means[1] - means[0], (low, high), found.p_value, cases)
+    flipped = sign_flip([difference / largest for difference in differences], [1.0] * cases, level=level)
+    low, high = (end * largest for end in flipped.interval)
+    return PairedMeans(*means, means[1] - means[0], (low, high), flipped.p_value, cases)

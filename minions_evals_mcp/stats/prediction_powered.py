@@ -28,7 +28,7 @@ UNSEEN = 0.3
 
 @frozen_type
 class JudgedOutput:
-    """What the judge said of an output (0 to 1), what a person said of it, and the chance with which it was drawn for them.
+    """The judge's score of an output (0 to 1), what a person said of it, and the chance with which it was drawn for them.
 
     Outputs of one `unit` (the trials of a case) are not independent of each other.
     """
@@ -69,12 +69,12 @@ def corrected_rate(outputs: Sequence[JudgedOutput], *, level: float = 0.95) -> C
 
     The interval is Wilson's at the effective size of the estimate, with Student's quantile.
     """
-    found = _estimate(outputs)
-    if found is None:
+    estimate = _estimate(outputs)
+    if estimate is None:
         return None
-    value = min(1.0, max(0.0, found.value))
-    bounds = _score_bounds(value, _variance(found.shares) + found.unseen, found.labels, level)
-    return Corrected(value, bounds, found.raw, found.worth, found.labels, found.outputs)
+    value = min(1.0, max(0.0, estimate.value))
+    bounds = _score_bounds(value, _variance(estimate.shares) + estimate.unseen, estimate.labels, level)
+    return Corrected(value, bounds, estimate.raw, estimate.worth, estimate.labels, estimate.outputs)
 
 
 def corrected_difference(
@@ -101,21 +101,21 @@ def corrected_difference(
 def _estimate(outputs: Sequence[JudgedOutput]) -> _Estimate | None:
     import numpy as np  # noqa: PLC0415  0.1 s that runs without people's labels do not need
 
-    labelled = [one for one in outputs if one.person is not None]
+    labelled = [output for output in outputs if output.person is not None]
     if len(labelled) < FEWEST_LABELS:
         return None
-    judged = np.array([one.judge for one in outputs])
-    has = np.array([one.person is not None for one in outputs])
-    people = np.array([one.person if one.person is not None else 0.0 for one in outputs])
-    weight = np.where(has, 1 / np.array([one.chance for one in outputs]), 0.0)
+    judged = np.array([output.judge for output in outputs])
+    has = np.array([output.person is not None for output in outputs])
+    people = np.array([output.person if output.person is not None else 0.0 for output in outputs])
+    weight = np.where(has, 1 / np.array([output.chance for output in outputs]), 0.0)
     weight /= weight.sum()
     worth = _worth(judged, people, weight)
     left = people - worth * judged
     mean_left = float(weight @ left)
     influence = worth * (judged - judged.mean()) / len(outputs) + weight * (left - mean_left)
     shares: dict[str, float] = {}
-    for one, share in zip(outputs, cast("list[float]", influence.tolist()), strict=True):
-        shares[one.unit] = shares.get(one.unit, 0.0) + share
+    for output, share in zip(outputs, cast("list[float]", influence.tolist()), strict=True):
+        shares[output.unit] = shares.get(output.unit, 0.0) + share
     rest = 1 - len(labelled) / len(outputs)
     unseen = rest * UNSEEN * float(weight @ weight) / len(labelled)
     raw = float(judged.mean())

@@ -1,4 +1,4 @@
-"""How sure a judge must be, so that no more than a promised share of its answers differs from people's.
+"""The certainty that a judge must have, so that no more than a promised share of its answers differs from people's.
 
 Learn then test (Angelopoulos et al. 2021, arXiv 2110.01052) with fixed-sequence testing: candidates are fixed before any label is
 seen and tried from the strictest on, each by an exact binomial test; the last one that passes before the first that fails is
@@ -20,7 +20,7 @@ SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswer:
-    """How sure the judge was of an output, and whether its verdict differs from a person's."""
+    """The judge's certainty of an output, and whether its verdict differs from a person's."""
 
     confidence: float
     wrong: bool
@@ -58,10 +58,10 @@ def promised_error(
     needed = fewest_labels(error, delta)
     certified: Promise | None = None
     for candidate in sorted(candidates, reverse=True):
-        answered = [one for one in labels if one.confidence >= candidate - SLACK]
+        answered = [label for label in labels if label.confidence >= candidate - SLACK]
         if len(answered) < needed:
             continue
-        wrong = sum(one.wrong for one in answered)
+        wrong = sum(answer.wrong for answer in answered)
         bound = upper_limit(wrong, len(answered), delta)
         holds = bound <= error
         tried = Promise(error, delta, candidate if holds else None, len(answered), wrong, bound, needed)

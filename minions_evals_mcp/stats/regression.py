@@ -11,7 +11,7 @@ Gate = Literal["held", "failed", "undecided"]
 
 
 def fall_gate(evidence: Evidence | None, *, better: int, is_within_noise: bool = False) -> Gate:
-    """What a fall of the pass rate means for a gate: it fails on a supported one only.
+    """Returns what a fall of the pass rate means for a gate: it fails on a supported one only.
 
     A fall is undecided where too few cases changed to decide anything, and every one of them got worse: no number of
     such cases could have failed the gate. Of unchanged builds, at most 5 % end failed or undecided together, at 20 cases
@@ -28,7 +28,7 @@ def fall_gate(evidence: Evidence | None, *, better: int, is_within_noise: bool =
 def pass_rate_dropped(
     prev_passed: int, prev_total: int, passed: int, total: int, *, points: float = 10, relative: bool = False
 ) -> bool:
-    """Whether the pass rate fell by more than `points` percentage points; exactly that many is no drop.
+    """Returns whether the pass rate fell by more than `points` percentage points; exactly that many is no drop.
 
     `relative`: by more than `points` percent of the previous rate. Two runs of which one is empty cannot be compared:
     no drop. `points` counts as the decimal number that it is written as, so that 3.3 is 33/10.

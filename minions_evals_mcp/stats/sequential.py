@@ -23,7 +23,7 @@ Decision = Literal["continue", "improved", "regressed", "inconclusive"]
 
 @frozen_type
 class Look:
-    """What may be said after so many cases: `evidence` is E, `saved` the planned cases that need not be run."""
+    """The verdict after so many cases: `evidence` is E, `saved` the planned cases that need not be run."""
 
     decision: Decision
     evidence: float

@@ -1,4 +1,4 @@
-"""What would settle a comparison that is open: more cases, or more trials of each."""
+"""The sample that would settle an open comparison: more cases, or more trials of each."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def spread_of(pairs: Sequence[CasePair], measured: CaseDifferences) -> Spread:
 
 
 def cases_to_show(spread: Spread, *, level: float = 0.95) -> float:
-    """How many cases in all show a difference as large as the one seen, at 80 % power.
+    """Returns how many cases in all show a difference as large as the one seen, at 80 % power.
 
     Miller 2024, arXiv:2411.00640, equation 9; and so many that the fewest changed cases which can decide are among them.
     """
@@ -60,7 +60,7 @@ def cases_to_show(spread: Spread, *, level: float = 0.95) -> float:
 
 
 def trials_to_show(spread: Spread, *, level: float = 0.95) -> float:
-    """How many trials of each of the same cases would do (the same equation), infinite where none or nobody knows."""
+    """Returns how many trials of each of the same cases would do (the same equation), infinite where none or nobody knows."""
     if not spread.noise:
         return math.inf
     between = max(0.0, spread.total - spread.noise)
@@ -69,7 +69,7 @@ def trials_to_show(spread: Spread, *, level: float = 0.95) -> float:
 
 
 def cases_to_rule_out(spread: Spread, margin: float, *, level: float = 0.95) -> float:
-    """How many cases in all put the interval within the margin, at 80 % power if the difference is the one seen.
+    """Returns how many cases in all put the interval within the margin, at 80 % power if the difference is the one seen.
 
     Two one-sided tests (Chow, Shao & Wang 2008, Sample Size Calculations, section 3.1), and as many as Tango's interval
     needs where nothing changes: z²(1 - margin) / margin.

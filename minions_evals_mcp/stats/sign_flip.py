@@ -61,7 +61,7 @@ def sign_flip(
 
 
 def _hits(parts: _Floats, flipped: _Floats) -> int:
-    """How many choices, by the sum of what they flip, leave a sum at least as far from 0; ties, up to rounding, do."""
+    """Returns how many choices, by the sum of what they flip, leave a sum at least as far from 0; ties, up to rounding, do."""
     total = float(parts.sum())
     least = abs(total) - _ROUNDING * float(np.abs(parts).sum())
     return int(np.count_nonzero(np.abs(total - 2 * flipped) >= least))
@@ -78,7 +78,7 @@ def _interval(sums: _Floats, *, level: float, flips: int) -> Bounds:
 
 
 def _choices(cases: int, seed: int) -> _Choices:
-    """Which cases are flipped, a column for each choice, a bit for each case: all there are, or a seeded sample."""
+    """Returns which cases are flipped, a column for each choice, a bit for each case: all there are, or a seeded sample."""
     if cases <= ENUMERATED:
         return np.arange(2**cases, dtype="<u2").view(np.uint8).reshape(-1, 2).T
     return np.random.default_rng(seed).integers(0, 256, size=(-(-cases // 8), SIMULATED), dtype=np.uint8)

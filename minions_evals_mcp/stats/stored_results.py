@@ -40,5 +40,5 @@ def _matches(a: Sequence[StoredOutput], b: Sequence[StoredOutput]) -> Iterator[t
 
 
 def looks_at(results: int) -> int:
-    """How many attempts it is to choose one's moment while results accumulate: one each time that they double."""
+    """Returns how many attempts it is to choose one's moment while results accumulate: one each time that they double."""
     return results.bit_length()

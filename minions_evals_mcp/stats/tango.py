@@ -1,4 +1,4 @@
-"""How far the difference of two pass rates on the same cases can be trusted."""
+"""The interval of the difference of two pass rates on the same cases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tango_interval(gained: int, lost: int, cases: int, *, level: float = 0.95) -
 
 
 def _score(gained: int, lost: int, cases: int, difference: float) -> float:
-    """How many standard errors the observed difference lies above `difference`."""
+    """Returns how many standard errors the observed difference lies above `difference`."""
     excess = gained - lost - cases * difference
     linear = (2 * cases - gained + lost) * difference - gained - lost
     constant = -lost * difference * (1 - difference)

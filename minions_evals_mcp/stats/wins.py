@@ -1,4 +1,4 @@
-"""Whether one of several contenders wins repeated rounds more often than chance would let it."""
+"""The test whether one of several contenders wins repeated rounds more often than chance would let it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ WinEvidence = Literal["supported", "within-noise", "undecidable"]
 
 
 class WinTest(NamedTuple):
-    """How probable so many wins are if all contenders were alike, and what that says."""
+    """The probability of so many wins if all contenders were alike, and what that says."""
 
     p_value: float
     evidence: WinEvidence
 
 
 def win_test(wins: int, rounds: int, contenders: int) -> WinTest:
-    """Whether the winner's wins in decided rounds are more than chance: an exact binomial test against 1/k.
+    """Returns whether the winner's wins in decided rounds are more than chance: an exact binomial test against 1/k.
 
     The winner was picked for its wins, so the tail is multiplied by the number k of contenders (Bonferroni 1936); for two
     this is the two-sided sign test (Dixon & Mood 1946, JASA 41:557). Where even a win in every round could not reach

@@ -25,7 +25,7 @@ class Copied:
 
     @property
     def warning(self) -> str:
-        """What its keeper must know; empty where nothing is sealed."""
+        """Returns what its keeper must know; empty where nothing is sealed."""
         if not self.sealed:
             return ""
         rest = self.sealed - self.encrypted
@@ -73,7 +73,7 @@ def _copy(db: Db, half: Path) -> None:
 
 
 def already_there(target: Path) -> ConflictError:
-    """Why nothing is written there."""
+    """Returns why nothing is written there."""
     return ConflictError(f"{target} exists already.", remedy="Choose another name; nothing is overwritten.")
 
 

@@ -19,7 +19,7 @@ _TABLE = table_of(TestBranchExecution)
 def executions(db: Db, idents: Iterable[str]) -> dict[str, Record[TestBranchExecution]]:
     """The executions under those ids, as far as they were made."""
     rows = db.execute(select(_TABLE, "id IN (SELECT value FROM json_each(?))"), (dumps(list(idents)),))
-    return {found.id: found for found in map(_execution, rows)}
+    return {execution.id: execution for execution in map(_execution, rows)}
 
 
 def executions_of(db: Db, branch_id: str, *, limit: int, offset: int = 0) -> list[Record[TestBranchExecution]]:
@@ -34,7 +34,7 @@ def _execution(row: tuple[object, ...]) -> Record[TestBranchExecution]:
 
 @dataclass(frozen=True, slots=True)
 class BranchFigures:
-    """What a branch's executions under one configuration and prompt version add up to; None where none has the figure.
+    """The figures of a branch's executions under one configuration and prompt version; None where none has the figure.
 
     Figures and the pass rate (0–100) are those of executions that succeeded; `errors` of the `total_runs` did not.
     """
@@ -78,7 +78,7 @@ def with_figures(db: Db, record: Record[Fields]) -> Record[Fields]:
     if not isinstance(record.fields, TestBranch):
         return record
     newest = next(iter(figures(db, record.id)), _NONE)
-    told = {
+    with_rates = {
         "total_runs": newest.total_runs,
         "error_count": newest.errors,
         "avg_latency": newest.latency_ms,
@@ -88,4 +88,4 @@ def with_figures(db: Db, record: Record[Fields]) -> Record[Fields]:
         "pass_rate": newest.pass_rate,
         "consistency_score": None,
     }
-    return record.touched(record.fields.model_copy(update=told), record.updated_at)
+    return record.touched(record.fields.model_copy(update=with_rates), record.updated_at)

@@ -25,7 +25,7 @@ AT_MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong, in words, and how many rows were looked at."""
+    """The faults, in words, and how many rows were looked at."""
 
     problems: tuple[str, ...]
     checked: dict[str, int]
@@ -33,7 +33,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """What is looked at next."""
+    """The place that is looked at next."""
 
     at: str
 
@@ -65,8 +65,8 @@ async def check_store(path: Path, *, deep: bool = False, tell: Callable[[Found],
             await connection.close()
 
 
-def _tell_nobody(found: Found) -> None:
-    del found
+def _tell_nobody(finding: Found) -> None:
+    del finding
 
 
 def _report(db: Db, path: Path, *, deep: bool, tell: Callable[[Found], None]) -> Report:
@@ -81,10 +81,10 @@ def _report(db: Db, path: Path, *, deep: bool, tell: Callable[[Found], None]) ->
             tell(Problem(problems[-1]))
     if problems:
         return Report(tuple(problems), {})
-    for found in _looked_through(db, deep=deep):
-        tell(found)
-        if isinstance(found, Problem):
-            problems.append(found.said)
+    for finding in _looked_through(db, deep=deep):
+        tell(finding)
+        if isinstance(finding, Problem):
+            problems.append(finding.said)
     return Report(tuple(problems), dict(counts(db)))
 
 
@@ -94,16 +94,16 @@ def _legible(text: bytes) -> str:
 
 
 def _looked_through(db: Db, *, deep: bool) -> Iterator[Found]:
-    """What is looked at and what is wrong there, part by part."""
+    """Yields what is looked at and what is wrong there, part by part."""
     yield Looking("references")
     for table, row, parent, _ in db.execute("PRAGMA foreign_key_check"):
         yield Problem(f"reference: {table} row {row} points to no {parent}")
     yield Looking("schema")
     yield from map(Problem, _schema_problems(db))
     yield from map(Problem, _numbering_problems(db))
-    for number, (said, sql) in enumerate(RULES, 1):
+    for number, (problem, sql) in enumerate(RULES, 1):
         yield Looking(f"rules {number}/{len(RULES)}")
-        yield from (Problem(said.format(row[0])) for row in db.execute(f"{sql} LIMIT {AT_MOST}"))
+        yield from (Problem(problem.format(row[0])) for row in db.execute(f"{sql} LIMIT {AT_MOST}"))
     yield from map(Problem, _blank_rationales(db))
     yield Looking("known secrets")
     yield from map(Problem, leaks(db))

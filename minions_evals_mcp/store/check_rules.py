@@ -1,4 +1,4 @@
-"""What must hold over all rows, each with the SQL that finds the rows for which it does not."""
+"""The rules that must hold over all rows, each with the SQL that finds the rows for which it does not."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def library_version() -> str:
 
 
 def wal_is_safe(version: tuple[int, int, int] = sqlite.sqlite_version_info) -> bool:
-    """Whether that SQLite can share a write-ahead log between processes without losing pages."""
+    """Returns whether that SQLite can share a write-ahead log between processes without losing pages."""
     return version >= FIXED_IN[0] or any(fix <= version and version[:2] == fix[:2] for fix in FIXED_IN[1:])
 
 
@@ -57,8 +57,8 @@ class Connection(aiosqlite.Connection):
     """A connection in its own thread that runs a whole function there, so that no cancellation can split a transaction."""
 
     async def run(self, work: Callable[[Db], T]) -> T:
-        """What `work` returns, run from start to end in the connection's thread."""
-        return await self._execute(_told, work, self._conn)
+        """Returns what `work` returns, run from start to end in the connection's thread."""
+        return await self._execute(_outcome, work, self._conn)
 
     async def close(self) -> None:
         """Ends the thread too where opening failed: aiosqlite leaves it to speak to a loop that may have gone by then."""
@@ -67,8 +67,8 @@ class Connection(aiosqlite.Connection):
         await super().close()
 
 
-def _told(work: Callable[[Db], T], db: Db) -> T:
-    """What `work` returns or raises; a `StopIteration` would be taken for the end of the awaiting coroutine."""
+def _outcome(work: Callable[[Db], T], db: Db) -> T:
+    """Returns what `work` returns or raises; a `StopIteration` would be taken for the end of the awaiting coroutine."""
     try:
         return work(db)
     except StopIteration as error:
@@ -144,7 +144,7 @@ def translated(path: Path | str = "") -> Generator[None]:
     try:
         yield
     except sqlite.Error as error:
-        raise _said(error, path) from error
+        raise _in_words(error, path) from error
     except UnicodeDecodeError as error:  # damaged text, in a row or in SQLite's own message about it
         raise StoreError(f"the store {path} holds text that is none.", remedy=DAMAGED) from error
     except OSError as error:
@@ -152,7 +152,7 @@ def translated(path: Path | str = "") -> Generator[None]:
         raise StoreError(f"the store {path} cannot be used: {error.strerror or error}.", remedy=remedy) from error
 
 
-def _said(error: sqlite.Error, path: Path | str) -> EvalsError:
+def _in_words(error: sqlite.Error, path: Path | str) -> EvalsError:
     text = str(error)
     if isinstance(error, sqlite.IntegrityError):
         rule, _, rest = text.partition(": ")
@@ -164,8 +164,8 @@ def _said(error: sqlite.Error, path: Path | str) -> EvalsError:
             return RuleError("HR4", "a judgment needs a rationale")
         return ConflictError(f"the store refused it: {text}.")
     name: str = getattr(error, "sqlite_errorname", "") or ""
-    for prefix, said, remedy in _SAID:
-        if name.startswith(prefix) or said in text:
+    for prefix, message, remedy in _SAID:
+        if name.startswith(prefix) or message in text:
             return StoreError(f"the store {path} cannot be used: {text}.", remedy=remedy)
     return StoreError(f"the store {path} failed: {text}.", remedy="Run `minions-evals db check`.")
 

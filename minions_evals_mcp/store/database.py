@@ -34,7 +34,7 @@ class Ticket(Generic[T]):
     error: BaseException | None = None
 
     async def result(self) -> T:
-        """What the write returned, once committed; raises what it raised."""
+        """Returns what the write returned, once committed; raises what it raised."""
         await self.done.wait()
         if self.error is not None:
             raise self.error
@@ -103,18 +103,18 @@ class Store:
         return ticket
 
     async def write(self, work: Callable[[Db], T]) -> T:
-        """What the write returned, once it is committed."""
+        """Returns what the write returned, once it is committed."""
         return await (await self.submit(work)).result()
 
     async def read(self, work: Callable[[Db], T]) -> T:
-        """What the read returned, from one snapshot of committed data as doors may see it: without what is sealed."""
-        found = await self.reader.run(partial(_unless_sealed, self.path, work))
-        if not isinstance(found, _Sealed):
-            return found
+        """Returns what the read returned, from one snapshot of committed data as doors may see it: without what is sealed."""
+        result = await self.reader.run(partial(_unless_sealed, self.path, work))
+        if not isinstance(result, _Sealed):
+            return result
         return await (await self._behind_the_veil()).run(partial(_in_snapshot, self.path, work))
 
     async def read_whole(self, work: Callable[[Db], T]) -> T:
-        """What the read returned, sealed content and all: for the engine's own work, never for what a door answers."""
+        """Returns what the read returned, sealed content and all: for the engine's own work, never for what a door answers."""
         return await self.reader.run(partial(_in_snapshot, self.path, work))
 
     async def version(self) -> int:

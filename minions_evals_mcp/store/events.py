@@ -1,4 +1,4 @@
-"""What happened, and what is to be told: rows in the transaction of the fact."""
+"""The events, and what is to be told: rows in the transaction of the fact."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def write_events(db: Db, rows: Iterable[EventRow], *, at: datetime) -> None:
 
 
 def newest(db: Db, kind: str, subject_id: str) -> Json | None:
-    """What the newest event of that type about the subject says."""
+    """Returns what the newest event of that type about the subject says."""
     row = db.execute(
         "SELECT detail FROM event WHERE subject_id = ? AND type = ? ORDER BY seq DESC LIMIT 1", (subject_id, kind)
     ).fetchone()
@@ -72,7 +72,7 @@ def tell(db: Db, record: Record[Fields], *, key: str, addressee: str) -> bool:
 
 
 @frozen_type
-class Told:
+class OutboxRow:
     """A row of the outbox."""
 
     seq: int
@@ -90,22 +90,22 @@ OUTBOX_TYPES = tuple(kind.slug for kind in ASKED)
 
 def outbox(
     db: Db, *, after: int = 0, limit: int = 100, type_: str | None = None, ident: str | None = None
-) -> list[Told]:
+) -> list[OutboxRow]:
     """A page of what is queued, oldest first."""
     rows = db.execute(
         "SELECT seq, id, key, type, addressee, fields, created_at FROM outbox"
         f" WHERE seq > ? AND (? IS NULL OR type = ?) AND (? IS NULL OR id = ?) ORDER BY seq {AT_MOST}",
         (after, type_, type_, ident, ident, limit),
     )
-    return [_told(*row) for row in rows]
+    return [_letter(*row) for row in rows]
 
 
-def _told(seq: int, ident: str, key: str, kind: str, addressee: str, fields: str, created_at: int) -> Told:  # noqa: PLR0913, PLR0917  a row's columns
+def _letter(seq: int, ident: str, key: str, kind: str, addressee: str, fields: str, created_at: int) -> OutboxRow:  # noqa: PLR0913, PLR0917  a row's columns
     typed = fields_from_json(TYPES[kind], fields, record=ident)
     at = from_millis(created_at)
-    return Told(seq, key, addressee, Record(ident, typed, title_of(typed, ident), at, at))
+    return OutboxRow(seq, key, addressee, Record(ident, typed, title_of(typed, ident), at, at))
 
 
 def count_outbox(db: Db) -> int:
-    """How many rows are queued."""
+    """Returns how many rows are queued."""
     return db.execute("SELECT count(*) FROM outbox").fetchone()[0]

@@ -1,4 +1,4 @@
-"""What cases expected when their outputs were judged, for the likeness that is measured when a run is first read."""
+"""The expectations of cases when their outputs were judged, for the likeness that is measured when a run is first read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minions_evals_mcp.store.connection import Db, insert_rows
 
 
 def expected_outputs(db: Db, case_digests: Iterable[str]) -> dict[str, Expected]:
-    """What was expected under those digests of cases, as far as it is kept."""
+    """Returns what was expected under those digests of cases, as far as it is kept."""
     rows = db.execute(
         "SELECT case_digest, outputs, patterns FROM expected WHERE case_digest IN (SELECT value FROM json_each(?))",
         (json.dumps(list(case_digests)),),
@@ -33,8 +33,8 @@ def keep_expected(db: Db, wanted: Mapping[str, Expected]) -> None:
         db,
         "expected",
         [
-            (digest, masked(json_text(one.outputs)), int(one.patterns))
-            for digest, one in sorted(wanted.items())  # by their place: a page of the file is then visited once
+            (digest, masked(json_text(expected.outputs)), int(expected.patterns))
+            for digest, expected in sorted(wanted.items())  # by their place: a page of the file is then visited once
             if digest not in known
         ],
     )

@@ -38,7 +38,7 @@ class Job:
 
 @frozen_type
 class UnitRow:
-    """What is kept of a unit so far."""
+    """The stored part of a unit so far."""
 
     key: UnitKey
     case_id: str
@@ -79,7 +79,7 @@ def jobs(db: Db, *, limit: int = 20, state: str | None = None) -> list[Job]:
         f"SELECT {_JOB} FROM job WHERE (? IS NULL OR state = ?) ORDER BY created_at DESC, id {AT_MOST}",
         (state, state, limit),
     )
-    return [found for row in rows if (found := _job(row)) is not None]
+    return [read_job for row in rows if (read_job := _job(row)) is not None]
 
 
 def start(db: Db, new: Job) -> Job:
@@ -127,15 +127,15 @@ def _unit(row: tuple[object, ...]) -> UnitRow:
 
 
 def units(db: Db, job_id: str, *, first: int, last: int) -> dict[tuple[int, int], UnitRow]:
-    """What is kept of the units at the positions `first` to `last` (exclusive), by position and trial."""
+    """Returns what is kept of the units at the positions `first` to `last` (exclusive), by position and trial."""
     rows = db.execute(
         f"SELECT {_UNIT} FROM unit WHERE job_id = ? AND position >= ? AND position < ?", (job_id, first, last)
     )
-    return {(found.key.position, found.key.trial): found for found in map(_unit, rows)}
+    return {(unit.key.position, unit.key.trial): unit for unit in map(_unit, rows)}
 
 
 def observed(db: Db, test_run_id: str) -> Observed | None:
-    """What was seen of the output that became that test-run, where it was made or waited for."""
+    """Returns what was seen of the output that became that test-run, where it was made or waited for."""
     job_id = test_run_id.rpartition(":")[0]
     row = db.execute("SELECT output FROM unit WHERE job_id = ? AND test_run_id = ?", (job_id, test_run_id)).fetchone()
     return None if row is None or row[0] is None else Observed.model_validate_json(row[0])
@@ -161,7 +161,7 @@ def output_of(db: Db, key: UnitKey) -> Observed:
 
 
 def count_reused(db: Db, job_id: str) -> int:
-    """How many of a job's outputs were made for earlier runs."""
+    """Returns how many of a job's outputs were made for earlier runs."""
     row = db.execute(
         "SELECT count(*) FROM unit WHERE job_id = ? AND json_extract(output, '$.reusedFrom') IS NOT NULL", (job_id,)
     ).fetchone()
@@ -226,7 +226,7 @@ def cases_with(db: Db, job_id: str, outcomes: Iterable[Outcome]) -> set[str]:
 
 
 def unit_counts(db: Db, job_id: str) -> dict[Outcome, int]:
-    """How many units ended how."""
+    """Returns how many units ended how."""
     rows = db.execute(
         "SELECT outcome, count(*) FROM unit WHERE job_id = ? AND outcome IS NOT NULL GROUP BY outcome", (job_id,)
     )
@@ -291,7 +291,7 @@ def skip_open(db: Db, job_id: str, case_ids: Sequence[str], *, reason: str) -> N
 
 @frozen_type
 class VerdictKey:
-    """What a verdict is about: the output with its case, the criterion, and the judge."""
+    """The subject of a verdict: the output with its case, the criterion, and the judge."""
 
     subject: str
     criterion: str
@@ -324,8 +324,8 @@ def verdict(
     row = db.execute(sql + " ORDER BY seq DESC LIMIT 1", values).fetchone()
     if row is None:
         return None
-    said = json.loads(row[0])
-    if "notJudgeable" in said:
-        return NotJudgeable(criterion_id, said["notJudgeable"]), from_millis(row[1])
+    verdict_read = json.loads(row[0])
+    if "notJudgeable" in verdict_read:
+        return NotJudgeable(criterion_id, verdict_read["notJudgeable"]), from_millis(row[1])
     kept = Verdict.model_validate_json(row[0])
     return kept.model_copy(update={"criterion_id": criterion_id}), from_millis(row[1])

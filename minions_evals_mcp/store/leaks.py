@@ -12,10 +12,10 @@ AT_MOST = 20
 
 
 def leaks(db: Db) -> list[str]:
-    """Where a secret that this process knows stands in the store, in words that do not tell it."""
+    """Returns where a secret that this process knows stands in the store, in words that do not tell it."""
     known = spellings()
-    found = (place for table in _tables(db) for place in _places(db, table, known)) if known else iter(())
-    return [place for place, _ in zip(found, range(AT_MOST), strict=False)]
+    places = (place for table in _tables(db) for place in _places(db, table, known)) if known else iter(())
+    return [place for place, _ in zip(places, range(AT_MOST), strict=False)]
 
 
 def _tables(db: Db) -> list[str]:
@@ -31,5 +31,5 @@ def _places(db: Db, table: str, known: tuple[str, ...]) -> Iterator[str]:
         wanted = " OR ".join(f"instr({column}, ?)" for _ in known)
         rows = db.execute(f"SELECT {ident}, {column} FROM {table} WHERE {wanted} LIMIT {AT_MOST}", known)
         for row, text in rows:
-            marks = ", ".join(sorted({masked(one) for one in known if one in text}))
+            marks = ", ".join(sorted({masked(value) for value in known if value in text}))
             yield f"a secret of yours, {marks}, stands in {table} {masked(str(row))} ({column}): replace it by a new one"

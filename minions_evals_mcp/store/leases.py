@@ -1,4 +1,4 @@
-"""Which worker of a cluster has which units of a run, and until when."""
+"""The leases of a cluster's workers on units of a run, and until when."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Lease:
 
     @property
     def id(self) -> str:
-        """What the chunk is called on the cluster: never the same twice."""
+        """Returns what the chunk is called on the cluster: never the same twice."""
         return f"minions-evals-{self.job_id}-{self.chunk}-{self.attempt}"
 
 
@@ -70,7 +70,7 @@ def take_over(db: Db, job_id: str, *, at: datetime) -> int:
 
 @frozen_type
 class WorkerShare:
-    """What one worker did of a run: units that it returned, units that it has now, chunks lost with it, and units a second."""
+    """The work of one worker of a run: units that it returned, units that it has now, chunks lost with it, and units a second."""
 
     worker: str
     returned: int

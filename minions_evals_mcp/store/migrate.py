@@ -121,11 +121,11 @@ def require_store(db: Db, path: Path) -> None:
 
 def statements(script: str) -> list[str]:
     """The single statements of a script; triggers hold semicolons of their own."""
-    found: list[str] = []
+    statements_read: list[str] = []
     pending = ""
     for line in script.splitlines(keepends=True):
         pending += line
         if sqlite.complete_statement(pending):
-            found.append(pending.strip())
+            statements_read.append(pending.strip())
             pending = ""
-    return found
+    return statements_read

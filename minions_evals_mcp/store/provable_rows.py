@@ -29,10 +29,10 @@ class Provable:
 def provable_rows(db: Db) -> Provable:
     """Reads row by row, so that a damaged page costs only what lies on it."""
     can_digest(db)
-    found = Provable()
+    provable = Provable()
     for source in sources(db):
-        rows = found.rows[source.table] = {}
-        lost = found.lost[source.table] = set()
+        rows = provable.rows[source.table] = {}
+        lost = provable.lost[source.table] = set()
         for key in _keys(db, source):
             row = _row(db, source, key)
             if row is None:
@@ -41,7 +41,7 @@ def provable_rows(db: Db) -> Provable:
                 rows[key] = row
         if source.keys == ("seq",):
             lost.update(set(range(1, max((int(str(key)) for key in {*rows, *lost}), default=0))) - rows.keys())
-    return found
+    return provable
 
 
 def _keys(db: Db, source: Source) -> list[object]:

@@ -94,7 +94,7 @@ def ids_of(db: Db, idents: Iterable[str], kind: type[Fields]) -> set[str]:
 
 
 def kept_digests(db: Db, idents: Sequence[str]) -> dict[str, str | None]:
-    """What is kept under those ids: the digests of definitions and copies, None for what is hidden, a result or an outbox row."""
+    """Returns what is kept under those ids: the digests of definitions and copies, None for what is hidden, a result or an outbox row."""
     wanted = json.dumps(idents)
     rows = db.execute(
         "SELECT id, iif(deleted_at IS NULL, digest, NULL) FROM minion WHERE id IN (SELECT value FROM json_each(?))",
@@ -130,15 +130,15 @@ def get_all(db: Db, idents: Iterable[str], kind: type[F]) -> dict[str, Record[F]
 
 def find(db: Db, ident: str) -> Record[Fields] | None:
     """The record of any type under that id."""
-    found = minion(db, ident)
-    if found is not None:
-        return found
+    record = minion(db, ident)
+    if record is not None:
+        return record
     for table in TABLES.values():
         row = db.execute(select(table, "id = ?"), (ident,)).fetchone()
         if row is not None:
             return complete(db, record_of(table, row))
-    told = events.outbox(db, ident=ident, limit=1)
-    return told[0].record if told else None
+    letters = events.outbox(db, ident=ident, limit=1)
+    return letters[0].record if letters else None
 
 
 def complete(db: Db, record: Record[F]) -> Record[F]:
@@ -158,7 +158,7 @@ def page(
         rows = db.execute(select(table, f"seq > ? ORDER BY seq {AT_MOST}"), (after, limit)).fetchall()
         return [(row[0], complete(db, record_of(table, row))) for row in rows]
     if kind in events.OUTBOX_TYPES:
-        return [(told.seq, told.record) for told in events.outbox(db, after=after, limit=limit, type_=kind)]
+        return [(letter.seq, letter.record) for letter in events.outbox(db, after=after, limit=limit, type_=kind)]
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM minion WHERE type = ? AND seq > ? AND (? OR deleted_at IS NULL) ORDER BY seq {AT_MOST}",
         (kind, after, hidden, limit),
@@ -179,7 +179,7 @@ def save(db: Db, record: Record[Fields]) -> bool:
     db.execute(
         "UPDATE minion SET title = ?, fields = ?, tags = ?, status = ?, digest = ?, updated_at = ?, deleted_at = ?"
         " WHERE id = ?",
-        (*_said(record, content), record.id),
+        (*_content(record, content), record.id),
     )
     add_rows(db, (), _key_rows([record]))
     return True
@@ -231,7 +231,7 @@ def add_rows(db: Db, rows: Iterable[Row], keys: Iterable[KeyRow]) -> None:
 def row_of(record: Record[Fields]) -> Row:
     """The row that a definition or copy becomes."""
     content = record.content_digest()
-    return (*_said(record, content), record.id, record.type, to_millis(record.created_at), record.created_by)
+    return (*_content(record, content), record.id, record.type, to_millis(record.created_at), record.created_by)
 
 
 def read_row(row: Row) -> Record[Fields]:
@@ -240,7 +240,7 @@ def read_row(row: Row) -> Record[Fields]:
     return _record((0, ident, kind, title, fields, tags, status, created_at, updated_at, created_by, deleted_at))
 
 
-def _said(record: Record[Fields], content: str) -> tuple[object, ...]:
+def _content(record: Record[Fields], content: str) -> tuple[object, ...]:
     return (
         record.title, record.fields.model_dump_json(), json.dumps(record.tags) if record.tags else "[]", record.status, content,
         to_millis(record.updated_at), None if record.deleted_at is None else to_millis(record.deleted_at),
@@ -350,24 +350,24 @@ class Gate:
 
 
 def gates(db: Db, record: Record[Fields]) -> list[Gate]:
-    """Which quality gates of a skill hold, by the newest whole benchmark-run of each."""
+    """Returns which quality gates of a skill hold, by the newest whole benchmark-run of each."""
     skill = of_type(record, SkillDefinition)
-    found: list[Gate] = []
+    gates_read: list[Gate] = []
     for gate in skill.fields.quality_gates if skill else ():
         row = db.execute(
             f"SELECT overall_score, id FROM benchmark_run WHERE benchmark_id = ? AND {UNSELECTED} ORDER BY ran_at DESC, seq DESC LIMIT 1",
             (gate.benchmark_id,),
         ).fetchone()
-        found.append(Gate(gate.benchmark_id, gate.min_score, *(row or (None, None))))
-    return found
+        gates_read.append(Gate(gate.benchmark_id, gate.min_score, *(row or (None, None))))
+    return gates_read
 
 
 def counts(db: Db) -> Mapping[str, int]:
-    """How many records of each type the store holds."""
-    found: dict[str, int] = dict(
+    """Returns how many records of each type the store holds."""
+    counted: dict[str, int] = dict(
         db.execute("SELECT type, count(*) FROM minion WHERE deleted_at IS NULL GROUP BY type").fetchall()
     )
     for slug, table in TABLES.items():
-        found[slug] = db.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]
-    found["outbox"] = events.count_outbox(db)
-    return {slug: number for slug, number in found.items() if number}
+        counted[slug] = db.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]
+    counted["outbox"] = events.count_outbox(db)
+    return {slug: number for slug, number in counted.items() if number}

@@ -56,12 +56,12 @@ def sources(db: Db) -> list[Source]:
     return [
         Source(
             table,
-            tuple(name for name, kind, _, is_there in found if kind != "REAL" and is_there),
-            tuple(name for name, kind, _, is_there in found if kind != "REAL" and not is_there),
-            tuple(name for name, kind, _, _ in found if kind == "REAL"),
-            tuple(name for name, _, place, _ in sorted(found, key=lambda column: column[2]) if place),
+            tuple(name for name, kind, _, is_there in column if kind != "REAL" and is_there),
+            tuple(name for name, kind, _, is_there in column if kind != "REAL" and not is_there),
+            tuple(name for name, kind, _, _ in column if kind == "REAL"),
+            tuple(name for name, _, place, _ in sorted(column, key=lambda column: column[2]) if place),
         )
-        for table, found in columns.items()
+        for table, column in columns.items()
     ]
 
 
@@ -73,7 +73,7 @@ def can_digest(db: Db) -> None:
 
 
 def _joined(mark: str, *parts: object) -> str:
-    """What SQLite makes itself since 3.44."""
+    """Returns what SQLite makes itself since 3.44."""
     return mark.join(str(part) for part in parts if part is not None)
 
 
@@ -129,8 +129,8 @@ def damage(db: Db, source: Source, *, most: int) -> Iterator[str]:
         f" WHERE d.digest IS NOT {source.digest('t')} LIMIT {most}"
     )
     for ident, is_foreign in rows:
-        said = "was not written by this program" if is_foreign else "is not as it was written"
-        yield f"digest: row {ident} of {table} {said}"
+        fault = "was not written by this program" if is_foreign else "is not as it was written"
+        yield f"digest: row {ident} of {table} {fault}"
     gone = db.execute(
         f"SELECT key FROM row_digest WHERE source = '{table}' EXCEPT SELECT {key} FROM {table} t LIMIT {most}"
     )

@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Fields)
 
 @dataclass(frozen=True)
 class Table(Generic[F_co]):
-    """Where a result type is kept. `at` is the column of its time; `extra` are columns that are no fields."""
+    """The table of a result type. `at` is the column of its time; `extra` are columns that are no fields."""
 
     name: str
     kind: type[F_co]
@@ -48,12 +48,12 @@ class Table(Generic[F_co]):
 
     @cached_property
     def moments(self) -> tuple[int, ...]:
-        """Where times stand in a row."""
+        """Returns where times stand in a row."""
         return tuple(place for place, name in enumerate(self.all_columns) if name in TIMES)
 
     @cached_property
     def flags(self) -> tuple[int, ...]:
-        """Where yes or no stands in a row."""
+        """Returns where yes or no stands in a row."""
         return tuple(place for place, name in enumerate(self.all_columns) if name in FLAGS)
 
     @cached_property
@@ -63,7 +63,7 @@ class Table(Generic[F_co]):
 
     @cached_property
     def into(self) -> str:
-        """Where a row goes, in SQL."""
+        """Returns where a row goes, in SQL."""
         return f"{self.name} ({','.join(self.all_columns)})"
 
 
@@ -206,7 +206,7 @@ def update_failure(db: Db, record: Record[results.EvalFailure]) -> None:
 
 
 def table_of(kind: type[F]) -> Table[F]:
-    """Where the results of that type are kept."""
+    """Returns where the results of that type are kept."""
     return cast("Table[F]", TABLES[kind.slug])
 
 
@@ -218,7 +218,7 @@ def select(table: Table[Fields], where: str = "1") -> str:
 def record_of(table: Table[F], row: sqlite.Row | tuple[Any, ...]) -> Record[F]:
     """The record that a row of `select` holds."""
     named = dict(zip(("seq", *table.all_columns), row, strict=True))
-    wire = {WIRE_NAMES[one]: _wire(one, named[one]) for one in table.columns if named[one] is not None}
+    wire = {WIRE_NAMES[column]: _wire(column, named[column]) for column in table.columns if named[column] is not None}
     fields = fields_from_json(table.kind, _joined(wire, named.get("rest", "{}")), record=named["id"])
     at = from_millis(named[table.at])
     return Record(id=named["id"], fields=fields, title=title_of(fields, named["id"]), created_at=at, updated_at=at)

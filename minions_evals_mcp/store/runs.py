@@ -24,7 +24,7 @@ def record_unit(db: Db, key: UnitKey, case_id: str, ended: Ended, *, at: datetim
 
 @frozen_type
 class Sums:
-    """What a benchmark-run's score, rate and intervals are made of, added up by case; `possible` is maxPossibleScore."""
+    """The sums that a benchmark-run's score, rate and intervals are made of, added up by case; `possible` is maxPossibleScore."""
 
     runs: int
     passed: int
@@ -80,7 +80,7 @@ def earlier(db: Db, benchmark_id: str, *, judged_alike: str | None = None) -> Ea
 
 
 def series_of(db: Db, run_id: str) -> str:
-    """Which trend the benchmark-run belongs to: equal for runs that are measured alike."""
+    """Returns which trend the benchmark-run belongs to: equal for runs that are measured alike."""
     return db.execute("SELECT series FROM benchmark_run WHERE id = ?", (run_id,)).fetchone()[0]
 
 
@@ -96,13 +96,13 @@ def newest_with_event(db: Db, kind: str, *, first: str, last: str) -> str | None
 
 
 def same_yardsticks(db: Db, previous: str, current: str) -> bool:
-    """Whether the cases that both runs have were judged under the same rubrics by the same judges."""
-    one = (
+    """Returns whether the cases that both runs have were judged under the same rubrics by the same judges."""
+    query = (
         "SELECT test_case_id, json_extract(rest, '$.digests.rubric') AS rubric, json_extract(rest, '$.digests.judge') AS judge"
         " FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id"
     )
     changed = db.execute(
-        f"SELECT 1 FROM ({one}) p JOIN ({one}) c USING (test_case_id)"
+        f"SELECT 1 FROM ({query}) p JOIN ({query}) c USING (test_case_id)"
         " WHERE p.rubric IS NOT c.rubric OR p.judge IS NOT c.judge LIMIT 1",
         (previous, current),
     )
@@ -265,7 +265,7 @@ def failed_cases(db: Db, job_id: str) -> set[str]:
 
 
 def newest_verdicts(db: Db, case_ids: Sequence[str]) -> dict[str, bool]:
-    """Whether the newest run of each of those cases passed, as far as they ran."""
+    """Returns whether the newest run of each of those cases passed, as far as they ran."""
     rows = db.execute(
         "SELECT value, (SELECT passed FROM test_run WHERE test_case_id = value ORDER BY seq DESC LIMIT 1) FROM json_each(?)",
         (json.dumps(list(case_ids)),),
@@ -310,12 +310,12 @@ def failures_of(db: Db, test_run_ids: Sequence[str]) -> dict[str, Record[EvalFai
         select(table, "test_run_id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"),
         (json.dumps(list(test_run_ids)),),
     )
-    found = [record_of(table, row) for row in rows]
-    return {record.fields.test_run_id: record for record in found}
+    failures = [record_of(table, row) for row in rows]
+    return {record.fields.test_run_id: record for record in failures}
 
 
 def failure_types(db: Db, run_id: str) -> dict[str, int]:
-    """How many of a benchmark-run's failed runs failed how."""
+    """Returns how many of a benchmark-run's failed runs failed how."""
     rows = db.execute(
         "SELECT f.failure_type, count(*) FROM test_run r JOIN eval_failure f ON f.test_run_id = r.id AND f.id = r.id || ':failure'"
         " WHERE r.benchmark_run_id = ? AND r.passed = 0 GROUP BY 1 ORDER BY 2 DESC, 1",
@@ -342,7 +342,7 @@ def run_before(db: Db, *, run_id: str) -> str | None:
 
 
 def rationales(db: Db, job_id: str) -> dict[str, str]:
-    """Why each test-run of a job was scored as it was: its judgments' rationales, one after the other."""
+    """Returns why each test-run of a job was scored as it was: its judgments' rationales, one after the other."""
     return _rationales(db, "SELECT test_run_id FROM unit WHERE job_id = ?", job_id)
 
 

@@ -42,7 +42,7 @@ TO_RESUME = "salvaged: its benchmark-run was damaged"
 
 @dataclass(slots=True)
 class Salvage:
-    """How many rows of each table are in the new store and how many are not; `problems` is what its check finds."""
+    """The number of rows of each table that are in the new store and that are not; `problems` is what its check finds."""
 
     kept: dict[str, int] = field(default_factory=dict[str, int])
     lost: dict[str, int] = field(default_factory=dict[str, int])
@@ -60,13 +60,13 @@ async def salvage(path: Path, target: Path) -> Salvage:
         raise StoreError(f"there is no store at {path}.", remedy="Name it with --db.")
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        found = await anyio.to_thread.run_sync(partial(_salvaged, path, half))
-        found.problems = (await check_store(half, deep=True)).problems
+        salvaged = await anyio.to_thread.run_sync(partial(_salvaged, path, half))
+        salvaged.problems = (await check_store(half, deep=True)).problems
         await anyio.to_thread.run_sync(settle, half, target)
     finally:
         for suffix in ("", "-wal", "-shm"):
             await anyio.Path(f"{half}{suffix}").unlink(missing_ok=True)
-    return found
+    return salvaged
 
 
 def _salvaged(path: Path, half: Path) -> Salvage:
@@ -129,7 +129,7 @@ class _Copy:
                     self._refused.add(row["id"])
 
     def _insert(self, table: str, row: Row | None) -> bool:
-        """Whether the row could be written."""
+        """Returns whether the row could be written."""
         if row is None or (table == "benchmark_run" and row["id"] in self._without):
             return False
         marks = ", ".join("?" * len(row))
@@ -180,10 +180,10 @@ class _Copy:
             self._new.execute("RELEASE run")
 
     def _by_run(self, table: str) -> defaultdict[str, list[Row]]:
-        found: defaultdict[str, list[Row]] = defaultdict(list)
+        rows_by_run: defaultdict[str, list[Row]] = defaultdict(list)
         for row in self._provable.of(table):
-            found[row["test_run_id"]].append(row)
-        return found
+            rows_by_run[row["test_run_id"]].append(row)
+        return rows_by_run
 
     def _runs_with_lost_judgments(self) -> set[str]:
         """The judgments of a run are written one after the other: a lost one belongs to the run before or behind it."""

@@ -42,12 +42,12 @@ def use_key(key: str | None) -> None:
 
 
 def has_key() -> bool:
-    """Whether what is sealed from now on is encrypted."""
+    """Returns whether what is sealed from now on is encrypted."""
     return bool(_KEYS)
 
 
 def is_encrypted(fields: str) -> bool:
-    """Whether those fields of a case, as they are kept, are encrypted."""
+    """Returns whether those fields of a case, as they are kept, are encrypted."""
     return fields.startswith(_BEGINS)
 
 
@@ -63,7 +63,7 @@ def opened(fields: str, *, record: str) -> tuple[str, str, str]:
 
 
 def _decrypted(token: str) -> dict[str, str] | None:
-    """What the token holds; None where it was made with another key."""
+    """Returns what the token holds; None where it was made with another key."""
     from cryptography.fernet import InvalidToken  # noqa: PLC0415  as above
 
     try:
@@ -82,10 +82,10 @@ def encrypt(db: Db, case_ids: Iterable[str]) -> None:
         if row is None or is_encrypted(row[0]):
             continue
         fields, title, tags = row
-        said = json.dumps({"fields": fields, "title": title, "tags": tags})
+        content = json.dumps({"fields": fields, "title": title, "tags": tags})
         known = json.loads(fields)
         shown = {name: known[name] for name in SHOWN_OF_A_CASE if known.get(name) is not None}
-        kept = json.dumps({_HELD: _KEYS[0].encrypt(said.encode()).decode(), **shown}, separators=(",", ":"))
+        kept = json.dumps({_HELD: _KEYS[0].encrypt(content.encode()).decode(), **shown}, separators=(",", ":"))
         db.execute("UPDATE minion SET fields = ?, title = 'sealed case', tags = '[]' WHERE id = ?", (kept, ident))
 
 
@@ -100,7 +100,7 @@ def decrypt(db: Db, case_ids: Iterable[str]) -> None:
 
 
 def held(db: Db) -> tuple[int, int]:
-    """How many sealed cases the store holds, and how many of them are encrypted."""
+    """Returns how many sealed cases the store holds, and how many of them are encrypted."""
     return db.execute(
         "SELECT count(*), total(m.fields GLOB ?) FROM main.sealed_case c JOIN main.minion m ON m.id = c.case_id"
         " WHERE c.ended_at IS NULL",

@@ -83,15 +83,15 @@ def seal_of(db: Db, benchmark_id: str) -> Seal | None:
 
 
 def is_sealed(db: Db, benchmark_id: str) -> bool:
-    """Whether the benchmark itself is sealed."""
-    found = seal_of(db, benchmark_id)
-    return found is not None and found.benchmark_id == benchmark_id
+    """Returns whether the benchmark itself is sealed."""
+    seal = seal_of(db, benchmark_id)
+    return seal is not None and seal.benchmark_id == benchmark_id
 
 
 def is_open_part(db: Db, benchmark_id: str) -> bool:
-    """Whether the benchmark is what is left open of one that is sealed in part."""
-    found = seal_of(db, benchmark_id)
-    return found is not None and found.benchmark_id != benchmark_id
+    """Returns whether the benchmark is what is left open of one that is sealed in part."""
+    seal = seal_of(db, benchmark_id)
+    return seal is not None and seal.benchmark_id != benchmark_id
 
 
 def sealed_among(db: Db, case_ids: Iterable[str]) -> set[str]:
@@ -152,7 +152,7 @@ def note_run(db: Db, run_id: str, seal: Seal) -> None:
 
 
 def told_before(db: Db, digests: Iterable[str], *, but: str = "") -> int:
-    """How many verdicts were told of any of those contents, whatever benchmark they stood in."""
+    """Returns how many verdicts were told of any of those contents, whatever benchmark they stood in."""
     (number,) = db.execute(
         "SELECT count(DISTINCT comparison_id) FROM exposed_case"
         " WHERE comparison_id <> ? AND content_digest IN (SELECT value FROM json_each(?))",
@@ -189,7 +189,7 @@ def exposures(db: Db, benchmark_id: str) -> list[Exposure]:
 
 
 def runs_of_cases(db: Db, case_ids: Iterable[str]) -> int:
-    """How many test-runs there are of those cases."""
+    """Returns how many test-runs there are of those cases."""
     (number,) = db.execute(
         "SELECT count(*) FROM test_run WHERE test_case_id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(case_ids)),),

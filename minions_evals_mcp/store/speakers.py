@@ -26,9 +26,9 @@ def people(db: Db) -> list[Person]:
 
 
 def is_person(db: Db, name: str) -> bool:
-    """Whether the store knows a person of that name, however it is written."""
+    """Returns whether the store knows a person of that name, however it is written."""
     sought = name.strip().casefold()
-    return any(one.name.casefold() == sought for one in people(db))
+    return any(person.name.casefold() == sought for person in people(db))
 
 
 def named_by_hash(db: Db, token_hash: str) -> str | None:
@@ -69,17 +69,17 @@ def note_handed_in(db: Db, idents: Iterable[str], speaker: str, *, at: datetime)
 
 
 def outputs_not_of_people(db: Db, run_id: str) -> int:
-    """How many outputs of the run were handed in, and by nobody whom the store knows as a person."""
-    (found,) = db.execute(
+    """Returns how many outputs of the run were handed in, and by nobody whom the store knows as a person."""
+    (count,) = db.execute(
         "SELECT count(*) FROM test_run r WHERE r.benchmark_run_id = ? AND r.agent_run_id IS NOT NULL AND NOT EXISTS"
         " (SELECT 1 FROM handed_in h WHERE h.record_id = r.agent_run_id AND h.speaker GLOB 'person:?*')",
         (run_id,),
     ).fetchone()
-    return found
+    return count
 
 
 def judged_in(db: Db, run_ids: Sequence[str]) -> dict[str | None, int]:
-    """How many judgments of those runs each speaker handed in, by identity; None for models and rules that the engine asked.
+    """Returns how many judgments of those runs each speaker handed in, by identity; None for models and rules that the engine asked.
 
     An imported judgment counts as that of the person who imported it, else as an agent's.
     """
@@ -117,4 +117,4 @@ def first_kept(db: Db, versions: Sequence[str]) -> str | None:
         tuple(versions),
     )
     kept: dict[str, int] = dict(rows.fetchall())
-    return min((one for one in versions if one in kept), key=lambda one: kept[one], default=None)
+    return min((version for version in versions if version in kept), key=lambda version: kept[version], default=None)

@@ -23,7 +23,7 @@ _NAMES = {
 
 
 def is_anything_sealed(db: Db) -> bool:
-    """Whether a seal stands."""
+    """Returns whether a seal stands."""
     return db.execute("SELECT 1 FROM main.seal WHERE ended_at IS NULL LIMIT 1").fetchone() is not None
 
 
@@ -41,7 +41,7 @@ def _veiled(db: Db) -> Db:
 
 
 def statements(db: Db) -> Iterator[str]:
-    """What makes the veil on a connection: the names of what is sealed, and a view before each table that tells of it."""
+    """Yields what makes the veil on a connection: the names of what is sealed, and a view before each table that tells of it."""
     for name, query in _NAMES.items():
         yield f"CREATE TEMP VIEW {name} AS {query}"
     for table, redaction in REDACTIONS.items():

@@ -23,7 +23,7 @@ from minions_evals_mcp.targets.responders import in_time, returned
 
 
 def says_json(headers: Mapping[str, str]) -> bool:
-    """Whether the headers say that the body is JSON."""
+    """Returns whether the headers say that the body is JSON."""
     return any("application/json" in value for name, value in headers.items() if name.lower() == "content-type")
 
 
@@ -49,14 +49,14 @@ def _opened(value: JsonValue) -> JsonValue:
     match value:
         case str() if value.lstrip().startswith(("{", "[")):
             try:
-                found: JsonValue = json.loads(value)
+                document: JsonValue = json.loads(value)
             except (ValueError, RecursionError):
                 return value
-            return found
+            return document
         case list():
-            return [_opened(one) for one in value]
+            return [_opened(item) for item in value]
         case dict():
-            return {name: _opened(one) for name, one in value.items()}
+            return {name: _opened(item) for name, item in value.items()}
         case _:
             return value
 
@@ -79,7 +79,7 @@ class AddressCode:
     will_do: str | None = None
 
     async def prompt(self, prompt: Prompt) -> Ran | Broke:
-        """What stands in the body for the prompt."""
+        """Returns what stands in the body for the prompt."""
         if self.asking is None:
             return Ran(prompt.text)
         return await self._run(
@@ -103,7 +103,7 @@ class AddressCode:
         )
 
     async def output(self, found: Answered, value: JsonValue, text: str) -> Ran | Broke:
-        """What the answer says, in the words of the code that reads it."""
+        """Returns what the answer says, in the words of the code that reads it."""
         assert self.transform is not None
         headers: Json = {**found.headers}
         response: Json = {
@@ -133,14 +133,14 @@ class Address:
     flat: bool = False
     """Whether a filled string of the body stays a text, also where it is JSON."""
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
-        """What the application answered, or the part of it that the transform gives."""
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+        """Returns what the application answered, or the part of it that the transform gives."""
         said = await self.code.prompt(prompt)
         if isinstance(said, Broke):
             return TargetErrored(f"{self.name}: transformRequest failed: {said.error}")
-        found, latency_ms = await in_time(asked, lambda: answered(self.web, self._filled(prompt, said.value)))
+        found, latency_ms = await in_time(question, lambda: answered(self.web, self._filled(prompt, said.value)))
         if found is None:
-            return asked.too_late(latency_ms)
+            return question.too_late(latency_ms)
         found = await self.code.accepted(found) if isinstance(found, Answered) else found
         if isinstance(found, TargetErrored):
             return replace(found, reason=f"{self.name}: {found.reason}")
@@ -151,21 +151,21 @@ class Address:
         """The request; `said` stands for the prompt in its body: an object adds its keys to a body of JSON, as there."""
         names: Json = {**prompt.variables, "prompt": said if self.escaped else prompt.text}
         names = _escaped(names) if self.escaped else names
-        asked = self.question
+        question = self.question
         query = urlencode({key: rendered(value, names) for key, value in self.query.items()})
-        url = rendered(asked.url, names)
-        headers = {key: rendered(value, names) for key, value in asked.headers.items()}
+        url = rendered(question.url, names)
+        headers = {key: rendered(value, names) for key, value in question.headers.items()}
         joined = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
         as_json = says_json(headers) and not self.escaped
         if as_json and isinstance(said, dict):
             return Question(
-                asked.method, joined, headers, {**(asked.json if isinstance(asked.json, dict) else {}), **said}
+                question.method, joined, headers, {**(question.json if isinstance(question.json, dict) else {}), **said}
             )
         names = names if self.escaped else {**names, "prompt": said}
-        body = None if asked.json is None else rendered_within(asked.json, names)
+        body = None if question.json is None else rendered_within(question.json, names)
         body = body if self.flat else _opened(body)
-        text = None if asked.text is None else _filled_text(asked.text, names, as_json=as_json)
-        return Question(asked.method, joined, headers, body, text)
+        text = None if question.text is None else _filled_text(question.text, names, as_json=as_json)
+        return Question(question.method, joined, headers, body, text)
 
     async def _read(self, answer: Answered) -> Observed | TargetErrored:
         text = answer.body.decode("utf-8", "replace")

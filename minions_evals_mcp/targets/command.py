@@ -59,7 +59,7 @@ def command_settings(target: str) -> CommandSettings:
 
 @frozen_type
 class Finished:
-    """How a program ended, and what it wrote."""
+    """The ending of a program, and what it wrote."""
 
     code: int
     out: bytes
@@ -68,7 +68,7 @@ class Finished:
 async def finished(
     command: Sequence[str], given: bytes, *, said: bytearray, cwd: Path | None = None
 ) -> Finished | TargetErrored:
-    """How the program ended that was given those bytes; one that writes too much is stopped. `said` takes the end of stderr.
+    """Returns how the program ended that was given those bytes; one that writes too much is stopped. `said` takes the end of stderr.
 
     It may take forever: the caller sets the limit. However this ends, the program and all that it started are dead by then.
     """
@@ -108,15 +108,15 @@ async def _take(process: Process, stdout: ByteReceiveStream, out: bytearray) -> 
             return
 
 
-async def _take_end(stderr: ByteReceiveStream, said: bytearray) -> None:
+async def _take_end(stderr: ByteReceiveStream, errors: bytearray) -> None:
     async for part in stderr:
-        said += part
-        del said[:-READ_OF_STDERR]
+        errors += part
+        del errors[:-READ_OF_STDERR]
 
 
-def beside(said: bytearray) -> str:
-    """What a program said beside its answer."""
-    return masked(said.decode("utf-8", "replace").strip())[-KEPT_OF_STDERR:]
+def beside(errors: bytearray) -> str:
+    """Returns what a program said beside its answer."""
+    return masked(errors.decode("utf-8", "replace").strip())[-KEPT_OF_STDERR:]
 
 
 @frozen_type
@@ -141,7 +141,7 @@ class CommandTarget:
 
     @property
     def takes_version(self) -> bool:
-        """Whether the program is told of the prompt version: by its input, or by what lies in its workspace."""
+        """Returns whether the program is told of the prompt version: by its input, or by what lies in its workspace."""
         return self.workspaces is not None or tells_version(self.settings.input)
 
     def vet(self, version: Record[PromptVersion] | None) -> None:
@@ -154,7 +154,7 @@ class CommandTarget:
     async def produce(
         self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
     ) -> Observed | TargetErrored:
-        """What the program wrote: JSON or text; at the limit it is killed with its children.
+        """Returns what the program wrote: JSON or text; at the limit it is killed with its children.
 
         With workspaces it starts in a fresh one of that version, and is told of the version by what lies there alone.
         """
@@ -179,26 +179,26 @@ class CommandTarget:
         cwd: Path | None = None,
     ) -> Observed | TargetErrored:
         settings = self.settings
-        asked = asking(
+        question = asking(
             settings.name, version, timeout_ms=timeout_ms, deadline_s=settings.timeout_seconds or self.deadline_s
         )
-        found: Finished | TargetErrored | None = None
-        said = bytearray()
+        answer: Finished | TargetErrored | None = None
+        errors = bytearray()
         started = time.perf_counter()
-        with anyio.move_on_after(asked.limit_s):
-            found = await finished(settings.run, canonical(given).encode() + b"\n", said=said, cwd=cwd)
+        with anyio.move_on_after(question.limit_s):
+            answer = await finished(settings.run, canonical(given).encode() + b"\n", said=errors, cwd=cwd)
         latency_ms = (time.perf_counter() - started) * 1000
-        told = beside(said)
-        match found:
+        errors_beside = beside(errors)
+        match answer:
             case None:
-                seen = asked.too_late(latency_ms)
+                seen = question.too_late(latency_ms)
             case Finished(code=0):
-                seen = asked.answered(found.out, settings, latency_ms=latency_ms)
+                seen = question.answered(answer.out, settings, latency_ms=latency_ms)
             case Finished():
-                ended = f"was killed by signal {-found.code}" if found.code < 0 else f"ended with code {found.code}"
+                ended = f"was killed by signal {-answer.code}" if answer.code < 0 else f"ended with code {answer.code}"
                 seen = TargetErrored(f"{settings.name} {ended}")
             case TargetErrored():
-                seen = TargetErrored(f"{settings.name}: {found.reason}", fatal=found.fatal)
+                seen = TargetErrored(f"{settings.name}: {answer.reason}", fatal=answer.fatal)
         if isinstance(seen, Observed):
-            return seen.model_copy(update={"stderr": told})
-        return replace(seen, reason=f"{seen.reason}: {told[-SHOWN_OF_STDERR:]}") if told else seen
+            return seen.model_copy(update={"stderr": errors_beside})
+        return replace(seen, reason=f"{seen.reason}: {errors_beside[-SHOWN_OF_STDERR:]}") if errors_beside else seen

@@ -24,12 +24,12 @@ class Turns:
     @property
     def text(self) -> str:
         """All that is said, without who says it."""
-        return "\n".join(_text(one) for one in self.messages)
+        return "\n".join(_text(message) for message in self.messages)
 
     def apart(self) -> tuple[str | None, tuple[Json, ...]]:
-        """What the system says, and the other turns: for a model that is told the system's part beside the messages."""
-        system = [_text(one) for one in self.messages if one["role"] in SYSTEM]
-        spoken = tuple(one for one in self.messages if one["role"] in SPOKEN)
+        """Returns what the system says, and the other turns: for a model that is told the system's part beside the messages."""
+        system = [_text(message) for message in self.messages if message["role"] in SYSTEM]
+        spoken = tuple(message for message in self.messages if message["role"] in SPOKEN)
         return "\n\n".join(system) or None, spoken
 
 
@@ -39,15 +39,19 @@ def turns(prompt: str) -> Turns | None:
     None for messages of other roles, and for parts that are no text.
     """
     try:
-        found: JsonValue = json.loads(prompt)
+        value: JsonValue = json.loads(prompt)
     except (ValueError, RecursionError):
-        return _said(prompt)
-    if not isinstance(found, list) or not found or not all(isinstance(one, dict) and "role" in one for one in found):
-        return _said(prompt)
-    messages = tuple(one for one in found if isinstance(one, dict))
-    if not all(map(_is_text, messages)) or not any(one["role"] in SPOKEN for one in messages):
+        return _user_turn(prompt)
+    if (
+        not isinstance(value, list)
+        or not value
+        or not all(isinstance(message, dict) and "role" in message for message in value)
+    ):
+        return _user_turn(prompt)
+    messages = tuple(message for message in value if isinstance(message, dict))
+    if not all(map(_is_text, messages)) or not any(message["role"] in SPOKEN for message in messages):
         return None
-    match found:
+    match value:
         case [{"role": "user", "content": str(user)}]:
             return Turns(messages, (None, user))
         case [{"role": "system" | "developer", "content": str(system)}, {"role": "user", "content": str(user)}]:
@@ -56,17 +60,17 @@ def turns(prompt: str) -> Turns | None:
             return Turns(messages)
 
 
-def _said(text: str) -> Turns:
+def _user_turn(text: str) -> Turns:
     return Turns(({"role": "user", "content": text},), (None, text))
 
 
 def _is_text(message: Json) -> bool:
-    """Whether it is a message of a role that models know, made of nothing but text."""
+    """Returns whether it is a message of a role that models know, made of nothing but text."""
     content = message.get("content")
     if message["role"] not in SYSTEM | SPOKEN or message.keys() - {"role", "content"}:
         return False
     if isinstance(content, list):
-        return bool(content) and all(_is_text_part(one) for one in content)
+        return bool(content) and all(_is_text_part(part) for part in content)
     return isinstance(content, str)
 
 
@@ -82,5 +86,5 @@ def _is_text_part(part: JsonValue) -> bool:
 def _text(message: Json) -> str:
     content = message["content"]
     if isinstance(content, list):
-        return "\n".join(str(one["text"]) for one in cast("list[Json]", content))
+        return "\n".join(str(part["text"]) for part in cast("list[Json]", content))
     return str(content)

@@ -1,4 +1,4 @@
-"""What is exchanged with an application of the user's: the JSON that it is sent, and what is read from its answer."""
+"""The exchange with an application of the user's: the JSON that it is sent, and what is read from its answer."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Selector = Annotated[str, AfterValidator(_parses)]
 
 
 class UsageSelectors(Value):
-    """Where an answer tells what it cost."""
+    """The places of an answer that tell its cost."""
 
     input_tokens: Selector | None = None
     output_tokens: Selector | None = None
@@ -58,7 +58,7 @@ class UsageSelectors(Value):
 
 
 class Exchange(Value):
-    """What an application is sent and how its answer is read.
+    """The request to an application and the reading of its answer.
 
     In `input`, `{{name}}` stands for that input, `{{inputs}}` for all of them, `{{prompt}}` for the rendered prompt
     version and `{{promptVersion}}` for its id. Without it the inputs are sent, and with them `prompt` and
@@ -82,7 +82,7 @@ _COST: TypeAdapter[float] = TypeAdapter(Annotated[float, Field(ge=0, allow_inf_n
 
 
 def tells_version(template: JsonValue) -> bool:
-    """Whether what is sent tells the application of the prompt version."""
+    """Returns whether what is sent tells the application of the prompt version."""
     return template is None or bool(VERSION_NAMES & names_in(template))
 
 
@@ -108,7 +108,7 @@ def sent(template: JsonValue, inputs: Json, version: Record[PromptVersion] | Non
 
 
 def names_of(inputs: Json, version: Record[PromptVersion] | None) -> Json:
-    """What the names in a template stand for."""
+    """Returns what the names in a template stand for."""
     if version is None:
         return {"prompt": output_text(inputs), **inputs, "inputs": inputs}
     return {**inputs, "inputs": inputs, **_of_version(version, inputs)}
@@ -133,13 +133,13 @@ def _filled(template: JsonValue, names: Json) -> JsonValue:
 
 
 def looked_up(name: str, names: Json) -> JsonValue:
-    """What a (dotted) name stands for; raises `BadInputError` where nothing bears it."""
-    found: JsonValue = names
+    """Returns what a (dotted) name stands for; raises `BadInputError` where nothing bears it."""
+    value: JsonValue = names
     for part in [name] if name in names else name.split("."):
-        if not isinstance(found, dict) or part not in found:
+        if not isinstance(value, dict) or part not in value:
             raise BadInputError(f"the target's {{{{{name}}}}} stands for nothing in this case.")
-        found = found[part]
-    return found
+        value = value[part]
+    return value
 
 
 @frozen_type
@@ -160,14 +160,14 @@ class Asking:
         )
 
     def answered(self, body: bytes, exchange: Exchange, *, latency_ms: float) -> Observed | TargetErrored:
-        """What was read from the answer; where that cannot be done, the target's error."""
+        """Returns what was read from the answer; where that cannot be done, the target's error."""
         try:
-            found = _read(body, exchange)
+            observed = _read(body, exchange)
         except AnswerError as error:
             return TargetErrored(f"{self.name}: {error}")
-        if says_nothing(found):
+        if says_nothing(observed):
             return TargetErrored(f"{self.name} {NOTHING}", unanswered=True)
-        return found.model_copy(
+        return observed.model_copy(
             update={
                 "prompt_version_ref": self.version_ref,
                 "produced_by": self.name,
@@ -181,7 +181,7 @@ NOTHING = "answered with no text, and with 0 output tokens"
 
 
 def says_nothing(seen: Observed) -> bool:
-    """Whether the application itself says that its model made nothing: what it does not count is not 0."""
+    """Returns whether the application itself says that its model made nothing: what it does not count is not 0."""
     return seen.output_tokens == 0 and not seen.tool_calls and not output_text(seen.output).strip()
 
 
@@ -228,21 +228,21 @@ def _selected(answer: JsonValue, selector: str) -> JsonValue:
         raise AnswerError(f"{selector} cannot be read from its answer: {' '.join(str(error).split())}") from None
 
 
-def _tool_calls(found: JsonValue) -> tuple[ToolCall, ...]:
+def _tool_calls(value: JsonValue) -> tuple[ToolCall, ...]:
     try:
-        return tool_calls_of(found or [])
+        return tool_calls_of(value or [])
     except InvalidRecordError as error:
         raise AnswerError(f"its {error.reason}") from None
 
 
 def _number(answer: JsonValue, selector: str | None, kind: TypeAdapter[N]) -> N | None:
-    found = None if selector is None else _selected(answer, selector)
-    if found is None:
+    value = None if selector is None else _selected(answer, selector)
+    if value is None:
         return None
     try:
-        return kind.validate_python(found)
+        return kind.validate_python(value)
     except ValidationError:
-        raise AnswerError(f"{selector} is {_shown(canonical(found).encode())}, no number from 0") from None
+        raise AnswerError(f"{selector} is {_shown(canonical(value).encode())}, no number from 0") from None
 
 
 def _shown(body: bytes) -> str:

@@ -33,7 +33,7 @@ class _WantedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What a filter gave."""
+    """The return of a filter."""
 
     value: JsonValue
 
@@ -46,7 +46,7 @@ class FilteredPrompt:
     filters: Mapping[str, str]
     config: Json
 
-    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
         """The rendered prompt; what a filter throws is why there is none."""
         answers: Answers = {}
         own = {name: partial(_answer, answers, name) for name in self.filters}
@@ -55,19 +55,19 @@ class FilteredPrompt:
                 return WrittenPrompt(prompt_text(self.template, inputs, own), self.config, rendered=True)
             except _WantedError as error:
                 wanted = error
-            found = await self._asked(wanted, asked)
-            if isinstance(found, TargetErrored):
-                return found
-            answers[wanted.key] = found.value
+            given = await self._filtered(wanted, question)
+            if isinstance(given, TargetErrored):
+                return given
+            answers[wanted.key] = given.value
         return TargetErrored(f"the prompt calls filters of its own more than {MOST_CALLS:,} times")
 
-    async def _asked(self, wanted: _WantedError, asked: Asking) -> _Given | TargetErrored:
-        """What the filter gives for the arguments, or why it gives nothing."""
+    async def _filtered(self, wanted: _WantedError, question: Asking) -> _Given | TargetErrored:
+        """Returns what the filter gives for the arguments, or why it gives nothing."""
         path = Path(self.filters[wanted.name])
-        found = await module_answer({"file": str(path), "name": None, "arguments": wanted.arguments}, asked)
-        match found:
+        answer = await module_answer({"file": str(path), "name": None, "arguments": wanted.arguments}, question)
+        match answer:
             case None:
-                return TargetErrored(f"the filter {wanted.name} did not end within {asked.limit_s:g} s")
+                return TargetErrored(f"the filter {wanted.name} did not end within {question.limit_s:g} s")
             case TargetErrored(reason=reason):
                 return TargetErrored(f"the filter {wanted.name} ({path.name}): {reason}")
             case (value, _):
@@ -75,7 +75,7 @@ class FilteredPrompt:
 
 
 def _answer(answers: Answers, name: str, *arguments: object) -> object:
-    """What the filter gave for those arguments; raises `_WantedError` where it was not asked yet."""
+    """Returns what the filter gave for those arguments; raises `_WantedError` where it was not asked yet."""
     wanted = _WantedError(name, [plain(argument) for argument in arguments])
     if wanted.key not in answers:
         raise wanted

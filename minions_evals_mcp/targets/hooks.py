@@ -102,7 +102,7 @@ class Hooks:
             self.host = None
 
     def _called(self, hook: Hook, name: Name, context: Json) -> tuple[JsonValue, Json]:
-        """What the hook returned, and the context as it left it."""
+        """Returns what the hook returned, and the context as it left it."""
         given: list[JsonValue] = [context, {"hookName": name}] if hook.only else [name, context]
         if hook.path.suffix == ".py":
             return self._python(hook, given), context

@@ -149,7 +149,7 @@ class Question:
 
     @property
     def body(self) -> bytes | None:
-        """What is sent behind the headers."""
+        """Returns what is sent behind the headers."""
         if self.text is not None:
             return self.text.encode()
         return None if self.json is None else canonical(self.json).encode()
@@ -245,15 +245,15 @@ class HttpTarget:
 
     @property
     def takes_version(self) -> bool:
-        """Whether the application is told of the prompt version."""
-        return tells_version(self._told())
+        """Returns whether the application is told of the prompt version."""
+        return tells_version(self._prompt_fields())
 
     def vet(self, version: Record[PromptVersion] | None) -> None:
         """Raises `BadInputError` where a version is asked for of which the application would be told nothing."""
-        vet_version(self._told(), version)
+        vet_version(self._prompt_fields(), version)
 
-    def _told(self) -> JsonValue:
-        """What of the request tells the application something; None where the inputs are sent as they are."""
+    def _prompt_fields(self) -> JsonValue:
+        """Returns what of the request tells the application something; None where the inputs are sent as they are."""
         settings = self.settings
         if settings.method == "GET":
             return settings.url
@@ -262,24 +262,24 @@ class HttpTarget:
     async def produce(
         self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
     ) -> Observed | TargetErrored:
-        """What the application answered; at the limit it is given up."""
+        """Returns what the application answered; at the limit it is given up."""
         settings = self.settings
         body = None if settings.method == "GET" else sent(settings.input, inputs, version)
         url = _filled_address(settings.url, inputs, version)
         question = Question(settings.method, url, {**settings.headers, **self.secrets}, body)
-        asked = asking(
+        exchange = asking(
             settings.name, version, timeout_ms=timeout_ms, deadline_s=settings.timeout_seconds or self.deadline_s
         )
-        found: bytes | TargetErrored | None = None
+        content: bytes | TargetErrored | None = None
         started = time.perf_counter()
-        with anyio.move_on_after(asked.limit_s):
-            found = await fetched(self.web, question)
+        with anyio.move_on_after(exchange.limit_s):
+            content = await fetched(self.web, question)
         latency_ms = (time.perf_counter() - started) * 1000
-        if found is None:
-            return asked.too_late(latency_ms)
-        if isinstance(found, TargetErrored):
-            return replace(found, reason=f"{settings.name}: {found.reason}")
-        return asked.answered(found, settings, latency_ms=latency_ms)
+        if content is None:
+            return exchange.too_late(latency_ms)
+        if isinstance(content, TargetErrored):
+            return replace(content, reason=f"{settings.name}: {content.reason}")
+        return exchange.answered(content, settings, latency_ms=latency_ms)
 
 
 def _filled_address(url: str, inputs: Json, version: Record[PromptVersion] | None) -> str:

@@ -1,4 +1,4 @@
-"""What answers in a model's place where a config's assertion names it as the judge: a function, a program, an application."""
+"""The code that answers in a model's place where a config's assertion names it as the judge: a function, a program, an application."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class JudgingCode:
     fault_counts: Counter[FaultKind] = field(default_factory=Counter["FaultKind"])
 
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
-        """What it answers to the words of the request."""
+        """Returns what it answers to the words of the request."""
         prompt = Prompt(request.user, request.variables, request.user, label=request.label)
         seen = await self.responder.answer(prompt, Asking(request.model, None, None, deadline_s))
         if isinstance(seen, TargetErrored):

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, Told
+from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
@@ -28,7 +28,7 @@ class Target(Protocol):
 
     @property
     def takes_version(self) -> bool:
-        """Whether it is told of the prompt version, so that its output is that version's."""
+        """Returns whether it is told of the prompt version, so that its output is that version's."""
         ...
 
     def digest(self) -> str:
@@ -80,7 +80,7 @@ class ModelTarget:
 
 
 def seen_in(reply: Reply, name: str, ref: str | None, *, timeout_ms: int | None) -> Observed | TargetErrored:
-    """What a model's reply is as an output of that model for that prompt version."""
+    """Returns what a model's reply is as an output of that model for that prompt version."""
     match reply:
         case Completion():
             finish = "end_turn"
@@ -106,16 +106,16 @@ def seen_in(reply: Reply, name: str, ref: str | None, *, timeout_ms: int | None)
 
 
 def _beyond_text(text: str, value: JsonValue, log_probs: tuple[float, ...]) -> dict[str, object]:
-    """What a reply says beside its text: the calls of tools, which are the output where there is none, and probabilities."""
-    found: dict[str, object] = {}
+    """Returns what a reply says beside its text: the calls of tools, which are the output where there is none, and probabilities."""
+    beyond: dict[str, object] = {}
     if log_probs:
-        found["told"] = Told(response={"logProbs": [*log_probs]})
+        beyond["told"] = AnswerFacts(response={"logProbs": [*log_probs]})
     if value is not None:
         calls = value.get("tool_calls", [value]) if isinstance(value, dict) else value
-        found["tool_calls"] = tool_calls_of(calls)
+        beyond["tool_calls"] = tool_calls_of(calls)
         if not text or isinstance(value, dict):
-            found["output"] = {"output": value}
-    return found
+            beyond["output"] = {"output": value}
+    return beyond
 
 
 def _seen(name: str, ref: str | None, text: str, *, finish: str, timeout_ms: int | None, latency_ms: float) -> Observed:

@@ -1,4 +1,4 @@
-"""What the tests of a column remember of those before them: outputs under names, and conversations."""
+"""The memory of a column's tests: outputs under names, and conversations."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class Memory:
         if STORES in inputs and made:
             self.stored[str(inputs[STORES])] = made
         if CONVERSATION in inputs:
-            asked = _as_json(prompt)
-            last = asked[-1] if isinstance(asked, list) and asked else asked
-            content = last.get("content") if isinstance(last, dict) and isinstance(asked, list) else None
-            turn: Json = {"prompt": asked, "input": content or last, "output": _untransformed(output) or ""}
+            conversation = _as_json(prompt)
+            last = conversation[-1] if isinstance(conversation, list) and conversation else conversation
+            content = last.get("content") if isinstance(last, dict) and isinstance(conversation, list) else None
+            turn: Json = {"prompt": conversation, "input": content or last, "output": _untransformed(output) or ""}
             self.turns.setdefault(str(inputs[CONVERSATION]), []).append(turn)
 
 
@@ -91,7 +91,7 @@ def _untransformed(output: Json) -> JsonValue:
 def _as_json(prompt: str) -> JsonValue:
     """The prompt, which may be messages."""
     try:
-        found: JsonValue = json.loads(prompt)
+        value: JsonValue = json.loads(prompt)
     except (ValueError, RecursionError):
         return prompt
-    return found if isinstance(found, list | dict) else prompt
+    return value if isinstance(value, list | dict) else prompt

@@ -29,12 +29,12 @@ _SHOWN = 600
 
 
 class ModuleError(Exception):
-    """Why a module gave nothing."""
+    """The reason why a module gave nothing."""
 
 
 @cache
 def node_command(script: Path = _RUNNER) -> tuple[str, ...]:
-    """How node is started with that script of ours; raises `BadInputError` where it is not installed."""
+    """Returns how node is started with that script of ours; raises `BadInputError` where it is not installed."""
     node = shutil.which("node")
     if node is None:
         raise BadInputError("node is not installed, and the config names JavaScript that it would run.")
@@ -44,7 +44,7 @@ def node_command(script: Path = _RUNNER) -> tuple[str, ...]:
 
 
 def exported(path: Path, name: str | None, *arguments: JsonValue) -> JsonValue:
-    """What the module's export gives for the arguments; raises `ModuleError`. It waits: for reading a config only."""
+    """Returns what the module's export gives for the arguments; raises `ModuleError`. It waits: for reading a config only."""
     request = json.dumps({"file": str(path), "name": name, "arguments": [*arguments]}).encode()
     try:
         done = subprocess.run(  # noqa: S603  the operator trusts what the config names
@@ -57,18 +57,20 @@ def exported(path: Path, name: str | None, *arguments: JsonValue) -> JsonValue:
 
 def _value(out: bytes, beside_it: str) -> JsonValue:
     try:
-        said: Json = json.loads(out)
+        answer: Json = json.loads(out)
     except ValueError:
         raise ModuleError(f"it ended without an answer: {beside_it.strip()[-_SHOWN:]}") from None
-    if "error" in said:
-        raise ModuleError(str(said["error"]))
-    return said["value"]
+    if "error" in answer:
+        raise ModuleError(str(answer["error"]))
+    return answer["value"]
 
 
-async def module_answer(request: Json, asked: Asking) -> tuple[JsonValue, float] | TargetErrored | None:
-    """What the module gives, and the milliseconds that it took; None where it is too late."""
-    said = bytearray()
-    found, latency_ms = await in_time(asked, lambda: finished(node_command(), json.dumps(request).encode(), said=said))
+async def module_answer(request: Json, question: Asking) -> tuple[JsonValue, float] | TargetErrored | None:
+    """Returns what the module gives, and the milliseconds that it took; None where it is too late."""
+    errors = bytearray()
+    found, latency_ms = await in_time(
+        question, lambda: finished(node_command(), json.dumps(request).encode(), said=errors)
+    )
     match found:
         case None:
             return None
@@ -76,7 +78,7 @@ async def module_answer(request: Json, asked: Asking) -> tuple[JsonValue, float]
             return found
         case Finished():
             try:
-                return _value(found.out, beside(said)), latency_ms
+                return _value(found.out, beside(errors)), latency_ms
             except ModuleError as error:
                 return TargetErrored(str(error))
 
@@ -90,19 +92,19 @@ class ModuleFile:
     options: Json
     offered: Json
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
-        """What `callApi` returned."""
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+        """Returns what `callApi` returned."""
         call: list[JsonValue] = [prompt.text, prompt.context(), {}]
-        found = await module_answer(
-            {"file": str(self.path), "name": None, "options": self.options, "call": call}, asked
+        answer = await module_answer(
+            {"file": str(self.path), "name": None, "options": self.options, "call": call}, question
         )
-        match found:
+        match answer:
             case None:
-                return asked.too_late(asked.limit_s * 1000)
+                return question.too_late(question.limit_s * 1000)
             case TargetErrored(reason=reason):
                 return TargetErrored(f"{self.name}: {reason}")
             case (value, latency_ms):
-                return returned(value, asked, latency_ms, self.offered)
+                return returned(value, question, latency_ms, self.offered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +116,13 @@ class PromptModule:
     provider: Json
     config: Json
 
-    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
-        """What the function returned."""
+    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
+        """Returns what the function returned."""
         context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
-        found = await module_answer({"file": str(self.path), "name": self.function, "arguments": [context]}, asked)
-        match found:
+        answer = await module_answer({"file": str(self.path), "name": self.function, "arguments": [context]}, question)
+        match answer:
             case None:
-                return TargetErrored(f"{self.path.name} wrote no prompt within {asked.limit_s:g} s", unanswered=True)
+                return TargetErrored(f"{self.path.name} wrote no prompt within {question.limit_s:g} s", unanswered=True)
             case TargetErrored(reason=reason):
                 return TargetErrored(f"{self.path.name}: {reason}")
             case (value, _):

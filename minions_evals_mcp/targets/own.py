@@ -18,7 +18,7 @@ OWN_KINDS = frozenset({"http", "https", "command"})
 
 @frozen_type
 class OwnTarget:
-    """How the operator set an application up; `secrets` are the headers whose values the environment held.
+    """The operator's set-up of an application; `secrets` are the headers whose values the environment held.
 
     `workspaces`: a program is started in a fresh one for each output.
     """
@@ -49,8 +49,8 @@ def own_target(
         )
     match set_up.settings:
         case HttpSettings() as settings:
-            found = HttpTarget(settings, web, deadline_s, set_up.secrets)
+            target = HttpTarget(settings, web, deadline_s, set_up.secrets)
         case CommandSettings() as settings:
-            found = CommandTarget(settings, deadline_s, set_up.workspaces)
-    found.vet(version)
-    return found
+            target = CommandTarget(settings, deadline_s, set_up.workspaces)
+    target.vet(version)
+    return target

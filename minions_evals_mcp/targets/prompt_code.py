@@ -32,21 +32,21 @@ class PromptFunction:
     provider: Json
     config: Json
 
-    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
-        """What the function returned."""
+    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
+        """Returns what the function returned."""
         context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
         try:
-            found, took_ms = await in_time(asked, partial(result_of, self.function, context))
+            text, took_ms = await in_time(question, partial(result_of, self.function, context))
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
             return TargetErrored(f"{self.name} raised {type(error).__name__}: {error}")
-        late = found is None and took_ms >= asked.limit_s * 1000
-        return _late(self.name, asked) if late else read_prompt(self.name, found, self.config)
+        late = text is None and took_ms >= question.limit_s * 1000
+        return _late(self.name, question) if late else read_prompt(self.name, text, self.config)
 
 
-def read_prompt(name: str, found: object, config: Json) -> WrittenPrompt | TargetErrored:
-    """What code gave as a prompt: a text, chat messages, or {prompt, config}, whose config goes over the given one."""
+def read_prompt(name: str, returned: object, config: Json) -> WrittenPrompt | TargetErrored:
+    """Returns what code gave as a prompt: a text, chat messages, or {prompt, config}, whose config goes over the given one."""
     try:
-        value = _JSON.validate_python(found)
+        value = _JSON.validate_python(returned)
         canonical(value).encode()  # NaN and lone surrogates stand in no record
     except ValueError:
         value = None
@@ -58,7 +58,7 @@ def read_prompt(name: str, found: object, config: Json) -> WrittenPrompt | Targe
         return WrittenPrompt(value, config)
     if isinstance(value, dict | list):
         return WrittenPrompt(json.dumps(value, ensure_ascii=False), config)
-    return TargetErrored(f"{name} gave {type(found).__name__}; return a text, chat messages, or {{'prompt': …}}")
+    return TargetErrored(f"{name} gave {type(returned).__name__}; return a text, chat messages, or {{'prompt': …}}")
 
 
 def prompt_function(path: Path, function: str, *, provider: Json, config: Json) -> PromptFunction:
@@ -76,25 +76,25 @@ class PromptProgram:
     provider: Json
     config: Json
 
-    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
-        """What the file wrote; at the limit it is killed with its children."""
-        said = bytearray()
+    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
+        """Returns what the file wrote; at the limit it is killed with its children."""
+        output_bytes = bytearray()
         context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
         python = [sys.executable] if self.path.suffix == ".py" else []
         command = [*python, str(self.path), json.dumps(context, ensure_ascii=False)]
-        found, _ = await in_time(asked, lambda: finished(command, b"", said=said))
-        match found:
+        answer, _ = await in_time(question, lambda: finished(command, b"", said=output_bytes))
+        match answer:
             case Finished(code=0):
-                text = found.out.decode("utf-8", "replace")
+                text = answer.out.decode("utf-8", "replace")
                 return WrittenPrompt(text.removesuffix("\n") if python else text.strip(), self.config)
             case Finished():
-                told = said.decode("utf-8", "replace").strip()
-                return TargetErrored(f"{self.path.name} ended with code {found.code}: {told[-600:]}")
+                told = output_bytes.decode("utf-8", "replace").strip()
+                return TargetErrored(f"{self.path.name} ended with code {answer.code}: {told[-600:]}")
             case TargetErrored():
-                return TargetErrored(f"{self.path.name}: {found.reason}")
+                return TargetErrored(f"{self.path.name}: {answer.reason}")
             case None:
-                return _late(self.path.name, asked)
+                return _late(self.path.name, question)
 
 
-def _late(name: str, asked: Asking) -> TargetErrored:
-    return TargetErrored(f"{name} wrote no prompt within {asked.limit_s:g} s", unanswered=True)
+def _late(name: str, question: Asking) -> TargetErrored:
+    return TargetErrored(f"{name} wrote no prompt within {question.limit_s:g} s", unanswered=True)

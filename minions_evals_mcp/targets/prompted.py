@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, Told
+from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Value
@@ -49,7 +49,7 @@ class PythonTransform(Value):
 
 @frozen_type
 class Prompt:
-    """What is asked: the rendered prompt with the variables and the template that made it.
+    """The prompt: the rendered prompt with the variables and the template that made it.
 
     `config` is what the prompt asks of its provider; `given` is the digest of the output that the test brings; `label` says
     what a judge is asked.
@@ -63,7 +63,7 @@ class Prompt:
     label: str = ""
 
     def context(self) -> Json:
-        """What a function or a program of the user's is told beside the prompt."""
+        """Returns what a function or a program of the user's is told beside the prompt."""
         beside: Json = {"config": self.config} if self.config else {}
         if self.label:
             beside["label"] = self.label
@@ -82,7 +82,7 @@ class WrittenPrompt:
 class Writer(Protocol):
     """Code that writes a prompt for the inputs of a test."""
 
-    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
         """The prompt, or why there is none, within the limit of `asked`."""
         ...
 
@@ -98,7 +98,7 @@ class Before(Protocol):
 class Responder(Protocol):
     """Something that answers prompts; what it measures itself (tokens, cost) stands in the observed output."""
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """The answer, or why there is none, within the limit of `asked`."""
         ...
 
@@ -107,11 +107,11 @@ class Responder(Protocol):
 class Echo:
     """Answers with the prompt."""
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """The prompt itself."""
-        del asked
-        told = Told(response={"raw": prompt.text, **ECHOED}, whole=True)
-        return Observed(output={"output": prompt.text}, latency_ms=0, cost_usd=0, told=told)
+        del question
+        about = AnswerFacts(response={"raw": prompt.text, **ECHOED}, whole=True)
+        return Observed(output={"output": prompt.text}, latency_ms=0, cost_usd=0, told=about)
 
 
 @frozen_type
@@ -120,11 +120,11 @@ class Given:
 
     outputs: Json
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """The test's own output."""
-        del asked
-        told = Told(response=BROUGHT, whole=True)
-        return Observed(output={"output": self.outputs[prompt.given]}, latency_ms=0, cost_usd=0, told=told)
+        del question
+        about = AnswerFacts(response=BROUGHT, whole=True)
+        return Observed(output={"output": self.outputs[prompt.given]}, latency_ms=0, cost_usd=0, told=about)
 
 
 def variables_of(inputs: Json) -> Json:
@@ -134,14 +134,14 @@ def variables_of(inputs: Json) -> Json:
 
 def recalled_inputs(inputs: Json, output: Json) -> Json:
     """The inputs that the kept output was asked for with: those of the case, over them what its test took over from others."""
-    found = output.get(RECALLED)
-    return {**inputs, **found} if isinstance(found, dict) else inputs
+    inputs_recalled = output.get(RECALLED)
+    return {**inputs, **inputs_recalled} if isinstance(inputs_recalled, dict) else inputs
 
 
 def written_prompt(output: Json) -> str | None:
     """The prompt that code wrote for that kept output."""
-    found = output.get(WRITTEN)
-    return found if isinstance(found, str) else None
+    prompt = output.get(WRITTEN)
+    return prompt if isinstance(prompt, str) else None
 
 
 @frozen_type
@@ -182,7 +182,7 @@ class PromptedTarget:
     ) -> Observed | TargetErrored:
         """The responder's answer to the rendered prompt, transformed."""
         assert version is not None, "a config's column has a prompt"
-        asked = asking(self.name, version, timeout_ms=timeout_ms, deadline_s=self.deadline_s)
+        question = asking(self.name, version, timeout_ms=timeout_ms, deadline_s=self.deadline_s)
         if self.memory is not None and (name := self.memory.lacking(inputs, version.fields.content)):
             return TargetErrored(f"{self.name}: the output {name!r} of a test before it is not there", fatal=True)
         if self.memory is not None:
@@ -191,18 +191,18 @@ class PromptedTarget:
             recalled = await self._recalled(inputs)
             if isinstance(recalled, TargetErrored):
                 return recalled
-            prompt = await self._prompt(recalled, version.fields, asked)
+            prompt = await self._prompt(recalled, version.fields, question)
         except EvalsError as error:
             return TargetErrored(f"{self.name}: the prompt: {error.message}")
         if isinstance(prompt, TargetErrored):
             return prompt
         if not prompt.given:
             await anyio.sleep(self.delay_s)
-        seen = await self.responder.answer(prompt, asked)
+        seen = await self.responder.answer(prompt, question)
         if isinstance(seen, TargetErrored) or seen.timed_out:
             return seen
-        told = (seen.told or Told()).model_copy(update={"provider": self.about})
-        seen = seen.model_copy(update={"prompt_version_ref": version.id, "produced_by": self.name, "told": told})
+        about = (seen.told or AnswerFacts()).model_copy(update={"provider": self.about})
+        seen = seen.model_copy(update={"prompt_version_ref": version.id, "produced_by": self.name, "told": about})
         made = await self._transformed(seen, prompt) if self.transforms else seen
         if isinstance(made, TargetErrored) or (self.writer is None and self.memory is None and self.before is None):
             return made
@@ -222,13 +222,13 @@ class PromptedTarget:
         found = await self.before.inputs(recalled)
         return TargetErrored(f"{self.name}: {found.reason}") if isinstance(found, TargetErrored) else found
 
-    async def _prompt(self, inputs: Json, version: PromptVersion, asked: Asking) -> Prompt | TargetErrored:
-        """What is asked: the version's template rendered, else what the writer writes."""
+    async def _prompt(self, inputs: Json, version: PromptVersion, question: Asking) -> Prompt | TargetErrored:
+        """Returns what is asked: the version's template rendered, else what the writer writes."""
         variables = variables_of(inputs)
         given = str(inputs.get(GIVEN, ""))
         if self.writer is None:
             return Prompt(version_text(version, inputs), variables, version.content, self.prompt_config, given)
-        written = await self.writer.write(inputs, asked)
+        written = await self.writer.write(inputs, question)
         if isinstance(written, TargetErrored):
             return written
         if written.rendered:
@@ -252,17 +252,17 @@ class PromptedTarget:
             ("context", ("metadata",) if seen.told is not None and seen.told.whole else ()),
             ("context.prompt", ()),
         )
-        for one in self.transforms:
+        for transform in self.transforms:
             given: Json = {"output": value, "context": context}
-            if isinstance(one, PythonTransform):
-                found = await self.snippets.run("python", one.code, given, guards=guards)
+            if isinstance(transform, PythonTransform):
+                outcome = await self.snippets.run("python", transform.code, given, guards=guards)
             else:
-                found = await self.snippets.run(
-                    "javascript", as_transform(one, "output, context"), given, guards=guards
+                outcome = await self.snippets.run(
+                    "javascript", as_transform(transform, "output, context"), given, guards=guards
                 )
-            if isinstance(found, Broke):
-                return TargetErrored(f"{self.name}: the transform failed: {found.error}")
-            value = found.value
+            if isinstance(outcome, Broke):
+                return TargetErrored(f"{self.name}: the transform failed: {outcome.error}")
+            value = outcome.value
         if value is None:
             return TargetErrored(f"{self.name}: the transform gave nothing")
         return seen.model_copy(update={"output": {"output": value, UNTRANSFORMED: seen.output}})

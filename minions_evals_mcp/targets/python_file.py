@@ -40,19 +40,19 @@ def function_in(path: Path, name: str, *, called_with: str) -> Callable[..., obj
         module = module_from_spec(ModuleSpec(name_of_it, loader, origin=str(path)))
         module.__file__ = str(path)
         loader.exec_module(module)
-        found = operator.attrgetter(name)(module)
+        function = operator.attrgetter(name)(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
         raise BadInputError(
             f"{path} cannot be loaded: {type(error).__name__}: {error}.",
             remedy=f"It must define {name}({called_with}).",
         ) from None
-    if not callable(found):
+    if not callable(function):
         raise BadInputError(f"{name} in {path} is no function.")
-    return found
+    return function
 
 
 def awaited(said: object) -> object:
-    """What a function gave; a coroutine's result, from a loop in another thread: the caller may run inside one."""
+    """Returns what a function gave; a coroutine's result, from a loop in another thread: the caller may run inside one."""
     if not inspect.isawaitable(said):
         return said
 
@@ -64,6 +64,6 @@ def awaited(said: object) -> object:
 
 
 async def result_of(function: Callable[..., object], *arguments: object) -> object:
-    """What the function returns, called in a thread; a coroutine is awaited."""
-    found = await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
-    return await cast("Awaitable[object]", found) if inspect.isawaitable(found) else found
+    """Returns what the function returns, called in a thread; a coroutine is awaited."""
+    result = await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+    return await cast("Awaitable[object]", result) if inspect.isawaitable(result) else result

@@ -21,7 +21,7 @@ OUTAGE = re.compile(
 
 
 def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed | Skipped | TargetErrored:
-    """What a recorded agent-run produced; one that is not complete is skipped, an outage is the target's error."""
+    """Returns what a recorded agent-run produced; one that is not complete is skipped, an outage is the target's error."""
     fields = run.fields
     if fields.status in {"running", "pending-approval"}:
         return Skipped(f"agent-run {run.id} is {fields.status}; run again when it is complete")

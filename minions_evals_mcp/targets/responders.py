@@ -1,4 +1,4 @@
-"""What answers a config's prompts: a model, a Python file, a program."""
+"""The responders to a config's prompts: a model, a Python file, a program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, Told
+from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Failed
@@ -53,19 +53,19 @@ class ModelResponder:
     as_text: bool = False
     """Whether a reply by the schema of those parameters stays a text."""
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """The model's reply."""
-        said = turns(prompt.text)
-        if said is None:
+        messages = turns(prompt.text)
+        if messages is None:
             return TargetErrored(f"{self.name}: a prompt with parts that are no text is not carried out")
         strange = sorted(prompt.config.keys() - {*PROVIDERS[self.client.provider].options})
         if strange:
             return TargetErrored(f"{self.name}: the prompt's config {', '.join(strange)} is not carried out")
         # Longer than the test's own limit, so that a slow answer is seen to be slow instead of given up.
-        deadline_s = max(self.deadline_s, 2 * (asked.timeout_ms or 0) / 1000)
+        deadline_s = max(self.deadline_s, 2 * (question.timeout_ms or 0) / 1000)
         params = _filled(self.params | prompt.config, prompt.variables)
-        reply = await self.client.complete(self._request(said, params), deadline_s=deadline_s)
-        seen = seen_in(reply, self.name, asked.version_ref, timeout_ms=asked.timeout_ms)
+        reply = await self.client.complete(self._request(messages, params), deadline_s=deadline_s)
+        seen = seen_in(reply, self.name, question.version_ref, timeout_ms=question.timeout_ms)
         if isinstance(seen, TargetErrored) or isinstance(reply, Failed):
             return seen
         stopped = reply.stop_reason.strip().lower()
@@ -74,17 +74,21 @@ class ModelResponder:
             update={"finish_reason": STOPS.get(stopped, stopped)}
         )
 
-    def _request(self, said: Turns, given: Json) -> ModelRequest:
+    def _request(self, conversation: Turns, given: Json) -> ModelRequest:
         """The turns as this provider takes them, with those parameters."""
         params = dict(given)
         limits = [params.pop(name, None) for name in LIMITS]
-        limit = next((one for one in limits if isinstance(one, int)), self.max_tokens)
-        if said.plain is not None:
-            system, user = said.plain
+        limit = next((limit for limit in limits if isinstance(limit, int)), self.max_tokens)
+        if conversation.plain is not None:
+            system, user = conversation.plain
             return ModelRequest(self.model, user, limit, system=system, params=params)
-        system, messages = said.apart() if PROVIDERS[self.client.provider].system_apart else (None, said.messages)
+        system, messages = (
+            conversation.apart() if PROVIDERS[self.client.provider].system_apart else (None, conversation.messages)
+        )
         # The messages join the body in place of the one turn, which is only what the cost is estimated from.
-        return ModelRequest(self.model, said.text, limit, system=system, params={**params, "messages": list(messages)})
+        return ModelRequest(
+            self.model, conversation.text, limit, system=system, params={**params, "messages": list(messages)}
+        )
 
 
 def _filled(params: Json, variables: Json) -> Json:
@@ -106,17 +110,17 @@ def _with_offer(seen: Observed, params: Json, *, as_text: bool) -> Observed:
     if isinstance(form, dict) and form.get("type") == "json_schema" and isinstance(output.get("output"), str):
         with suppress(ValueError):
             output = {"output": from_json(str(output["output"]), allow_inf_nan=False)}
-    told = (seen.told or Told()).model_copy(update={"offered": offered})
-    return seen.model_copy(update={"output": output, "told": told})
+    about = (seen.told or AnswerFacts()).model_copy(update={"offered": offered})
+    return seen.model_copy(update={"output": output, "told": about})
 
 
-async def in_time(asked: Asking, work: Callable[[], Awaitable[T]]) -> tuple[T | None, float]:
-    """What the work gave within the limit, and the milliseconds it took."""
-    found: T | None = None
+async def in_time(question: Asking, work: Callable[[], Awaitable[T]]) -> tuple[T | None, float]:
+    """Returns what the work gave within the limit, and the milliseconds it took."""
+    result: T | None = None
     started = time.perf_counter()
-    with anyio.move_on_after(asked.limit_s):
-        found = await work()
-    return found, (time.perf_counter() - started) * 1000
+    with anyio.move_on_after(question.limit_s):
+        result = await work()
+    return result, (time.perf_counter() - started) * 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,29 +132,29 @@ class PythonFile:
     options: Json
     offered: Json
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
-        """What the function returned."""
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+        """Returns what the function returned."""
         call = partial(result_of, self.function, prompt.text, self.options, prompt.context())
         try:
-            found, latency_ms = await in_time(asked, call)
+            answer, latency_ms = await in_time(question, call)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
             return TargetErrored(f"{self.name} raised {type(error).__name__}: {error}")
-        return asked.too_late(latency_ms) if found is None else returned(found, asked, latency_ms, self.offered)
+        return question.too_late(latency_ms) if answer is None else returned(answer, question, latency_ms, self.offered)
 
 
-def returned(found: object, asked: Asking, latency_ms: float, offered: Json) -> Observed | TargetErrored:
-    """What a function gave, which was offered those tools: {output, error, tokenUsage, cost}; promptfoo takes no bare text."""
+def returned(found: object, question: Asking, latency_ms: float, offered: Json) -> Observed | TargetErrored:
+    """Returns what a function gave, which was offered those tools: {output, error, tokenUsage, cost}; promptfoo takes no bare text."""
     try:
         value = _JSON.validate_python(found)
         canonical(value).encode()  # NaN and lone surrogates stand in no record
     except ValueError:
-        return TargetErrored(f"{asked.name} returned {type(found).__name__}, which is no JSON")
+        return TargetErrored(f"{question.name} returned {type(found).__name__}, which is no JSON")
     if not isinstance(value, dict):
-        return TargetErrored(f"{asked.name} returned {type(found).__name__}; return {{'output': …}}")
+        return TargetErrored(f"{question.name} returned {type(found).__name__}; return {{'output': …}}")
     if value.get("error"):
-        return TargetErrored(f"{asked.name}: {value['error']}")
+        return TargetErrored(f"{question.name}: {value['error']}")
     if value.get("output") is None:
-        return TargetErrored(f"{asked.name} returned no output")
+        return TargetErrored(f"{question.name} returned no output")
     usage = value.get("tokenUsage")
     tokens = usage if isinstance(usage, dict) else {}
     stopped = value.get("finishReason")
@@ -161,9 +165,11 @@ def returned(found: object, asked: Asking, latency_ms: float, offered: Json) -> 
         input_tokens=_count(tokens.get("prompt")),
         output_tokens=_count(tokens.get("completion")),
         cost_usd=_amount(value.get("cost")),
-        told=Told(response={name: one for name, one in value.items() if name != "output"}, whole=True, offered=offered),
+        told=AnswerFacts(
+            response={name: value for name, value in value.items() if name != "output"}, whole=True, offered=offered
+        ),
     )
-    return TargetErrored(f"{asked.name} {NOTHING}", unanswered=True) if says_nothing(seen) else seen
+    return TargetErrored(f"{question.name} {NOTHING}", unanswered=True) if says_nothing(seen) else seen
 
 
 def _count(value: JsonValue) -> int | None:
@@ -187,22 +193,22 @@ class Program:
     command: tuple[str, ...]
     options: Json
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
-        """What the program wrote; at the limit it is killed with its children."""
-        said = bytearray()
-        beside_it = (json.dumps(one, ensure_ascii=False) for one in (self.options, prompt.context()))
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+        """Returns what the program wrote; at the limit it is killed with its children."""
+        errors = bytearray()
+        beside_it = (json.dumps(item, ensure_ascii=False) for item in (self.options, prompt.context()))
         arguments = (prompt.text, *beside_it)  # keys in the order in which they stand
-        if any("\0" in one for one in arguments):
+        if any("\0" in argument for argument in arguments):
             return TargetErrored(f"{self.name}: the prompt holds a NUL, which no argument can")
-        found, latency_ms = await in_time(asked, lambda: finished([*self.command, *arguments], b"", said=said))
-        told = beside(said)
-        match found:
+        answer, latency_ms = await in_time(question, lambda: finished([*self.command, *arguments], b"", said=errors))
+        errors_beside = beside(errors)
+        match answer:
             case None:
-                return asked.too_late(latency_ms)
+                return question.too_late(latency_ms)
             case TargetErrored():
-                return replace(found, reason=f"{self.name}: {found.reason}")
+                return replace(answer, reason=f"{self.name}: {answer.reason}")
             case Finished(code=0):
-                text = found.out.decode("utf-8", "replace").strip()
-                return Observed(output={"output": text}, latency_ms=latency_ms, stderr=told)
+                text = answer.out.decode("utf-8", "replace").strip()
+                return Observed(output={"output": text}, latency_ms=latency_ms, stderr=errors_beside)
             case Finished():
-                return TargetErrored(f"{self.name} ended with code {found.code}: {told[-600:]}")
+                return TargetErrored(f"{self.name} ended with code {answer.code}: {errors_beside[-600:]}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, Told
+from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.nunjucks import rendered
@@ -46,34 +46,34 @@ class SimulatedUser:
     initial: tuple[Json, ...] = ()
     stateful: bool = False
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """The whole conversation, once the user stops or the turns are used up; a turn that fails ends it as a failure."""
         try:
             instructions = rendered(self.instructions, prompt.variables)
         except BadInputError as error:
-            return TargetErrored(f"{asked.name}: the instructions: {error.message}")
-        talk = _Talk(prompt, asked, list(self._begun(prompt.variables)))
+            return TargetErrored(f"{question.name}: the instructions: {error.message}")
+        talk = _Talk(prompt, question, list(self._begun(prompt.variables)))
         if talk.messages and talk.messages[-1]["role"] == "user" and (failed := await self._answered(talk)):
             return failed
         for _ in range(self.max_turns):
-            said = await talk.heard(self.user, replace(prompt, text=_asked_of_user(instructions, talk.messages)))
-            if not isinstance(said, str):
-                return said
-            if STOP in said:
+            heard = await talk.heard(self.user, replace(prompt, text=_asked_of_user(instructions, talk.messages)))
+            if not isinstance(heard, str):
+                return heard
+            if STOP in heard:
                 break
-            talk.say("user", said)
+            talk.say("user", heard)
             if failed := await self._answered(talk):
                 return failed
         return talk.whole()
 
     async def _answered(self, talk: _Talk) -> Observed | TargetErrored | None:
         """Has the target answer the user; what ended the conversation, if that did."""
-        told = talk.messages[-1:] if self.stateful else talk.messages
+        messages = talk.messages[-1:] if self.stateful else talk.messages
         system: Json = {"role": "system", "content": talk.prompt.text}
-        said = await talk.heard(self.target, replace(talk.prompt, text=_json([system, *told])))
-        if not isinstance(said, str):
-            return said
-        talk.say("assistant", said)
+        heard = await talk.heard(self.target, replace(talk.prompt, text=_json([system, *messages])))
+        if not isinstance(heard, str):
+            return heard
+        talk.say("assistant", heard)
         return None
 
     def _begun(self, variables: Json) -> Iterator[Json]:
@@ -100,7 +100,7 @@ class _Talk:
         self.messages.append({"role": role, "content": content})
 
     async def heard(self, responder: Responder, prompt: Prompt) -> str | Observed | TargetErrored:
-        """What the responder says to the prompt; else why it says nothing, or that it took too long."""
+        """Returns what the responder says to the prompt; else why it says nothing, or that it took too long."""
         seen = await responder.answer(prompt, self.asked)
         if isinstance(seen, TargetErrored) or seen.timed_out:
             return seen
@@ -109,19 +109,19 @@ class _Talk:
 
     def whole(self) -> Observed:
         """The conversation as one output, with the sums of what its calls measured."""
-        told = Told(response={"metadata": {"messages": [*self.messages]}})
+        about = AnswerFacts(response={"metadata": {"messages": [*self.messages]}})
         return Observed(
             output={"output": "\n---\n".join(map(_line, self.messages))},
-            latency_ms=math.fsum(one.latency_ms or 0 for one in self.seen),
-            input_tokens=_sum([one.input_tokens for one in self.seen]),
-            output_tokens=_sum([one.output_tokens for one in self.seen]),
-            cost_usd=None if any(one.cost_usd is None for one in self.seen) else _cost(self.seen),
-            told=told,
+            latency_ms=math.fsum(observed.latency_ms or 0 for observed in self.seen),
+            input_tokens=_sum([observed.input_tokens for observed in self.seen]),
+            output_tokens=_sum([observed.output_tokens for observed in self.seen]),
+            cost_usd=None if any(observed.cost_usd is None for observed in self.seen) else _cost(self.seen),
+            told=about,
         )
 
 
 def _cost(seen: Sequence[Observed]) -> float:
-    return math.fsum(one.cost_usd or 0 for one in seen)
+    return math.fsum(observed.cost_usd or 0 for observed in seen)
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
@@ -135,7 +135,7 @@ def _line(message: Json) -> str:
 
 
 def _asked_of_user(instructions: str, messages: Sequence[Json]) -> str:
-    """What the user's model is sent: its role, and the conversation as that side hears it."""
+    """Returns what the user's model is sent: its role, and the conversation as that side hears it."""
     heard: list[Json] = [
         {"role": "assistant" if message["role"] == "user" else "user", "content": message["content"]}
         for message in messages
@@ -148,7 +148,7 @@ def _messages(value: JsonValue) -> tuple[Json, ...]:
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
-    return tuple(one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
+    return tuple(message for message in value if isinstance(message, dict)) if isinstance(value, list) else ()
 
 
 def _filled(text: str, variables: Json) -> str:

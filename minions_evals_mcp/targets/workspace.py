@@ -47,7 +47,7 @@ def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid,
     if not source.is_dir():
         raise BadInputError(f"{source} is no file and no folder.", remedy="Check the path.")
     root = source.resolve()
-    found: list[Laid] = []
+    laid: list[Laid] = []
     size = 0
     for path in sorted(source.rglob("*")):
         within = path.relative_to(source)
@@ -56,13 +56,13 @@ def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid,
         if not path.resolve().is_relative_to(root):
             raise BadInputError(f"{path} leads out of {source}.", remedy="Put the file itself there.")
         size += path.stat().st_size
-        if len(found) == MOST_LAID or size > MOST_LAID_BYTES:
+        if len(laid) == MOST_LAID or size > MOST_LAID_BYTES:
             raise BadInputError(
                 f"{source} holds over {MOST_LAID:,} files or {MOST_LAID_BYTES // 1_000_000} MB.",
                 remedy="Lay only what the agent needs.",
             )
-        found.append(_laid(path, place / PurePosixPath(within.as_posix())))
-    return tuple(found)
+        laid.append(_laid(path, place / PurePosixPath(within.as_posix())))
+    return tuple(laid)
 
 
 def _laid(path: Path, place: PurePosixPath) -> Laid:
@@ -81,8 +81,8 @@ def rooted(run: Sequence[str], folder: Path) -> tuple[str, ...]:
 
 
 def manifest(files: Sequence[Laid]) -> Json:
-    """What is laid where, by digest: equal for arms that lay the same."""
-    return {str(one.place): one.sha256 for one in sorted(files, key=lambda one: str(one.place))}
+    """Returns what is laid where, by digest: equal for arms that lay the same."""
+    return {str(file.place): file.sha256 for file in sorted(files, key=lambda file: str(file.place))}
 
 
 @frozen_type
@@ -109,10 +109,10 @@ class Workspaces:
         """
         folder = Path(tempfile.mkdtemp(prefix="workspace-"))
         try:
-            for one in self.arms[version]:
-                _copy(one.source, folder / one.place)
-                if sha256_of(folder / one.place) != one.sha256:
-                    raise BadInputError(f"{one.source} changed while it was tried.", remedy="Run the lift again.")
+            for arm in self.arms[version]:
+                _copy(arm.source, folder / arm.place)
+                if sha256_of(folder / arm.place) != arm.sha256:
+                    raise BadInputError(f"{arm.source} changed while it was tried.", remedy="Run the lift again.")
             for source, place in self._of_case(inputs):
                 _copy(source, folder / place)
             yield folder
@@ -142,18 +142,18 @@ def _copy(source: Path, place: Path) -> None:
 
 
 def contents(folder: Path) -> dict[str, tuple[int, int]]:
-    """What stands in the folder, by path: when it was written, and its size."""
-    found = dict[str, tuple[int, int]]()
+    """Returns what stands in the folder, by path: when it was written, and its size."""
+    seen = dict[str, tuple[int, int]]()
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
-            told = path.stat()
-            found[path.relative_to(folder).as_posix()] = (told.st_mtime_ns, told.st_size)
-    return found
+            stat = path.stat()
+            seen[path.relative_to(folder).as_posix()] = (stat.st_mtime_ns, stat.st_size)
+    return seen
 
 
 def with_made(seen: Observed, folder: Path, before: Mapping[str, tuple[int, int]]) -> Observed:
     """The output with the files that the program made or changed: `answer` is what it said, `files` what each holds."""
-    made = sorted(name for name, told in contents(folder).items() if before.get(name) != told)
+    made = sorted(name for name, content in contents(folder).items() if before.get(name) != content)
     if not made:
         return seen
     files: Json = {name: _read(folder / name) for name in made[:MOST_MADE]}

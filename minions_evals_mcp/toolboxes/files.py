@@ -21,7 +21,7 @@ LONGEST = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """How far a file was read: `size` bytes and `lines` lines of that inode; of a whole file, as it was at `changed`."""
+    """The part of a file that was read: `size` bytes and `lines` lines of that inode; of a whole file, as it was at `changed`."""
 
     inode: int
     size: int = 0
@@ -38,23 +38,23 @@ class FilesSource:
         self._seen: dict[Path, _Mark] = {}
 
     async def read(self) -> Sequence[Arrived]:
-        """What is new; nothing where there is no such folder or file yet.
+        """Returns what is new; nothing where there is no such folder or file yet.
 
         Raises the `OSError` of a file that cannot be read once no other has any news.
         """
         return await anyio.to_thread.run_sync(self._read)
 
     def _read(self) -> list[Arrived]:
-        found: list[Arrived] = []
+        arrived: list[Arrived] = []
         failed: OSError | None = None
         for path in _files(self._path):
             try:
-                found += self._news(path)
+                arrived += self._news(path)
             except OSError as error:
                 failed = error
-        if failed is not None and not found:
+        if failed is not None and not arrived:
             raise failed
-        return found
+        return arrived
 
     def _news(self, path: Path) -> list[Arrived]:
         try:
@@ -91,7 +91,7 @@ class FilesSource:
 
 
 def _parses(content: bytes) -> bool:
-    """Whether it is whole: no part of an object or list is JSON."""
+    """Returns whether it is whole: no part of an object or list is JSON."""
     try:
         return isinstance(json.loads(content), dict | list)
     except (ValueError, RecursionError):
@@ -102,8 +102,8 @@ def _files(path: Path) -> list[Path]:
     """The file, or those of the folder, in the order of their names."""
     if not path.is_dir():
         return [path] if path.exists() else []
-    found = (Path(entry) for entry in os.scandir(path) if entry.is_file())
-    return sorted(one for one in found if one.suffix.lower() in (*WHOLE, *LINES))
+    files = (Path(entry) for entry in os.scandir(path) if entry.is_file())
+    return sorted(path for path in files if path.suffix.lower() in (*WHOLE, *LINES))
 
 
 def _text(content: bytes) -> str:

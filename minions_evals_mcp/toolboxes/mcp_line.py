@@ -50,7 +50,7 @@ class McpLine:
         self._held: _Held | None = None
 
     async def call(self, tool: str, arguments: Json) -> CallToolResult:
-        """What the tool answered, be it an error of its own.
+        """Returns what the tool answered, be it an error of its own.
 
         Raises `InstrumentError` where the server cannot be started or reached, breaks off, or takes too long.
         """
@@ -104,8 +104,8 @@ class McpLine:
             raise self._unreachable(error) from None
 
     def _unreachable(self, error: Exception) -> InstrumentError:
-        found = first_of(error) if isinstance(error, BaseExceptionGroup) else error
-        return InstrumentError(f"{self.name} cannot be reached: {str(found) or type(found).__name__}.")
+        cause = first_of(error) if isinstance(error, BaseExceptionGroup) else error
+        return InstrumentError(f"{self.name} cannot be reached: {str(cause) or type(cause).__name__}.")
 
     async def _hold(self, *, task_status: TaskStatus[_Held]) -> None:
         """Keeps the client open in the task that opened it; how it breaks is seen by whoever calls."""
@@ -142,5 +142,5 @@ class McpLine:
 
 
 def _log(path: str | None) -> TextIO:
-    """Where the program's stderr goes: the agent's own is JSON lines."""
+    """Returns where the program's stderr goes: the agent's own is JSON lines."""
     return Path(path or os.devnull).open("a", encoding="utf-8")

@@ -38,9 +38,9 @@ class McpNeighbour:
     async def tell(self, record: Record[Fields], *, key: str, addressee: str) -> None:
         """Calls the tool; raises `InstrumentError`, or `BadInputError` once its errors have used the patience up."""
         wire = record.wire()
-        said: Json = {**wire, "key": key, "addressee": addressee, "record": wire}
+        letter: Json = {**wire, "key": key, "addressee": addressee, "record": wire}
         answer = await self._line.call(
-            self._tool, {name: filled(value, said) for name, value in self._arguments.items()}
+            self._tool, {name: filled(value, letter) for name, value in self._arguments.items()}
         )
         if not answer.is_error:
             self._errors.pop(key, None)
@@ -52,25 +52,25 @@ class McpNeighbour:
         raise BadInputError(f"{reason} ({self._errors.pop(key)} times)")
 
 
-def filled(value: JsonValue, said: Json) -> JsonValue:
+def filled(value: JsonValue, values: Json) -> JsonValue:
     """The value with every `$a.b` in it replaced by what stands there, null where nothing does; `$$` begins a plain `$`."""
     match value:
         case str() if value.startswith("$$"):
             return value[1:]
         case str() if value.startswith("$"):
-            return _at(value[1:], said)
+            return _at(value[1:], values)
         case dict():
-            return {name: filled(one, said) for name, one in value.items()}
+            return {name: filled(item, values) for name, item in value.items()}
         case list():
-            return [filled(one, said) for one in value]
+            return [filled(item, values) for item in value]
         case _:
             return value
 
 
-def _at(path: str, said: JsonValue) -> JsonValue:
+def _at(path: str, value: JsonValue) -> JsonValue:
     for name in path.split("."):
-        said = said.get(name) if isinstance(said, dict) else None
-    return said
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 class McpSource:
@@ -83,14 +83,14 @@ class McpSource:
 
     async def read(self) -> Sequence[Arrived]:
         """Every record as JSON text; raises `InstrumentError` for a tool's error, or an answer that holds no records."""
-        found: list[Arrived] = []
+        arrived: list[Arrived] = []
         cursor: JsonValue = None
         for _ in range(MOST_PAGES):
             arguments = self._arguments if cursor is None else {**self._arguments, "cursor": cursor}
             records, cursor = await self._page(arguments)
-            found += [Arrived(json.dumps(one), f"{self._line.name}/{self._tool}") for one in records]
+            arrived += [Arrived(json.dumps(record), f"{self._line.name}/{self._tool}") for record in records]
             if cursor is None:
-                return found
+                return arrived
         raise InstrumentError(f"{self._line.name}/{self._tool}: more than {MOST_PAGES} pages.")
 
     async def _page(self, arguments: Json) -> tuple[list[JsonValue], JsonValue]:
@@ -98,39 +98,39 @@ class McpSource:
         name = f"{self._line.name}/{self._tool}"
         if answer.is_error:
             raise InstrumentError(f"{name}: {_complaint(answer)}")
-        said = _value(answer, name)
-        if isinstance(said, dict):
-            said = _unwrapped(said)
-        if isinstance(said, list):
-            return said, None
-        records = next((said[key] for key in ("records", "items", "result") if isinstance(said.get(key), list)), None)
+        value = _value(answer, name)
+        if isinstance(value, dict):
+            value = _unwrapped(value)
+        if isinstance(value, list):
+            return value, None
+        records = next((value[key] for key in ("records", "items", "result") if isinstance(value.get(key), list)), None)
         if not isinstance(records, list):
             raise InstrumentError(f"{name}: the answer holds no list under records, items or result.")
-        return records, said.get("nextCursor")
+        return records, value.get("nextCursor")
 
 
 def _value(answer: CallToolResult, name: str) -> Json | list[JsonValue]:
     if answer.structured_content is not None:
         return cast("Json", answer.structured_content)
     try:
-        found: JsonValue = json.loads(_text(answer))
+        value: JsonValue = json.loads(_text(answer))
     except ValueError:
         raise InstrumentError(f"{name}: the answer is no JSON.") from None
-    if not isinstance(found, dict | list):
+    if not isinstance(value, dict | list):
         raise InstrumentError(f"{name}: the answer is neither an object nor a list.")
-    return found
+    return value
 
 
-def _unwrapped(said: Json) -> Json | list[JsonValue]:
+def _unwrapped(answer: Json) -> Json | list[JsonValue]:
     """The answer of a tool that gives JSON as a text: its server wraps that as {"result": TEXT}."""
-    inner = said.get("result")
+    inner = answer.get("result")
     if not isinstance(inner, str):
-        return said
+        return answer
     try:
-        found: JsonValue = json.loads(inner)
+        value: JsonValue = json.loads(inner)
     except ValueError:
-        return said
-    return found if isinstance(found, dict | list) else said
+        return answer
+    return value if isinstance(value, dict | list) else answer
 
 
 def _text(answer: CallToolResult) -> str:
@@ -138,5 +138,5 @@ def _text(answer: CallToolResult) -> str:
 
 
 def _complaint(answer: CallToolResult) -> str:
-    """What a tool says of its own error."""
+    """Returns what a tool says of its own error."""
     return masked(_text(answer))[:SHOWN]

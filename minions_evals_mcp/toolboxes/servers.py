@@ -1,4 +1,4 @@
-"""How the operator names a neighbour's MCP server: a program that speaks over its standard streams, or an address."""
+"""The operator's names of a neighbour's MCP server: a program that speaks over its standard streams, or an address."""
 
 from __future__ import annotations
 

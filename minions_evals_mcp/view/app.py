@@ -33,7 +33,7 @@ from minions_evals_mcp.view import (
     runs_again,
 )
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
-from minions_evals_mcp.view.kept import Kept
+from minions_evals_mcp.view.reading_cache import ReadingCache
 from minions_evals_mcp.view.rendering import live_parts, rendered, script, stylesheet
 from minions_evals_mcp.view.runs_again import Start
 
@@ -51,7 +51,7 @@ def view_app(engine: Engine, keys: Keys, *, start: Start | None = None) -> Guard
     )
     app.state.engine = engine
     app.state.start = start
-    app.state.kept = Kept()
+    app.state.kept = ReadingCache()
     return Guarded(app, keys)
 
 

@@ -14,12 +14,12 @@ from minions_evals_mcp.engine.audit_standing.standing import standing_now
 from minions_evals_mcp.report.audits import FINDINGS, WORDS, remedy_of, verdict_line
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.audits import newest_audit
-from minions_evals_mcp.view.asked import engine_of, required
+from minions_evals_mcp.view.parameters import engine_of, required
 from minions_evals_mcp.view.rendering import rendered
 
 
 async def audit(request: Request) -> Response:
-    """What the newest audit of the benchmark found, and whether its cases were changed since."""
+    """Returns what the newest audit of the benchmark found, and whether its cases were changed since."""
     engine, ident = engine_of(request), required(request, "id")
     await subject_of(engine, ident)
     record = await engine.store.read(lambda db: newest_audit(db, ident))

@@ -17,8 +17,8 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.charts.trend import trend_chart
 from minions_evals_mcp.report.sentences import run_answer
 from minions_evals_mcp.store.queries import report_units
-from minions_evals_mcp.view.asked import required
-from minions_evals_mcp.view.kept import kept
+from minions_evals_mcp.view.parameters import required
+from minions_evals_mcp.view.reading_cache import kept
 from minions_evals_mcp.view.rendering import begun, part
 
 NEWEST = 10
@@ -43,9 +43,9 @@ async def _first(engine: Engine, *, ident: str) -> tuple[str, bool]:
 
 async def _levels(engine: Engine, *, ident: str) -> str:
     """Since when the benchmark stands where it does, and why: what takes longer to read than the rest."""
-    found = await what_changed(engine, ident)
-    named = await engine.store.read(partial(level_names, found=found))
-    idents = [one.test_case_id for one in found.flaky]
+    changes = await what_changed(engine, ident)
+    named = await engine.store.read(partial(level_names, found=changes))
+    idents = [case.test_case_id for case in changes.flaky]
     return part("levels", found=named, titles=await engine.store.read(partial(report_units.titles, idents=idents)))
 
 

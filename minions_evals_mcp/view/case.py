@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
-from minions_evals_mcp.view.asked import engine_of, named, required
+from minions_evals_mcp.view.parameters import engine_of, named, required
 from minions_evals_mcp.view.rendering import rendered
 
 DIGITS = 9

@@ -13,8 +13,8 @@ from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixFilter, rea
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store.queries.pages.matrix_cells import Only
-from minions_evals_mcp.view.asked import engine_of, named, page_number, required
-from minions_evals_mcp.view.kept import kept
+from minions_evals_mcp.view.parameters import engine_of, named, page_number, required
+from minions_evals_mcp.view.reading_cache import kept
 from minions_evals_mcp.view.rendering import part, rendered
 
 PAGE = 30
@@ -41,14 +41,14 @@ def _only(text: str) -> Only:
 async def matrix(request: Request) -> Response:
     """The cases of a benchmark under several runs: those that `run` names, else its config's columns, else its versions."""
     number = page_number(request)
-    asked = MatrixFilter(
+    filter_ = MatrixFilter(
         run_ids=tuple(request.query_params.getlist("run")),
         only=_only(named(request, "only")),
         text=named(request, "q").strip(),
     )
     page = await read_matrix_page(
-        engine_of(request), required(request, "id"), asked, skip=(number - 1) * PAGE, limit=PAGE
+        engine_of(request), required(request, "id"), filter_, skip=(number - 1) * PAGE, limit=PAGE
     )
-    query = {"id": page.benchmark_id, "run": asked.run_ids, "only": asked.only, "q": asked.text}
-    told = {name: value for name, value in query.items() if value}
-    return rendered("matrix", page=page, number=number, size=PAGE, asked=asked, query=told)
+    query = {"id": page.benchmark_id, "run": filter_.run_ids, "only": filter_.only, "q": filter_.text}
+    parameters = {name: value for name, value in query.items() if value}
+    return rendered("matrix", page=page, number=number, size=PAGE, asked=filter_, query=parameters)

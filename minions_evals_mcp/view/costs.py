@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from minions_evals_mcp.engine.answers.pages.costs_page import read_costs
 from minions_evals_mcp.report.charts import bars
-from minions_evals_mcp.view.asked import engine_of, named
+from minions_evals_mcp.view.parameters import engine_of, named
 from minions_evals_mcp.view.rendering import rendered
 
 SPANS = (14, 30, 90)
@@ -15,7 +15,7 @@ SPANS = (14, 30, 90)
 
 async def costs(request: Request) -> Response:
     """The costs of the last 14, 30 or 90 days."""
-    asked = named(request, "days")
-    span = int(asked) if asked in set(map(str, SPANS)) else SPANS[0]
+    days_asked = named(request, "days")
+    span = int(days_asked) if days_asked in set(map(str, SPANS)) else SPANS[0]
     page = await read_costs(engine_of(request), span)
     return rendered("costs", page=page, spans=SPANS, bars=bars)

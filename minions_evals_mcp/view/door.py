@@ -1,4 +1,4 @@
-"""Who is let in: this machine's own browser, under our own name, with the token that was printed."""
+"""The door and who is let in: this machine's own browser, under our own name, with the token that was printed."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Guarded:
         return None
 
     def _own_origin(self, method: str, headers: Headers) -> bool:
-        """Whether a page of ours asked; what changes something must say so."""
+        """Returns whether a page of ours asked; what changes something must say so."""
         origin = headers.get("origin")
         if origin is None:
             return method in READING
@@ -105,9 +105,9 @@ class Guarded:
         """The same address without the token, which then stands in no history and no referrer."""
         if not _equal(token, self._keys.token):
             return _locked()
-        asked = URL(scope=scope).remove_query_params("token")
-        path = "/" + asked.path.lstrip("/")  # two slashes would name another host
-        opened = RedirectResponse(f"{path}?{asked.query}" if asked.query else path, 303)
+        address = URL(scope=scope).remove_query_params("token")
+        path = "/" + address.path.lstrip("/")  # two slashes would name another host
+        opened = RedirectResponse(f"{path}?{address.query}" if address.query else path, 303)
         opened.set_cookie(self._keys.cookie, self._keys.session, httponly=True, samesite="strict")
         return opened
 
@@ -118,10 +118,10 @@ def _locked() -> Response:
 
 def _cookie(headers: Headers, name: str) -> str:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return ""
-    return "" if found is None else found.value
+    return "" if cookie is None else cookie.value
 
 
 def _equal(given: str, wanted: str) -> bool:

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BusyError, ConflictError, EvalsError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion
-from minions_evals_mcp.view.asked import engine_of, form_of, named, required
+from minions_evals_mcp.view.parameters import engine_of, form_of, named, required
 from minions_evals_mcp.view.rendering import rendered
 
 COOKIE = "minions-evals-judge"
@@ -27,25 +27,31 @@ COOKIE = "minions-evals-judge"
 async def question(request: Request) -> Response:
     """The next output that waits for a person; with `run` of that run, with `after` the one after that packet."""
     run_id = named(request, "run") or None
-    found = await next_question(engine_of(request), run_id=run_id, after=named(request, "after"))
-    if found.question is None and named(request, "after"):
-        found = await next_question(engine_of(request), run_id=run_id)  # what was skipped comes again
-    unasked = [(number, UNASKED[reason]) for reason, number in found.unasked.items()]
-    if found.question is None:
+    question_page = await next_question(engine_of(request), run_id=run_id, after=named(request, "after"))
+    if question_page.question is None and named(request, "after"):
+        question_page = await next_question(engine_of(request), run_id=run_id)  # what was skipped comes again
+    unasked = [(number, UNASKED[reason]) for reason, number in question_page.unasked.items()]
+    if question_page.question is None:
         return rendered("queue_empty", unasked=unasked, run=run_id, kept=named(request, "kept"))
-    return _form(found.question, request, run=run_id, waiting=(found.waiting, found.units), kept=named(request, "kept"))
+    return _form(
+        question_page.question,
+        request,
+        run=run_id,
+        waiting=(question_page.waiting, question_page.units),
+        kept=named(request, "kept"),
+    )
 
 
 async def judged(request: Request) -> Response:
     """Hands in what the form holds. What does not fit is told beside the form, and nothing that was typed is lost."""
     engine, form = engine_of(request), await form_of(request)
     run_id, digest, run = form.get("runId", ""), form.get("digest", ""), form.get("run") or None
-    asked = await question_of(engine, run_id, digest)
-    if asked is None:
+    packet = await question_of(engine, run_id, digest)
+    if packet is None:
         return rendered("judged_already", status=409, run=run, after=digest)
     token = form.get("personToken", "").strip() or request.cookies.get(COOKIE, "")
     speaker = engine.speaker if engine.speaker.is_person else await person_with_token(engine, token)
-    wrong, given = _read(asked, form)
+    wrong, given = _read(packet, form)
     if speaker is None:
         wrong["personToken"] = "A person judges here: give your token (minions-evals people add NAME prints one)."
     if not wrong and speaker is not None:
@@ -54,9 +60,9 @@ async def judged(request: Request) -> Response:
         except ConflictError:
             return rendered("judged_already", status=409, run=run, after=digest)
         except (InvalidRecordError, RuleError, BusyError) as error:
-            wrong = {"": _told(error)}
+            wrong = {"": _problem(error)}
     if wrong:
-        return _form(asked, request, run=run, form=form, wrong=wrong, status=400)
+        return _form(packet, request, run=run, form=form, wrong=wrong, status=400)
     query = urlencode({name: value for name, value in (("run", run or ""), ("after", digest), ("kept", "1")) if value})
     following = RedirectResponse(f"/judge?{query}", 303)
     if token and speaker is not engine.speaker:
@@ -65,7 +71,7 @@ async def judged(request: Request) -> Response:
 
 
 async def agreement(request: Request) -> Response:
-    """How far people and the model judge agree on a benchmark's outputs, and where they do not."""
+    """Returns how far people and the model judge agree on a benchmark's outputs, and where they do not."""
     return rendered("agreement", found=await judges_agreement(engine_of(request), required(request, "id")), drawn=DRAWN)
 
 
@@ -77,29 +83,29 @@ async def label(request: Request) -> Response:
 
 
 def _form(  # noqa: PLR0913  what the form shows
-    asked: Question, request: Request, *, run: str | None, waiting: tuple[int, int] = (0, 0), kept: str = "",
+    packet: Question, request: Request, *, run: str | None, waiting: tuple[int, int] = (0, 0), kept: str = "",
     form: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
     speaker = engine_of(request).speaker
     return rendered(
-        "judge", status=status, question=asked, run=run, waiting=waiting, kept=kept, values=form or {}, wrong=wrong or {},
+        "judge", status=status, question=packet, run=run, waiting=waiting, kept=kept, values=form or {}, wrong=wrong or {},
         speaker=speaker.name if speaker.is_person else "", signed_in=bool(request.cookies.get(COOKIE)),
     )  # fmt: skip
 
 
-def _read(asked: Question, form: Mapping[str, str]) -> tuple[dict[str, str], list[GivenJudgment]]:
-    """What is wrong with the form, by field, and the judgments that it holds."""
+def _read(packet: Question, form: Mapping[str, str]) -> tuple[dict[str, str], list[GivenJudgment]]:
+    """Returns what is wrong with the form, by field, and the judgments that it holds."""
     wrong: dict[str, str] = {}
     given: list[GivenJudgment] = []
-    for number, criterion in enumerate(asked.criteria):
+    for number, criterion in enumerate(packet.criteria):
         score, reason = form.get(f"score-{number}", "").strip(), form.get(f"why-{number}", "").strip()
-        found = _judgment(criterion, score, reason)
-        if isinstance(found, str):
-            wrong[f"score-{number}"] = found
+        judgment = _judgment(criterion, score, reason)
+        if isinstance(judgment, str):
+            wrong[f"score-{number}"] = judgment
             continue
         if is_blank(reason):
             wrong[f"why-{number}"] = "A score needs its reason."
-        given.append(found)
+        given.append(judgment)
     return wrong, given
 
 
@@ -108,11 +114,11 @@ def _judgment(criterion: Criterion, score: str, reason: str) -> GivenJudgment | 
     fields = criterion.fields
     needed = f"Give a number from {fields.min_score:g} to {fields.max_score:g}."
     try:
-        found = GivenJudgment(criterion_id=criterion.id, score=float(score), rationale=reason)
+        judgment = GivenJudgment(criterion_id=criterion.id, score=float(score), rationale=reason)
     except (ValueError, ValidationError):
         return needed
-    return found if fields.min_score <= found.score <= fields.max_score else needed
+    return judgment if fields.min_score <= judgment.score <= fields.max_score else needed
 
 
-def _told(error: EvalsError) -> str:
+def _problem(error: EvalsError) -> str:
     return f"Nothing was kept: {error}"

@@ -17,8 +17,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.documents.forms import FORMS
 from minions_evals_mcp.report.documents.page import report_policy
 from minions_evals_mcp.store.queries.pages import page_lists
-from minions_evals_mcp.view.asked import engine_of, named, required
-from minions_evals_mcp.view.kept import kept
+from minions_evals_mcp.view.parameters import engine_of, named, required
+from minions_evals_mcp.view.reading_cache import kept
 from minions_evals_mcp.view.rendering import part, rendered
 
 PAGE = 50
@@ -28,19 +28,19 @@ RUNS = 20
 
 
 async def failures(request: Request) -> Response:
-    """Why the newest run of each benchmark failed, by cause: groups first, with cases that show them."""
+    """Returns why the newest run of each benchmark failed, by cause: groups first, with cases that show them."""
     return HTMLResponse(await kept(request, "failures", _failures))
 
 
 async def _failures(engine: Engine) -> str:
-    found = await engine.store.read(partial(page_lists.cause_lines, limit=CAUSES))
+    lines = await engine.store.read(partial(page_lists.cause_lines, limit=CAUSES))
     causes: dict[str, list[page_lists.CauseLine]] = {}
-    for one in found:
-        causes.setdefault(one.cause, []).append(one)
+    for cause in lines:
+        causes.setdefault(cause.cause, []).append(cause)
     shown = await engine.store.read(partial(page_lists.cause_examples, each=3))
-    groups = await causes_by_run(engine, list(dict.fromkeys(one.run_id for one in found))[:RUNS])
-    titles = {one.run_id: one.title for one in found}
-    has_run = bool(found) or await engine.store.read(page_lists.has_run)
+    groups = await causes_by_run(engine, list(dict.fromkeys(cause.run_id for cause in lines))[:RUNS])
+    titles = {cause.run_id: cause.title for cause in lines}
+    has_run = bool(lines) or await engine.store.read(page_lists.has_run)
     return part(
         "failures",
         has_run=has_run,
@@ -48,23 +48,23 @@ async def _failures(engine: Engine) -> str:
         titles=titles,
         causes=causes,
         examples=shown,
-        whole=sum(one.cases for one in found),
+        whole=sum(one.cases for one in lines),
     )
 
 
 async def outbox(request: Request) -> Response:
-    """What is queued for other agents and people: alerts first, then the newest."""
+    """Returns what is queued for other agents and people: alerts first, then the newest."""
     engine = engine_of(request)
     before = named(request, "before")
     if before and not (before.isascii() and before.isdecimal() and len(before) < 19):
         raise BadInputError(f"there is no row {before[:20]!r}.", remedy="Start from the newest.")
-    found = await engine.store.read(
+    listed = await engine.store.read(
         partial(page_lists.sent_lines, before=int(before) if before else 2**63 - 1, limit=PAGE + 1)
     )
-    alerts = [one for one in found[:PAGE] if one.is_alert]
-    rest = [one for one in found[:PAGE] if not one.is_alert]
+    alerts = [line for line in listed[:PAGE] if line.is_alert]
+    rest = [line for line in listed[:PAGE] if not line.is_alert]
     return rendered(
-        "outbox", alerts=alerts, sent=rest, last=found[:PAGE][-1:], more=len(found) > PAGE, started=bool(before)
+        "outbox", alerts=alerts, sent=rest, last=listed[:PAGE][-1:], more=len(listed) > PAGE, started=bool(before)
     )
 
 
@@ -72,12 +72,12 @@ async def report(request: Request) -> Response:
     """The whole report as one page, piece by piece; with `compare` beside another run."""
     engine = engine_of(request)
     subject = await find_subject(engine, required(request, "id"), compare=named(request, "compare") or None)
-    found = await read_report(engine, subject)
-    headers = {"Content-Security-Policy": f"{report_policy(found)}; frame-ancestors 'none'"}
-    return StreamingResponse(_pieces(engine, found), media_type="text/html", headers=headers)
+    read = await read_report(engine, subject)
+    headers = {"Content-Security-Policy": f"{report_policy(read)}; frame-ancestors 'none'"}
+    return StreamingResponse(_pieces(engine, read), media_type="text/html", headers=headers)
 
 
-async def _pieces(engine: Engine, found: Report) -> AsyncGenerator[str]:
-    async with aclosing(FORMS[".html"](engine, found)) as pieces:
+async def _pieces(engine: Engine, document: Report) -> AsyncGenerator[str]:
+    async with aclosing(FORMS[".html"](engine, document)) as pieces:
         async for piece in pieces:
             yield piece

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.engine.answers.pages.prompts_page import read_prompts
 from minions_evals_mcp.engine.records.new_version import new_version
-from minions_evals_mcp.view.asked import engine_of, form_of, named
+from minions_evals_mcp.view.parameters import engine_of, form_of, named
 from minions_evals_mcp.view.rendering import rendered
 
 NEWEST = 100
@@ -17,8 +17,8 @@ NEWEST = 100
 
 async def prompts(request: Request) -> Response:
     """Every prompt with its versions; `version` opens the one that is meant."""
-    found = await read_prompts(engine_of(request), limit=NEWEST)
-    return rendered("prompts", prompts=found, version=named(request, "version"))
+    cards = await read_prompts(engine_of(request), limit=NEWEST)
+    return rendered("prompts", prompts=cards, version=named(request, "version"))
 
 
 async def saved(request: Request) -> Response:

@@ -34,7 +34,7 @@ CENT = 0.01
 
 @cache
 def _templates() -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=ChoiceLoader([PackageLoader("minions_evals_mcp.view"), PackageLoader("minions_evals_mcp.report")]),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
@@ -42,18 +42,18 @@ def _templates() -> Environment:
         "line": _line, "whole": _whole, "when": _when, "figure": sentences.number, "money": money, "signed": _signed, "short": short_id,
         "percent": _percent, "seconds": _seconds, "urlencode": _query,
     }  # fmt: skip
-    found.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
+    environment.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     given: dict[str, object] = {
         "words": sentences, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
         "failure_types": FAILURE_TYPES, "timeline": timeline, "word_diff": word_diff,
     }  # fmt: skip
-    found.globals.update(given)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
-    return found
+    environment.globals.update(given)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
+    return environment
 
 
-def _query(asked: Mapping[str, object] | Sequence[tuple[str, object]]) -> str:
-    """What stands behind the question mark of an address; a value of several is told several times."""
-    return urlencode(asked, doseq=True)  # pyright: ignore[reportArgumentType]  names and texts, or tuples of them
+def _query(query: Mapping[str, object] | Sequence[tuple[str, object]]) -> str:
+    """Returns what stands behind the question mark of an address; a value of several is told several times."""
+    return urlencode(query, doseq=True)  # pyright: ignore[reportArgumentType]  names and texts, or tuples of them
 
 
 def _line(text: str, limit: int = 200) -> str:
@@ -63,8 +63,8 @@ def _line(text: str, limit: int = 200) -> str:
 def _when(at: datetime | str) -> Markup:
     """The moment as an element that the page's script writes in the reader's zone."""
     moment = (datetime.fromisoformat(at) if isinstance(at, str) else at).astimezone(UTC)
-    told = f"{moment.day} {moment:%b %Y, %H:%M} UTC"
-    return Markup(f'<time datetime="{moment:%Y-%m-%dT%H:%M:%SZ}">{told}</time>')  # noqa: S704  figures and a month's name
+    text = f"{moment.day} {moment:%b %Y, %H:%M} UTC"
+    return Markup(f'<time datetime="{moment:%Y-%m-%dT%H:%M:%SZ}">{text}</time>')  # noqa: S704  figures and a month's name
 
 
 def money(value: float | None) -> str:
@@ -135,7 +135,7 @@ async def _pieces(page: str, rest: Callable[[], Awaitable[str]]) -> AsyncGenerat
 
 @cache
 def stylesheet() -> str:
-    """How all pages look, in light and dark: as reports do, and what only pages have."""
+    """Returns how all pages look, in light and dark: as reports do, and what only pages have."""
     shared = files("minions_evals_mcp.report").joinpath("templates/design.css").read_text("utf-8")
     return "\n".join((shared, chart_css(), _own("page.css")))
 

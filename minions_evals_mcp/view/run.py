@@ -16,9 +16,9 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.sentences import run_answer
 from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.pages.run_cases import SORTS, CaseFilter
-from minions_evals_mcp.view.asked import named, page_number, required
-from minions_evals_mcp.view.kept import kept
 from minions_evals_mcp.view.overview import IN_PROGRESS
+from minions_evals_mcp.view.parameters import named, page_number, required
+from minions_evals_mcp.view.reading_cache import kept
 from minions_evals_mcp.view.rendering import begun, part, unless_seen
 
 PAGE = 100
@@ -35,17 +35,17 @@ async def run(request: Request) -> Response:
     """A run: the answer first, then a page of its cases, then where it passed; only the cases where nothing else is exchanged."""
     if request.headers.get("hx-target") == "cases":
         return await cases(request)
-    ident, asked, number = required(request, "id"), _asked(request), page_number(request)
+    ident, case_filter, number = required(request, "id"), _case_query(request), page_number(request)
     head = await kept(request, "head", partial(read_run_head, ident=ident), ident)
     live = head.side.summary.state in IN_PROGRESS
     first = part("run", head=head, answer=run_answer(head.side), live=live)
-    return begun(first, partial(_rest, request, head, asked, number))
+    return begun(first, partial(_rest, request, head, case_filter, number))
 
 
 async def cases(request: Request) -> Response:
     """The table of cases alone: the part that is renewed while the run goes on."""
-    ident, asked, number = required(request, "id"), _asked(request), page_number(request)
-    return unless_seen(request, await _table(request, ident, asked, number))
+    ident, case_filter, number = required(request, "id"), _case_query(request), page_number(request)
+    return unless_seen(request, await _table(request, ident, case_filter, number))
 
 
 async def progress(request: Request) -> Response:
@@ -60,15 +60,15 @@ async def _progress(engine: Engine, *, ident: str) -> str:
     return part("progress", head=head, answer=run_answer(head.side), live=live)
 
 
-def _asked(request: Request) -> Asked:
-    """What the address asks for, and which columns."""
+def _case_query(request: Request) -> Asked:
+    """Returns what the address asks for, and which columns."""
     sort = named(request, "sort")
     name = sort.removeprefix("-")
     if name not in SORTS:
         raise BadInputError(
             f"cases are not sorted by {name[:40]!r}.", remedy=f"Sort by {', '.join(filter(None, SORTS))}."
         )
-    asked = CaseFilter(
+    case_filter = CaseFilter(
         status=named(request, "status"),
         cause=named(request, "cause"),
         tag=named(request, "tag"),
@@ -76,7 +76,7 @@ def _asked(request: Request) -> Asked:
         sort=name,  # pyright: ignore[reportArgumentType]  checked above
         falling=sort.startswith("-"),
     )
-    return asked, _columns(request.query_params.getlist("columns"))
+    return case_filter, _columns(request.query_params.getlist("columns"))
 
 
 def _columns(chosen: Sequence[str]) -> tuple[str, ...]:
@@ -86,23 +86,23 @@ def _columns(chosen: Sequence[str]) -> tuple[str, ...]:
     return COLUMNS if "all" in chosen else tuple(name for name in COLUMNS if name in chosen)
 
 
-def _query(run_id: str, asked: CaseFilter, columns: tuple[str, ...]) -> dict[str, str | list[str]]:
+def _query(run_id: str, filters: CaseFilter, columns: tuple[str, ...]) -> dict[str, str | list[str]]:
     """The same as an address, without what asks for nothing."""
-    told: dict[str, str | list[str]] = {
-        "q": asked.text,
-        "status": asked.status,
-        "cause": asked.cause,
-        "tag": asked.tag,
-        "sort": f"-{asked.sort}" if asked.falling else asked.sort,
+    parameters: dict[str, str | list[str]] = {
+        "q": filters.text,
+        "status": filters.status,
+        "cause": filters.cause,
+        "tag": filters.tag,
+        "sort": f"-{filters.sort}" if filters.falling else filters.sort,
         "columns": [] if columns == USUAL else ["chosen", *columns],
     }
-    return {"id": run_id, **{name: value for name, value in told.items() if value}}
+    return {"id": run_id, **{name: value for name, value in parameters.items() if value}}
 
 
-async def _rest(request: Request, head: RunHead, asked: Asked, number: int) -> str:
-    """What grows with the run: the cases, then passes by criterion and tag."""
+async def _rest(request: Request, head: RunHead, filters: Asked, number: int) -> str:
+    """Returns what grows with the run: the cases, then passes by criterion and tag."""
     run_id = head.side.summary.run_id
-    table = await _table(request, run_id, asked, number)
+    table = await _table(request, run_id, filters, number)
     return table + await kept(request, "bars", partial(_bars, head=head), run_id)
 
 
@@ -114,10 +114,10 @@ async def _bars(engine: Engine, *, head: RunHead) -> str:
     return part("run_bars", summary=summary, criteria=means, tags=tags)
 
 
-async def _table(request: Request, ident: str, asked: Asked, number: int) -> str:
+async def _table(request: Request, ident: str, filters: Asked, number: int) -> str:
     outline = await kept(request, "outline", partial(read_run_outline, ident=ident, tags=TAGS), ident)
-    make = partial(_cases, outline=outline, asked=asked[0], columns=asked[1], number=number)
-    return await kept(request, "cases", make, outline.run_id, asked, number)
+    make = partial(_cases, outline=outline, asked=filters[0], columns=filters[1], number=number)
+    return await kept(request, "cases", make, outline.run_id, filters, number)
 
 
 async def _cases(

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from minions_evals_mcp.engine.answers.run_again import Again, again_request, read_again
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, start_benchmark
 from minions_evals_mcp.errors import BadInputError, EvalsError
-from minions_evals_mcp.view.asked import engine_of, form_of
+from minions_evals_mcp.view.parameters import engine_of, form_of
 from minions_evals_mcp.view.rendering import rendered
 
 Start = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
@@ -22,18 +22,18 @@ Start = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
 
 async def again(request: Request) -> Response:
-    """What a run like that one would do and cost: with another version, or of the failed cases only."""
-    found = await read_again(engine_of(request), _asked(request.query_params))
-    return rendered("again", page=found)
+    """Returns what a run like that one would do and cost: with another version, or of the failed cases only."""
+    page = await read_again(engine_of(request), _again_request(request.query_params))
+    return rendered("again", page=page)
 
 
 async def started(request: Request) -> Response:
     """Starts the run and leads to its page, where it can be followed."""
-    engine, asked = engine_of(request), _asked(await form_of(request))
+    engine, request_again = engine_of(request), _again_request(await form_of(request))
     start: Start | None = request.app.state.start
     if start is None:
         raise BadInputError("no run can be started from here.", remedy="Start it with minions-evals run-benchmark.")
-    run = await start_benchmark(engine, await again_request(engine, asked))
+    run = await start_benchmark(engine, await again_request(engine, request_again))
     start(partial(_finished, run))
     return RedirectResponse(f"/run?{urlencode({'id': run.job.id})}", 303)
 
@@ -43,7 +43,7 @@ async def _finished(run: StartedCases) -> None:
         await run.finish(silent)
 
 
-def _asked(given: Mapping[str, str]) -> Again:
+def _again_request(given: Mapping[str, str]) -> Again:
     cap = given.get("cap", "").strip()
     try:
         most = float(cap) if cap else None

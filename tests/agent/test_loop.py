@@ -17,7 +17,7 @@ from agent.binding import Doing
 from agent.daemon import Agent, Rhythm
 from agent.instructions.instruction import SKILL_DUE
 from agent.loop import look, serve
-from agent.message_work import Asked
+from agent.message_work import MessageWork
 from agent.retry import retry
 from agent.wakeups import Pulse, follow_store
 from minions_evals_mcp.domain.definitions import Json
@@ -194,7 +194,7 @@ class Watched:
         self.ended: list[str] = []
         self.go_on = anyio.Event()
 
-    async def __call__(self, asked: Asked) -> Json:
+    async def __call__(self, asked: MessageWork) -> Json:
         self.begun.append(asked.message.id)
         await self.go_on.wait()
         self.ended.append(asked.message.id)
@@ -225,7 +225,7 @@ async def _until_quiet(agent: Agent) -> None:
 async def test_a_message_that_is_put_off_holds_up_its_topic_and_no_other(engine: Engine) -> None:
     order: list[str] = []
 
-    async def failing_once(asked: Asked) -> Json:
+    async def failing_once(asked: MessageWork) -> Json:
         order.append(asked.message.id)
         if asked.message.id == "x0" and asked.message.attempts == 0:
             raise InstrumentError("not now.")
@@ -311,7 +311,7 @@ async def test_a_message_that_is_settled_is_not_settled_again(engine: Engine) ->
 
 
 async def test_an_unforeseen_error_does_not_end_the_loop(engine: Engine) -> None:
-    async def broken(asked: Asked) -> Json:
+    async def broken(asked: MessageWork) -> Json:
         raise ZeroDivisionError(asked.message.id)
 
     await one_case(engine)
@@ -329,7 +329,7 @@ async def test_many_messages_run_side_by_side_up_to_the_bound(engine: Engine) ->
     at_once: list[int] = []
     running = 0
 
-    async def counted(asked: Asked) -> Json:
+    async def counted(asked: MessageWork) -> Json:
         nonlocal running
         running += 1
         at_once.append(running)

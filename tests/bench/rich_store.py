@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBr
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.engine.people.judge_queue import hand_in, next_question
 from minions_evals_mcp.engine.people.submit import submit_judgments
@@ -345,7 +345,7 @@ class Fortnight:
         (self.folder / "answers.py").write_text(PROVIDER)
         (self.folder / "promptfooconfig.yaml").write_text(config_text(self._scaled(60, least=6)))
         evaluation = read_config(self.folder / "promptfooconfig.yaml", now=self.calendar())
-        await evaluate(self.engine, evaluation, Asked(), environment={})
+        await evaluate(self.engine, evaluation, EvalOptions(), environment={})
 
 
 def _iso(at: datetime) -> str:

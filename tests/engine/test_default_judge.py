@@ -11,7 +11,7 @@ import pytest
 from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.default_judge import DEFAULT_MODEL, OPENAI_MODEL, default_judge
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import read_config
@@ -71,7 +71,7 @@ async def test_an_evaluation_and_a_runs_answer_say_which_model_judged_by_default
         for judge_model, wanted in ((None, said), ("anthropic:fake-judge", "")):
             async with opened(replace(named, judge_model=judge_model)) as engine:
                 engine.new_id = lambda which=judge_model: f"job-{which}"
-                matrix = await evaluate(engine, read_config(config, now=START), Asked(), environment={})
+                matrix = await evaluate(engine, read_config(config, now=START), EvalOptions(), environment={})
                 summary = await summarize(engine, matrix.columns[0].run_id or "")
                 assert (matrix.judge, summary.default_judge) == (wanted, wanted)
                 assert run_told(summary, {}, offset=0, limit=1).default_judge == wanted
@@ -85,9 +85,9 @@ async def test_the_model_that_judges_plays_a_simulated_user_who_names_no_other(t
     config.write_text(f"prompts: [You sell tea.]\nproviders: [echo]\ntests: [{{provider: {user}}}]\n")
     evaluation = read_config(config, now=START)
     async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
-        matrix = await evaluate(engine, evaluation, Asked(), environment={})
+        matrix = await evaluate(engine, evaluation, EvalOptions(), environment={})
         assert "You sell tea." in str(matrix.rows[0].cells[0].output)
         assert server.stats()["requests"] == 1
     async with opened(config_in(tmp_path)) as engine:
         with pytest.raises(UnsupportedError, match="a simulated user needs a model that plays it"):
-            await evaluate(engine, evaluation, Asked(), environment={})
+            await evaluate(engine, evaluation, EvalOptions(), environment={})

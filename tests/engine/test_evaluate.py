@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixFilter, rea
 from minions_evals_mcp.engine.cases.config_versions import versions_of_config
 from minions_evals_mcp.engine.compare.compare_prompt_versions import ComparisonRequest, compare_prompt_versions
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError
@@ -52,7 +52,7 @@ async def judged(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
 
 
 async def evaluated(
-    engine: Engine, text: str, *, given: Given | None = None, asked: Asked | None = None, **environment: str
+    engine: Engine, text: str, *, given: Given | None = None, asked: EvalOptions | None = None, **environment: str
 ) -> Matrix:
     """The matrix of the config in that text."""
     folder = engine.config.db.parent
@@ -60,7 +60,7 @@ async def evaluated(
     evaluation = read_config(folder / "c.yaml", now=START, given=given or Given())
     with anyio.fail_after(HANG_S):
         return await evaluate(
-            engine, evaluation, asked or Asked(), environment={**environment, **evaluation.given_variables}
+            engine, evaluation, asked or EvalOptions(), environment={**environment, **evaluation.given_variables}
         )
 
 
@@ -193,7 +193,7 @@ async def test_every_cell_is_a_kept_run_and_the_same_config_twice_is_the_same_re
     runs = {one.id: one.fields for one in await all_of(engine, TestRun)}
     assert {cell.run_id for cell in first.rows[0].cells} == set(runs)
     assert [runs[str(cell.run_id)].actual_output for cell in first.rows[0].cells] == [{"output": "a"}, {"output": "b"}]
-    another = await evaluated(engine, text, asked=Asked(key="again"))
+    another = await evaluated(engine, text, asked=EvalOptions(key="again"))
     assert another.benchmark_id == first.benchmark_id
     assert {one.run_id for one in another.columns}.isdisjoint(one.run_id for one in first.columns)
     assert await outbox(engine) == [], "one column is no regression of another"
@@ -325,15 +325,15 @@ providers: [{id: 'anthropic:claude-3-haiku-20240307', config: {max_tokens: 10}}]
 tests: [{vars: {n: [x, y, z]}, assert: [{type: contains, value: a}]}]
 """
     judged.config = replace(judged.config, judge_model="anthropic:claude-3-haiku-20240307")  # its price is known
-    free = await evaluated(judged, text, asked=Asked(key="free"))
+    free = await evaluated(judged, text, asked=EvalOptions(key="free"))
     cap = (free.columns[0].cost_usd or 0) * 1.5
     assert cap > 0
     server.reset()
     with pytest.raises(StoppedError, match="cost cap") as stopped:
-        await evaluated(judged, text, asked=Asked(key="capped", max_cost_usd=cap))
+        await evaluated(judged, text, asked=EvalOptions(key="capped", max_cost_usd=cap))
     assert "same command" in stopped.value.remedy
     assert server.target < 6
-    whole = await evaluated(judged, text, asked=Asked(key="capped"))
+    whole = await evaluated(judged, text, asked=EvalOptions(key="capped"))
     assert (server.target, whole.spent_usd) == (6, pytest.approx(free.spent_usd))
 
 
@@ -343,8 +343,8 @@ async def test_a_cost_cap_holds_for_what_a_function_of_the_config_says_that_it_c
     (engine.config.db.parent / "app.py").write_text(count)
     text = "prompts: ['{{n}}']\nproviders: ['file://app.py']\ntests: [{vars: {n: [a, b, c]}, assert: [{type: word-count, value: 1}]}]\n"
     with pytest.raises(StoppedError, match="cost cap"):
-        await evaluated(engine, text, asked=Asked(key="k", max_cost_usd=0.05))
-    whole = await evaluated(engine, text, asked=Asked(key="k"))
+        await evaluated(engine, text, asked=EvalOptions(key="k", max_cost_usd=0.05))
+    whole = await evaluated(engine, text, asked=EvalOptions(key="k"))
     assert sorted(row.cells[0].output or "" for row in whole.rows) == ["1", "1", "2"], (
         "the third was asked by a start of its own"
     )
@@ -441,7 +441,7 @@ async def test_every_cell_comes_out_as_the_real_promptfoo_gives_it(engine: Engin
         "promptfoo_eval"
     )  # config, and what promptfoo 0.123.1 answered with its echo provider
     evaluation = read_config(folder / "config.yaml", now=START)
-    matrix = await evaluate(engine, evaluation, Asked(), environment={})
+    matrix = await evaluate(engine, evaluation, EvalOptions(), environment={})
     theirs = [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
     assert len(theirs) == 40
     for one in theirs:

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked, Evaluation
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions, Evaluation
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import EvalsError, UnsupportedError
@@ -43,7 +43,7 @@ def read(engine: Engine, text: str, **files: str) -> Evaluation:
 
 async def evaluated(engine: Engine, evaluation: Evaluation, **environment: str) -> Matrix:
     with anyio.fail_after(HANG_S):
-        return await evaluate(engine, evaluation, Asked(), environment=environment)
+        return await evaluate(engine, evaluation, EvalOptions(), environment=environment)
 
 
 def outputs(found: Matrix) -> list[list[str | None]]:

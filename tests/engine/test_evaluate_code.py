@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import EvalsError
@@ -63,7 +63,7 @@ async def evaluated(engine: Engine, **files: str) -> tuple[Matrix, Json]:
         (folder / name).write_text(content)
     evaluation = read_config(folder / "c.yaml", now=START)
     with anyio.fail_after(HANG_S):
-        matrix = await evaluate(engine, evaluation, Asked(), environment={})
+        matrix = await evaluate(engine, evaluation, EvalOptions(), environment={})
     results = results_json(matrix, evaluation, at="2026-11-21T09:00:00Z")["results"]
     assert isinstance(results, dict)
     return matrix, results

@@ -11,7 +11,7 @@ import yaml
 from pydantic import JsonValue
 
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.interop.promptfoo_config import read_config
@@ -114,7 +114,7 @@ async def cells(engine: Engine, head: dict[str, JsonValue], checks: list[JsonVal
     tests: list[JsonValue] = [{**TEST, "assert": [check]} for check in checks]
     (folder / "c.yaml").write_text(yaml.safe_dump({**head, "tests": tests}))
     with anyio.fail_after(HANG_S):
-        matrix = await evaluate(engine, read_config(folder / "c.yaml", now=START), Asked(), environment={})
+        matrix = await evaluate(engine, read_config(folder / "c.yaml", now=START), EvalOptions(), environment={})
     return [row.cells[0] for row in matrix.rows]
 
 

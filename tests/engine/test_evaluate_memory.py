@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import UnsupportedError
@@ -51,7 +51,7 @@ async def evaluated(engine: Engine, text: str) -> Matrix:
     path = engine.config.db.parent / "c.yaml"
     path.write_text(text)
     with anyio.fail_after(HANG_S):
-        return await evaluate(engine, read_config(path, now=START), Asked(), environment={})
+        return await evaluate(engine, read_config(path, now=START), EvalOptions(), environment={})
 
 
 def asked(heard: Heard) -> str:

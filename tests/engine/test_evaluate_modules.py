@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
@@ -44,7 +44,7 @@ async def test_modules_write_prompts_make_tests_and_variables_and_answer(engine:
     path = written(engine.config.db.parent)
     evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, given=Given(trust_code=True)))
     with anyio.fail_after(HANG_S):
-        matrix = await evaluate(engine, evaluation, Asked(), environment={})
+        matrix = await evaluate(engine, evaluation, EvalOptions(), environment={})
     first, second = matrix.rows
     assert first.variables == {"q": "x-", "v": "v of x-"}
     assert [cell.output for cell in first.cells] == [

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.results import EvalJudgment, TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, StoppedError, UnsupportedError
@@ -52,14 +52,16 @@ def one(*assertions: str, topic: str = "cats", more: str = "") -> str:
 
 
 async def run(
-    engine: Engine, text: str, *, given: Given | None = None, asked: Asked | None = None, **variables: str
+    engine: Engine, text: str, *, given: Given | None = None, asked: EvalOptions | None = None, **variables: str
 ) -> Matrix:
     """The matrix of the config in that text."""
     path = engine.config.db.parent / "c.yaml"
     path.write_text(text)
     asking = read_config(path, now=START, given=given or Given())
     with anyio.fail_after(HANG_S):
-        return await evaluate(engine, asking, asked or Asked(), environment={**variables, **asking.given_variables})
+        return await evaluate(
+            engine, asking, asked or EvalOptions(), environment={**variables, **asking.given_variables}
+        )
 
 
 def first(matrix: Matrix) -> Cell:
@@ -106,7 +108,7 @@ async def test_a_grade_of_an_own_judge_is_paid_for_once_and_not_taken_for_anothe
     first_time = await run(engine, one(OWN))
     assert await run(engine, one(OWN)) == first_time
     assert len(models_asked(server)) == 1
-    await run(engine, one(OWN), asked=Asked(key="again"))
+    await run(engine, one(OWN), asked=EvalOptions(key="again"))
     assert len(models_asked(server)) == 1, "kept under the output, the criterion and the judge"
     for other in ("'openai:chat:other-judge'", "{id: 'openai:chat:own-judge', config: {temperature: 0}}"):
         await run(engine, one(f"{{type: llm-rubric, value: kind, provider: {other}}}"))
@@ -154,10 +156,10 @@ async def test_an_own_judge_spends_of_the_same_money(tmp_path: Path, server: Ser
     providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         with pytest.raises(StoppedError, match="cost cap"):
-            await run(engine, one(priced), asked=Asked(max_cost_usd=1e-9))
+            await run(engine, one(priced), asked=EvalOptions(max_cost_usd=1e-9))
         assert models_asked(server) == []
         with pytest.raises(BadInputError, match="the price of openai:own-judge is unknown"):
-            await run(engine, one(OWN, topic="dogs"), asked=Asked(max_cost_usd=1))
+            await run(engine, one(OWN, topic="dogs"), asked=EvalOptions(max_cost_usd=1))
 
 
 async def test_similar_is_measured_by_its_own_embedder(engine: Engine, server: Server) -> None:
@@ -185,7 +187,7 @@ async def test_the_words_of_a_template_reach_the_judge_with_the_prompt_and_a_new
     assert body["messages"] == [{"role": "user", "content": "Tell cats|of cats|Tell cats|cats (B)"}]
     await run(engine, text.replace("|{{topic}}", ""))
     assert len(models_asked(server)) == 2
-    again = await run(engine, text.replace("|{{topic}}", ""), asked=Asked(key="again"))
+    again = await run(engine, text.replace("|{{topic}}", ""), asked=EvalOptions(key="again"))
     assert (len(models_asked(server)), first(again).passed) == (2, True)
 
 
@@ -222,7 +224,7 @@ async def test_a_judge_that_chooses_by_place_prefers_none_and_is_not_paid_to_say
     selection = (await run(engine, text)).rows[0].selections[0]
     assert selection.selected is None
     assert "no preference: asked in both orders it chose the second each time" in str(selection.problem)
-    assert (await run(engine, text, asked=Asked(key="again"))).rows[0].selections[0] == selection
+    assert (await run(engine, text, asked=EvalOptions(key="again"))).rows[0].selections[0] == selection
     assert models_asked(server) == ["m", "m"]
 
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config import read_config
 from tests.hang import HANG_S
@@ -46,7 +46,7 @@ async def heard(folder: Path, request: str, prompt: str = "hi") -> tuple[Heard, 
         async with opened(config_in(folder)) as engine:
             with anyio.fail_after(HANG_S):
                 matrix = await evaluate(
-                    engine, read_config(folder / "c.yaml", now=START), Asked(), environment={"CHAT_KEY": "k-1"}
+                    engine, read_config(folder / "c.yaml", now=START), EvalOptions(), environment={"CHAT_KEY": "k-1"}
                 )
         (asked,) = app.asked
         return asked, matrix.rows[0].cells[0].output

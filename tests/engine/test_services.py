@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.errors import BadInputError, EvalsError
@@ -71,7 +71,7 @@ async def first(config: EngineConfig, assertion: str, *, text: str = "a tweet", 
     evaluation = read_config(path, now=START)
     async with opened(config) as engine:
         with anyio.fail_after(HANG_S):
-            return (await evaluate(engine, evaluation, Asked(), environment={})).rows[0].cells[0]
+            return (await evaluate(engine, evaluation, EvalOptions(), environment={})).rows[0].cells[0]
 
 
 async def test_a_flagged_output_fails_unless_its_categories_are_not_asked_for(
@@ -278,7 +278,7 @@ async def test_a_cap_cannot_be_held_where_a_services_price_is_unknown(
             "prompts": ["a"], "providers": ["echo"], "tests": [{"assert": [{"type": "moderation", "provider": model}]}],
         }))  # fmt: skip
         async with opened(config) as engine:
-            asking = evaluate(engine, read_config(path, now=START), Asked(max_cost_usd=1), environment={})
+            asking = evaluate(engine, read_config(path, now=START), EvalOptions(max_cost_usd=1), environment={})
             if priced:
                 assert (await asking).rows[0].cells[0].passed is False
             else:

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
@@ -39,7 +39,7 @@ async def ours(engine: Engine, name: str, address: str) -> list[dict[str, Any]]:
     evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, given=given))
     named = {variable: around[variable] for variable in evaluation.variables}
     with anyio.fail_after(HANG_S):
-        matrix = await evaluate(engine, evaluation, Asked(), environment={**named, **evaluation.given_variables})
+        matrix = await evaluate(engine, evaluation, EvalOptions(), environment={**named, **evaluation.given_variables})
     told = results_json(matrix, evaluation, at="2026-11-22T16:00:00Z")["results"]
     assert isinstance(told, dict)
     results: Any = told["results"]

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError
@@ -35,7 +35,7 @@ async def run(engine: Engine, hook: str, *, text: str = CONFIG + TESTS) -> Matri
     path = config(engine, hook, text=text)
     evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, given=Given(trust_code=True)))
     with anyio.fail_after(HANG_S):
-        return await evaluate(engine, evaluation, Asked(), environment={})
+        return await evaluate(engine, evaluation, EvalOptions(), environment={})
 
 
 def called(engine: Engine) -> str:

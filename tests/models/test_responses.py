@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell
 from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.models.client import Answer
@@ -61,7 +61,9 @@ async def cell(
         (folder / "c.yaml").write_text(json.dumps(whole))
         async with opened(config_in(folder)) as engine:
             with anyio.fail_after(HANG_S):
-                matrix = await evaluate(engine, read_config(folder / "c.yaml", now=START), Asked(), environment={})
+                matrix = await evaluate(
+                    engine, read_config(folder / "c.yaml", now=START), EvalOptions(), environment={}
+                )
         (asked,) = app.asked
         assert (asked.path, asked.headers["authorization"]) == ("/v1/responses", "Bearer a-key-of-ours")
         sent = asked.json()

@@ -10,14 +10,14 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.store.connection import open_raw
 from minions_evals_mcp.store.queries.pages.run_cases import CaseLine
-from minions_evals_mcp.view.kept import MOST, Kept
+from minions_evals_mcp.view.reading_cache import MOST, ReadingCache
 from tests.view.visitor import visitor
 from tests.workshop import case, config_in, first, fleet, measured, opened, save
 
 OUTPUT = '"output" class="small"><span class="clamp">good<'
 
 
-async def asked_twice(engine: Engine, answers: Kept, key: str = "k") -> int:
+async def asked_twice(engine: Engine, answers: ReadingCache, key: str = "k") -> int:
     """How often two questions in a row are answered anew."""
     made: list[int] = []
 
@@ -32,7 +32,7 @@ async def asked_twice(engine: Engine, answers: Kept, key: str = "k") -> int:
 
 async def test_an_answer_is_made_once_until_something_is_written_by_anybody(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
-        answers = Kept()
+        answers = ReadingCache()
         assert await asked_twice(engine, answers) == 1
         assert await asked_twice(engine, answers) == 0
         await save(engine, [case("x")])
@@ -43,7 +43,7 @@ async def test_an_answer_is_made_once_until_something_is_written_by_anybody(tmp_
 
 
 async def test_an_answer_that_was_overtaken_by_a_commit_is_not_kept(engine: Engine) -> None:
-    answers = Kept()
+    answers = ReadingCache()
 
     async def overtaken() -> str:
         await save(engine, [case("x")])
@@ -55,7 +55,7 @@ async def test_an_answer_that_was_overtaken_by_a_commit_is_not_kept(engine: Engi
 
 
 async def test_no_more_answers_are_held_than_there_is_room_for(engine: Engine) -> None:
-    answers = Kept()
+    answers = ReadingCache()
     for number in range(2 * MOST):
         await asked_twice(engine, answers, str(number))
     assert len(answers.answers) == MOST

@@ -75,46 +75,46 @@ def ab_test(
     triggered_by
         Who asks: an agent's, a person's or a schedule's id.
     """
-    asked: dict[str, object] = {
-        "ids": (case, *cases), "branches": tuple(_inline(one) for one in inline or ()),
+    wire: dict[str, object] = {
+        "ids": (case, *cases), "branches": tuple(_inline(text) for text in inline or ()),
         "winner_criteria": criteria, "iterations": iterations, "prompt_version": prompt_version,
         "max_cost_usd": max_cost_usd, "key": key, "triggered_by": triggered_by,
     }  # fmt: skip
-    return run(partial(_ab_test, asked, branch or [], embedder, common))
+    return run(partial(_ab_test, wire, branch or [], embedder, common))
 
 
-async def _ab_test(asked: dict[str, object], branch_ids: list[str], embedder: str | None, common: Common) -> int:
+async def _ab_test(fields: dict[str, object], branch_ids: list[str], embedder: str | None, common: Common) -> int:
     async with session(common, embedder=embedder) as engine:
-        ids = cast("tuple[str, ...]", asked["ids"])
-        asked["ids"] = tuple([await meant_id(engine, ident, "test-case", "benchmark") for ident in ids])
-        first = asked["ids"][0]
-        chosen = branch_ids if branch_ids or asked["branches"] else await _active(engine, first)
-        asked = await _about(engine, asked)
+        ids = cast("tuple[str, ...]", fields["ids"])
+        fields["ids"] = tuple([await meant_id(engine, ident, "test-case", "benchmark") for ident in ids])
+        first = fields["ids"][0]
+        chosen = branch_ids if branch_ids or fields["branches"] else await _active(engine, first)
+        fields = await _about(engine, fields)
         with progress_line(common, engine) as progress:
-            found = await run_ab_test(engine, _request({**asked, "branch_ids": tuple(chosen)}), progress=progress)
-    _show(found, common)
-    return 0 if any(one.runs > one.failures for one in found.branches) else BROKEN
+            result = await run_ab_test(engine, _request({**fields, "branch_ids": tuple(chosen)}), progress=progress)
+    _show(result, common)
+    return 0 if any(branch.runs > branch.failures for branch in result.branches) else BROKEN
 
 
 async def _active(engine: Engine, case_id: str) -> list[str]:
     """The active branches of the case, in the order in which they were made."""
-    found = [one.id for one in await branches_of_case(engine, case_id) if one.fields.is_active]
-    if len(found) < LEAST:
+    active = [branch.id for branch in await branches_of_case(engine, case_id) if branch.fields.is_active]
+    if len(active) < LEAST:
         raise BadInputError(
-            f"{case_id} has {len(found)} active branches; an A/B test takes two to five.",
+            f"{case_id} has {len(active)} active branches; an A/B test takes two to five.",
             remedy="Import test-branch records: {testCaseId, name, provider, model}.",
         )
-    return found
+    return active
 
 
-async def _about(engine: Engine, asked: dict[str, object]) -> dict[str, object]:
-    """What the ids name: a test case, several, or a benchmark."""
-    ids = list(cast("tuple[str, ...]", asked["ids"]))
-    rest = {name: value for name, value in asked.items() if name != "ids"}
+async def _about(engine: Engine, fields: dict[str, object]) -> dict[str, object]:
+    """Returns what the ids name: a test case, several, or a benchmark."""
+    ids = list(cast("tuple[str, ...]", fields["ids"]))
+    rest = {name: value for name, value in fields.items() if name != "ids"}
     if len(ids) > 1:
         return {**rest, "test_case_ids": tuple(ids)}
-    found = await get_record(engine, ids[0])
-    return {**rest, "benchmark_id" if isinstance(found.fields, Benchmark) else "test_case_id": ids[0]}
+    record = await get_record(engine, ids[0])
+    return {**rest, "benchmark_id" if isinstance(record.fields, Benchmark) else "test_case_id": ids[0]}
 
 
 def _inline(text: str) -> InlineBranch:
@@ -143,9 +143,9 @@ def _value(text: str) -> JsonValue:
         return text
 
 
-def _request(asked: dict[str, object]) -> AbTestRequest:
+def _request(fields: dict[str, object]) -> AbTestRequest:
     try:
-        return AbTestRequest.model_validate(asked)
+        return AbTestRequest.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "branch_ids"
@@ -156,13 +156,13 @@ def _request(asked: dict[str, object]) -> AbTestRequest:
         ) from None
 
 
-def _show(found: AbTestResult, common: Common) -> None:
+def _show(result: AbTestResult, common: Common) -> None:
     if common.json:
-        say(found.model_dump(mode="json"))
+        say(result.model_dump(mode="json"))
         return
     from minions_evals_mcp.report.ab_tests import show_ab_test  # noqa: PLC0415  rich is imported where a person looks
 
-    show_ab_test(found)
+    show_ab_test(result)
 
 
 def branches(
@@ -188,19 +188,19 @@ def branches(
 
 async def _branches(case: str, executions: str | None, limit: int, offset: int, common: Common) -> int:
     async with session(common) as engine:
-        found = await branches_of_case(engine, await meant_id(engine, case, "test-case"))
-        configured = {one.id: await branch_configurations(engine, one.id) for one in found}
+        case_branches = await branches_of_case(engine, await meant_id(engine, case, "test-case"))
+        configured = {branch.id: await branch_configurations(engine, branch.id) for branch in case_branches}
         made = []
         if executions is not None:
             made = await branch_executions(engine, executions, limit=limit, offset=offset)
     if common.json:
-        name, shown = ("branches", found) if executions is None else ("executions", made)
-        say({name: [one.wire() for one in shown], **(_configurations(configured) if executions is None else {})})
+        name, shown = ("branches", case_branches) if executions is None else ("executions", made)
+        say({name: [record.wire() for record in shown], **(_configurations(configured) if executions is None else {})})
         return 0
     from minions_evals_mcp.report.ab_tests import show_branches, show_executions  # noqa: PLC0415  as above
 
     if executions is None:
-        show_branches(case, found, configured)
+        show_branches(case, case_branches, configured)
     else:
         show_executions(executions, made)
     return 0
@@ -209,5 +209,8 @@ async def _branches(case: str, executions: str | None, limit: int, offset: int, 
 def _configurations(configured: Mapping[str, Sequence[BranchConfiguration]]) -> dict[str, JsonValue]:
     """Each branch's figures under each configuration and version, the newest first."""
     return {
-        "configurations": {ident: [one.model_dump(mode="json") for one in made] for ident, made in configured.items()}
+        "configurations": {
+            ident: [configuration.model_dump(mode="json") for configuration in made]
+            for ident, made in configured.items()
+        }
     }

@@ -31,7 +31,7 @@ Share = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))]
 
 
 class _How(Value):
-    """How a suite is audited and told."""
+    """The options of auditing and showing a suite."""
 
     subject: str
     max_cheat_rate: float | None
@@ -96,9 +96,9 @@ def audit(
         raise BadInputError(
             "--max-cost-usd and --dry-run are about a model.", remedy="Add --with-judge, or leave them out."
         )
-    asked = JudgeAsked(max_cost_usd=max_cost_usd, dry_run=dry_run) if with_judge else None
+    judging = JudgeAsked(max_cost_usd=max_cost_usd, dry_run=dry_run) if with_judge else None
     how = _How(
-        subject=subject, max_cheat_rate=max_cheat_rate, limit=limit, fix=fix, judge=asked, judge_model=judge_model
+        subject=subject, max_cheat_rate=max_cheat_rate, limit=limit, fix=fix, judge=judging, judge_model=judge_model
     )  # fmt: skip
     return run(partial(_audit, how, common))
 
@@ -127,11 +127,11 @@ async def _audit(how: _How, common: Common) -> int:
     return ABOVE if how.max_cheat_rate is not None and rate > how.max_cheat_rate + 1e-9 else 0
 
 
-def _took(cases: IO[str] | None, fixable: list[CaseAudit], found: CaseAudit) -> None:
+def _took(cases: IO[str] | None, fixable: list[CaseAudit], case_audit: CaseAudit) -> None:
     if cases is not None:
-        cases.write(json.dumps(case_json(found), ensure_ascii=False) + "\n")
-    if found.suggestion is not None or found.unsuggested:
-        fixable.append(found)
+        cases.write(json.dumps(case_json(case_audit), ensure_ascii=False) + "\n")
+    if case_audit.suggestion is not None or case_audit.unsuggested:
+        fixable.append(case_audit)
 
 
 def _write(path: Path, diff: str, nothing: str) -> None:
@@ -139,15 +139,15 @@ def _write(path: Path, diff: str, nothing: str) -> None:
         path.write_text(diff, "utf-8")
     except OSError as error:
         raise BadInputError(f"{path} cannot be written: {error.strerror}.", remedy="Name another file.") from None
-    told = f"{path} holds the suggestions: read it, then patch -p1 < {path}" if diff else nothing
-    tell(f"{told}\n", aside=True)
+    note = f"{path} holds the suggestions: read it, then patch -p1 < {path}" if diff else nothing
+    tell(f"{note}\n", aside=True)
 
 
 def _say(record: Record[Audit], cases: IO[str]) -> None:
     """The whole answer on one line, its cases as they were written down."""
-    told = {"auditId": record.id, **wire_fields(record.fields), "mutationScore": record.fields.mutation_score}
-    told.pop("cases", None)
-    head = json.dumps(told, ensure_ascii=False)
+    wire = {"auditId": record.id, **wire_fields(record.fields), "mutationScore": record.fields.mutation_score}
+    wire.pop("cases", None)
+    head = json.dumps(wire, ensure_ascii=False)
     sys.stdout.write(masked(f'{head[:-1]}, "cases": ['))
     for number, line in enumerate(_lines(cases)):
         sys.stdout.write(masked(f"{', ' if number else ''}{line}"))

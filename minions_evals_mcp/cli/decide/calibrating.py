@@ -81,18 +81,20 @@ async def _calibrate(asking: Callable[[], CalibrationRequest], judge_model: str 
         benchmark = await meant_id(engine, request.benchmark_id, "benchmark")
         meant = request.model_copy(update={"benchmark_id": benchmark})
         with progress_line(common, engine) as progress:
-            found = await carry_out(engine, meant, progress=progress)
-    return reply(common, found, _told(found))
+            calibration = await carry_out(engine, meant, progress=progress)
+    return reply(common, calibration, _lines(calibration))
 
 
-def _told(found: Calibration) -> list[str]:
-    labels = ", ".join(f"{number} {label}" for label, number in found.labels.items())
-    flaky = ", ".join(f"{printable(one.test_case_id)} ({one.passed} of {one.runs})" for one in found.flaky[:NAMED])
+def _lines(calibration: Calibration) -> list[str]:
+    labels = ", ".join(f"{number} {label}" for label, number in calibration.labels.items())
+    flaky = ", ".join(
+        f"{printable(case.test_case_id)} ({case.passed} of {case.runs})" for case in calibration.flaky[:NAMED]
+    )
     lines = [
-        f"{found.benchmark_id}: two runs of one version differ by less than {found.noise_floor:.3f} in 95 %",
-        f"  variance of a case's score: {found.judge:.4f} by the judge, {found.agent:.4f} by the agent,"
-        f" {found.cases:.4f} between cases",
+        f"{calibration.benchmark_id}: two runs of one version differ by less than {calibration.noise_floor:.3f} in 95 %",
+        f"  variance of a case's score: {calibration.judge:.4f} by the judge, {calibration.agent:.4f} by the agent,"
+        f" {calibration.cases:.4f} between cases",
         f"  cases: {labels}",
     ]
-    more = f" and {len(found.flaky) - NAMED} more" if len(found.flaky) > NAMED else ""
+    more = f" and {len(calibration.flaky) - NAMED} more" if len(calibration.flaky) > NAMED else ""
     return [*lines, *([f"  flaky: {flaky}{more}"] if flaky else [])]

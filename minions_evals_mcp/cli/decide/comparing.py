@@ -101,7 +101,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """Which versions are compared, and how."""
+    """The choice of versions to compare, and how."""
 
     before: str | None
     after: str | None
@@ -127,12 +127,12 @@ async def _compare(
             before, after = await find_benchmark_run(engine, first), await find_benchmark_run(engine, second)
             ident = (await compare_runs(engine, before, after, tie_threshold=how.tie_threshold)).id
         else:
-            found = await _run_both(engine, first, how, options, common)
-            if found is None:
+            verdict = await _run_both(engine, first, how, options, common)
+            if verdict is None:
                 return _waiting(common, gated=gates is not None)
-            if isinstance(found, SealedVerdict):
-                return _say_sealed(found, common, gated=gates is not None)
-            ident = found
+            if isinstance(verdict, SealedVerdict):
+                return _say_sealed(verdict, common, gated=gates is not None)
+            ident = verdict
         summary = await summarize_comparison(engine, ident, limit=limit)
         sides = [await summarize(engine, run_id, limit=1) for run_id in (summary.run_a, summary.run_b)]
     if common.json:
@@ -150,7 +150,7 @@ def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
     """The exit code of the gate on the new version's fall."""
     match comparison_gate(summary, literal=literal):
         case "failed":
-            a, b = (in_sentence(summary.names, one) for one in (summary.version_a, summary.version_b))
+            a, b = (in_sentence(summary.names, version) for version in (summary.version_a, summary.version_b))
             return gate_failed(f"{b} is worse than {a}")
         case "undecided":
             tell(undecided_words(summary.passes.lost, summary.sample_size) + "\n", aside=True)
@@ -173,12 +173,12 @@ async def _run_both(
         )
     if options.prompt_version is not None:
         raise BadInputError("--from and --to name the prompt versions.", remedy="Leave --prompt-version out.")
-    asked = options.request(benchmark_id)
+    run_request = options.request(benchmark_id)
     benchmark_id = await meant_id(engine, benchmark_id, "benchmark")
     before, after = await meant_version(engine, before), await meant_version(engine, after)
     try:
         request = ComparisonRequest.asked_by(
-            asked, benchmark_id=benchmark_id, version_a=before, version_b=after, tie_threshold=how.tie_threshold,
+            run_request, benchmark_id=benchmark_id, version_a=before, version_b=after, tie_threshold=how.tie_threshold,
             sequential=how.sequential,
         )  # fmt: skip
     except ValidationError as error:
@@ -186,14 +186,14 @@ async def _run_both(
     with progress_line(common, engine) as progress:
         if await engine.store.read(lambda db: is_sealed(db, benchmark_id)):
             return await compare_sealed(engine, request, progress=progress)
-        found = await compare_prompt_versions(engine, request, progress=progress)
-    return found.id if found else None
+        comparison = await compare_prompt_versions(engine, request, progress=progress)
+    return comparison.id if comparison else None
 
 
-def _say_sealed(found: SealedVerdict, common: Common, *, gated: bool) -> int:
+def _say_sealed(sealed: SealedVerdict, common: Common, *, gated: bool) -> int:
     """The verdict, which is all that is told of sealed cases; a gate fails where it is worse."""
-    reply(common, found, [found.in_words])
-    return gate_failed("the verdict is regressed") if gated and found.verdict == "regressed" else 0
+    reply(common, sealed, [sealed.in_words])
+    return gate_failed("the verdict is regressed") if gated and sealed.verdict == "regressed" else 0
 
 
 def _waiting(common: Common, *, gated: bool) -> int:
@@ -291,7 +291,7 @@ async def _approve(
         version = await meant_id(engine, version, "prompt-version")
         comparison = comparison and await meant_id(engine, comparison, "prompt-comparison")
         try:
-            asked = ApprovalAsked(
+            request = ApprovalAsked(
                 prompt_version_ref=version,
                 comparison_id=comparison,
                 decision="refused" if refuse else "approved",
@@ -304,13 +304,13 @@ async def _approve(
             raise refused_option(
                 error, prompt_version_ref="VERSION", comparison_id="--comparison", decided_by="--by"
             ) from None
-        found: Record[Approval] = await approve_prompt_version(engine, asked)
-        judge = (await evidence_judges(engine, found.fields)).brief()
+        approval: Record[Approval] = await approve_prompt_version(engine, request)
+        judge = (await evidence_judges(engine, approval.fields)).brief()
     if common.json:
-        say({**found.wire(), "judge": judge})
+        say({**approval.wire(), "judge": judge})
     else:
         as_agent = "" if speaker.is_person else " (an agent: no person is known to speak here)"
-        tell(f"{version} {found.fields.decision} by {speaker.name}{as_agent}: {found.fields.reason}\n")
+        tell(f"{version} {approval.fields.decision} by {speaker.name}{as_agent}: {approval.fields.reason}\n")
         if judge["inWords"]:
             tell(printable(str(judge["inWords"]), 500) + "\n")
     return 0

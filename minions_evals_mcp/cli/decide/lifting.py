@@ -68,8 +68,8 @@ def lift(
     fail_on_harm
         Exit 1 if the subject makes outputs worse beyond chance; 3 if that is not known.
     """
-    asked = LiftAsked(subject, tuple(with_ or ()), tuple(without or ()), cases, name, skills_at)
-    return run(partial(_lift, asked, output, fail_on_harm, options, common))
+    subject_asked = LiftAsked(subject, tuple(with_ or ()), tuple(without or ()), cases, name, skills_at)
+    return run(partial(_lift, subject_asked, output, fail_on_harm, options, common))
 
 
 async def _lift(asked: LiftAsked, output: Path | None, fail_on_harm: bool, options: RunOptions, common: Common) -> int:
@@ -86,7 +86,9 @@ async def _lift(asked: LiftAsked, output: Path | None, fail_on_harm: bool, optio
             return _waiting(common, gated=fail_on_harm)
         if output is not None:
             await _write(engine, plan, result, output)
-        sides = [await summarize(engine, one, limit=1) for one in (result.comparison.run_a, result.comparison.run_b)]
+        sides = [
+            await summarize(engine, run_id, limit=1) for run_id in (result.comparison.run_a, result.comparison.run_b)
+        ]
     _show(result, common)
     if any(map(unscored, sides)):
         return BROKEN
@@ -95,32 +97,35 @@ async def _lift(asked: LiftAsked, output: Path | None, fail_on_harm: bool, optio
     return {"harmful": GATE, "undecided": BROKEN}.get(result.verdict, 0)
 
 
-def _target(asked: LiftAsked, options: RunOptions) -> CommandSettings:
+def _target(plan: LiftAsked, options: RunOptions) -> CommandSettings:
     """The program that is tried: the one on the command line, the lift file's, or the project's."""
-    name, path, config = options.target, Path(asked.subject), options.target_config
+    name, path, config = options.target, Path(plan.subject), options.target_config
     if name is None and config is None and path.is_file() and path.suffix.lower() in YAML:
-        told = read_lift_file(path)
-        name, config = told.target, None if told.target_config is None else path.parent / told.target_config
+        lift_file = read_lift_file(path)
+        name, config = (
+            lift_file.target,
+            None if lift_file.target_config is None else path.parent / lift_file.target_config,
+        )
     if name is None and config is None:
         name = options.target_name()
-    found = read_target(config).settings if config is not None else None
-    if found is None and name is not None and name.startswith("command:"):
-        found = command_settings(name)
-    if not isinstance(found, CommandSettings):
+    settings = read_target(config).settings if config is not None else None
+    if settings is None and name is not None and name.startswith("command:"):
+        settings = command_settings(name)
+    if not isinstance(settings, CommandSettings):
         raise BadInputError(
             "a lift starts your agent in a workspace of its own, so it must be a program.",
             remedy="Name it with --target 'command:PROGRAM ARGUMENTS', or set it up in a --target-config.",
         )
-    return found.model_copy(update={"run": rooted(found.run, Path())})
+    return settings.model_copy(update={"run": rooted(settings.run, Path())})
 
 
 async def _write(engine: Engine, plan: LiftPlan, result: LiftResult, path: Path) -> None:
     from minions_evals_mcp.report.lifts import benchmark_json  # noqa: PLC0415  rich is imported where a person looks
 
     units = await units_of(engine, result.comparison)
-    told = benchmark_json(result, units, skill=plan.skill, at=result.comparison.compared_at)
+    wire = benchmark_json(result, units, skill=plan.skill, at=result.comparison.compared_at)
     try:
-        await anyio.Path(path).write_text(masked(to_json(told, indent=2).decode()) + "\n", "utf-8")
+        await anyio.Path(path).write_text(masked(to_json(wire, indent=2).decode()) + "\n", "utf-8")
     except OSError as error:
         raise BadInputError(f"{path} cannot be written: {error.strerror}.", remedy="Check --output.") from None
 

@@ -40,14 +40,14 @@ def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
     return FAILED if report.problems else 0
 
 
-def _tell(found: Found) -> None:
+def _tell(finding: Found) -> None:
     """A problem at once; what is looked at only where a person waits for it."""
     waiting = sys.stderr.isatty()
     if waiting:
         sys.stderr.write("\r\x1b[2K")
-    match found:
-        case Problem(said):
-            tell(f"problem: {said}\n")
+    match finding:
+        case Problem(problem):
+            tell(f"problem: {problem}\n")
             sys.stdout.flush()
         case Looking(at):
             if waiting:
@@ -88,19 +88,19 @@ def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
         Where to; an existing file is not overwritten.
     """
     path = db_path(common, settings_here())
-    found = run(partial(write_salvaged, path, file))
+    salvaged = run(partial(write_salvaged, path, file))
     if common.json:
-        kept: dict[str, JsonValue] = dict(found.kept)
-        lost: dict[str, JsonValue] = dict(found.lost)
-        say({"path": str(path), "salvaged": str(file), "kept": kept, "lost": lost, "problems": [*found.problems]})
+        kept: dict[str, JsonValue] = dict(salvaged.kept)
+        lost: dict[str, JsonValue] = dict(salvaged.lost)
+        say({"path": str(path), "salvaged": str(file), "kept": kept, "lost": lost, "problems": [*salvaged.problems]})
     else:
-        for table, number in found.kept.items():
-            if number or found.lost[table]:
-                tell(f"{table}: {number} whole, {found.lost[table]} lost\n")
-        for problem in found.problems:
+        for table, number in salvaged.kept.items():
+            if number or salvaged.lost[table]:
+                tell(f"{table}: {number} whole, {salvaged.lost[table]} lost\n")
+        for problem in salvaged.problems:
             tell(f"problem: {problem}\n")
-        tell(f"{path} → {file}: {'nothing' if not sum(found.lost.values()) else sum(found.lost.values())} lost\n")
-    return FAILED if found.problems else 0
+        tell(f"{path} → {file}: {'nothing' if not sum(salvaged.lost.values()) else sum(salvaged.lost.values())} lost\n")
+    return FAILED if salvaged.problems else 0
 
 
 def path(*, common: Common = DEFAULTS) -> int:
@@ -108,9 +108,9 @@ def path(*, common: Common = DEFAULTS) -> int:
 
     Example: minions-evals db path
     """
-    found = db_path(common, settings_here())
+    file = db_path(common, settings_here())
     if common.json:
-        say({"path": str(found), "exists": found.exists()})
+        say({"path": str(file), "exists": file.exists()})
     else:
-        sys.stdout.write(f"{found}\n")
+        sys.stdout.write(f"{file}\n")
     return 0

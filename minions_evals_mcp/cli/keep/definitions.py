@@ -147,5 +147,5 @@ def _value(text: str) -> JsonValue:
         return text
 
 
-def _tell(answer: Json, said: str, common: Common) -> None:
-    reply(common, answer, [said])
+def _tell(answer: Json, line: str, common: Common) -> None:
+    reply(common, answer, [line])

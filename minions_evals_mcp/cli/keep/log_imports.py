@@ -61,7 +61,7 @@ def _read_as(form: Format, error: T) -> T:
 
 
 def told(taken: Taken) -> str:
-    """What came in, what its scores are worth here, and the next command."""
+    """Returns what came in, what its scores are worth here, and the next command."""
     counted = taken.counted
     named_scores = ", ".join(
         f"{printable(name, 40)} ({number})" for name, number in counted.scores.most_common(MOST_NAMED)
@@ -76,10 +76,10 @@ def told(taken: Taken) -> str:
         lines.append(f"  checks that mean nothing here: {checks}; their cases are drafts (tag unread-checks)")
     judged = f"judge it here: minions-evals run-benchmark {taken.benchmark}"
     lines += [
-        f"  {judged} --prompt-version {one}"
+        f"  {judged} --prompt-version {version}"
         if counted.case_ids
-        else f"  its version: {one}; `promote` makes cases of runs"
-        for one in taken.versions
+        else f"  its version: {version}; `promote` makes cases of runs"
+        for version in taken.versions
     ]
     lines += [f"  left out: {number} × {printable(why, 100)}" for why, number in counted.skipped.items()]
     if counted.case_ids and not taken.versions:
@@ -89,8 +89,8 @@ def told(taken: Taken) -> str:
 
 async def export_log(ident: str, form: str, out: Path, common: Common) -> int:
     """Writes a run, or an imported log, into a file of that format."""
+    from minions_evals_mcp.interop.log_exports.exported_outputs import export_of  # noqa: PLC0415  as above
     from minions_evals_mcp.interop.log_exports.table import JUNIT, vet_format, write_export  # noqa: PLC0415  slow, and rarely asked for
-    from minions_evals_mcp.interop.log_exports.told import export_of  # noqa: PLC0415  as above
 
     vet_format(form)
     async with session(replace(common, read_only=True)) as engine:

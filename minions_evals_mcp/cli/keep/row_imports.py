@@ -27,20 +27,20 @@ _ID: TypeAdapter[str | None] = TypeAdapter(Id | None)
 
 def filled(given: Sequence[str], option: str) -> dict[str, str]:
     """FIELD=… options as a mapping; raises `BadInputError` for one that is none or comes twice."""
-    found: dict[str, str] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+    fixed: dict[str, str] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
         if not (name and equals and value):
-            raise BadInputError(f"{option} {one}: it has the form FIELD=….", remedy="--help shows examples.")
-        if name in found:
+            raise BadInputError(f"{option} {pair}: it has the form FIELD=….", remedy="--help shows examples.")
+        if name in fixed:
             raise BadInputError(f"{option} {name} comes twice.", remedy="Fill each field once.")
-        found[name] = value
-    return found
+        fixed[name] = value
+    return fixed
 
 
 @dataclass(frozen=True, slots=True)
 class RowImport:
-    """How rows are taken in; with `into`, test cases are put into that benchmark."""
+    """The taking in of rows; with `into`, test cases are put into that benchmark."""
 
     mapping: RowMapping
     into: str | None
@@ -63,23 +63,23 @@ class RowImport:
 
         def batches() -> Iterable[list[Arrival]]:
             for batch in rows.batches(BATCH):
-                taken.update(dict.fromkeys(one.record.id for one in batch))
+                taken.update(dict.fromkeys(arrival.record.id for arrival in batch))
                 yield batch
 
-        found = await save_batches(engine, batches, by=BY)
+        saved = await save_batches(engine, batches, by=BY)
         if taken:
             await save_records(engine, [Arrival(_with(benchmark, list(taken), at=engine.clock()))])
-        return found
+        return saved
 
 
 async def _benchmark(engine: Engine, ident: str) -> Record[Benchmark] | str:
     """The benchmark under that id, or the id where one can be made; raises `BadInputError` where none can."""
-    found = await engine.store.read(lambda db: records.find(db, ident))
-    if found is None:
+    record = await engine.store.read(lambda db: records.find(db, ident))
+    if record is None:
         return ident
-    benchmark = of_type(found, Benchmark)
+    benchmark = of_type(record, Benchmark)
     if benchmark is None:
-        raise BadInputError(f"{ident} is a {found.type}, no benchmark.", remedy="Name another with --into.")
+        raise BadInputError(f"{ident} is a {record.type}, no benchmark.", remedy="Name another with --into.")
     return benchmark
 
 

@@ -63,12 +63,12 @@ def scorecard(
     if code is not None and chosen:
         raise BadInputError("--code scores the whole table; --columns chooses from it.", remedy="Give one of the two.")
     scoring = None if code is None else read_scoring_code(code, trusted=trust_code)
-    return run(partial(_scorecard, source, compare, Asked(chosen, scoring, limit, common)))
+    return run(partial(_scorecard, source, compare, CardOptions(chosen, scoring, limit, common)))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """How a source is scored and shown."""
+class CardOptions:
+    """The scoring of a source and its showing."""
 
     chosen: tuple[str, ...]
     code: ScoringCode | None
@@ -76,9 +76,9 @@ class Asked:
     common: Common
 
 
-async def _scorecard(source: str, compare: str | None, asked: Asked) -> int:
-    common = asked.common
-    card, rows = await _card(source, asked)
+async def _scorecard(source: str, compare: str | None, request: CardOptions) -> int:
+    common = request.common
+    card, rows = await _card(source, request)
     if compare is None:
         if common.json:
             say(card.model_dump(mode="json"))
@@ -87,13 +87,13 @@ async def _scorecard(source: str, compare: str | None, asked: Asked) -> int:
 
         show_card(source, card, rows)
         return 0
-    before, _ = await _card(compare, asked)
+    before, _ = await _card(compare, request)
     changes = card_changes(before, card)
     if common.json:
         say(
             {
-                name: one.model_dump(mode="json")
-                for name, one in (("card", card), ("before", before), ("changes", changes))
+                name: fields.model_dump(mode="json")
+                for name, fields in (("card", card), ("before", before), ("changes", changes))
             }
         )
         return 0
@@ -103,31 +103,31 @@ async def _scorecard(source: str, compare: str | None, asked: Asked) -> int:
     return 0
 
 
-async def _card(source: str, asked: Asked) -> tuple[ScoreCard, list[Row]]:
+async def _card(source: str, request: CardOptions) -> tuple[ScoreCard, list[Row]]:
     """The source's card and its first rows."""
     if not _is_file(source):
-        async with session(replace(asked.common, read_only=True)) as engine:
+        async with session(replace(request.common, read_only=True)) as engine:
             rows = run_rows(engine, await find_benchmark_run(engine, source))
-            return await _scored(rows, asked, last=FIGURES[-1:], falling=FALLING)
-    found = read_table(Path(source))
-    if isinstance(found, CustomScore):
-        if asked.chosen:
+            return await _scored(rows, request, last=FIGURES[-1:], falling=FALLING)
+    table = read_table(Path(source))
+    if isinstance(table, CustomScore):
+        if request.chosen:
             raise BadInputError(f"{source} holds a score and no columns.", remedy="Leave --columns out.")
-        return custom_card(found), []
-    return await _scored(_each(found), asked)
+        return custom_card(table), []
+    return await _scored(_each(table), request)
 
 
 async def _scored(
-    rows: AsyncIterator[Row], asked: Asked, *, last: Sequence[str] = (), falling: frozenset[str] = frozenset()
+    rows: AsyncIterator[Row], request: CardOptions, *, last: Sequence[str] = (), falling: frozenset[str] = frozenset()
 ) -> tuple[ScoreCard, list[Row]]:
-    if asked.code is not None:
-        return custom_card(await asked.code.score([row async for row in rows])), []
-    tallies, shown = await _counted(rows, asked.limit)
-    return score_card(tallies.columns(falling=falling), asked.chosen or last), shown
+    if request.code is not None:
+        return custom_card(await request.code.score([row async for row in rows])), []
+    tallies, shown = await _counted(rows, request.limit)
+    return score_card(tallies.columns(falling=falling), request.chosen or last), shown
 
 
 def _is_file(source: str) -> bool:
-    """Whether a file is meant; one that is missing is then told as that."""
+    """Returns whether a file is meant; one that is missing is then told as that."""
     path = Path(source)
     try:
         return path.suffix.lower() in TABLES or path.is_file()

@@ -72,7 +72,7 @@ def score(
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """How rows are read, the word for one that came out well, whether their code runs unconfined, and who judges."""
+    """The reading of rows, the word for one that came out well, whether their code runs unconfined, and who judges."""
 
     read: Callable[[str | bytes], Asked]
     good: str
@@ -98,15 +98,15 @@ def answer_rows(file: str, how: Answering, *, fail: bool, json: bool) -> int:
 
 
 async def _stream(source: Source, how: Answering, tally: Tally) -> dict[str, float]:
-    """What the judge was paid, once every row is answered."""
+    """Returns what the judge was paid, once every row is answered."""
     async with RegexSandbox() as regexes, Snippets(trusted=how.trusted) as snippets, AsyncExitStack() as opened:
         models = _Opened(how, opened)
         judges = Judges(regexes, snippets, models.embedder, graders=models)
         if how.judge_model is not None:
             models.grades()  # a name that is none is refused before anything is checked
         for batch in batches(source):
-            said = await answers(batch, judges, tally, how.read)
-            sys.stdout.buffer.write(b"".join(map(_line, said)))
+            answered = await answers(batch, judges, tally, how.read)
+            sys.stdout.buffer.write(b"".join(map(_line, answered)))
             sys.stdout.buffer.flush()
         return models.spent()
 
@@ -151,7 +151,7 @@ class _Opened:
         return row_grades(*self._models, max_cost_usd=self.how.max_cost_usd)
 
     def embedder(self) -> Embedder:
-        """What measures likeness in meaning."""
+        """Returns what measures likeness in meaning."""
         return self._embedder
 
     async def graded(
@@ -163,7 +163,7 @@ class _Opened:
         return await self.grades().graded(page, evidence)
 
     def grades(self) -> RowGrades:
-        """What a model decides, or why there is none."""
+        """Returns what a model decides, or why there is none."""
         self.asked = True
         return self._grades
 
@@ -175,11 +175,11 @@ class _Opened:
 def _summarize(tally: Tally, good: str, spent: dict[str, float], *, as_json: bool) -> None:
     if as_json:
         paid = {"spent": spent} if spent else {}
-        told = to_json({"rows": tally.rows, good: tally.passed, "errors": tally.errors, **paid}).decode()
+        line = to_json({"rows": tally.rows, good: tally.passed, "errors": tally.errors, **paid}).decode()
     else:
         unchecked = f", {tally.errors} could not be checked" if tally.errors else ""
-        told = f"{tally.passed} of {tally.rows} {good}{unchecked}{_paid(spent)}"
-    tell(told + "\n", aside=True)
+        line = f"{tally.passed} of {tally.rows} {good}{unchecked}{_paid(spent)}"
+    tell(line + "\n", aside=True)
 
 
 def _paid(spent: dict[str, float]) -> str:

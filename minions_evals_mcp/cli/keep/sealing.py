@@ -78,30 +78,30 @@ async def _unseal(engine: Engine, benchmark: str, reason: str, speaker: str, com
 
 
 async def _list(engine: Engine, common: Common) -> int:
-    found = await engine.store.read(lambda db: [(one, _told(db, one)) for one in seals.seals(db)])
+    listed = await engine.store.read(lambda db: [(seal_read, _wire(db, seal_read)) for seal_read in seals.seals(db)])
     if common.json:
-        rows: list[JsonValue] = [told for _, told in found]
+        rows: list[JsonValue] = [wire for _, wire in listed]
         say({"seals": rows})
         return 0
-    for one, told in found:
-        state = f"unsealed by {one.ended_by}: {one.reason}" if one.ended_at else _left(told)
-        tell(f"{one.benchmark_id}: {told['cases']} cases, {told['exposures']} verdicts told; {state}\n")
-    if not found:
+    for seal_read, wire in listed:
+        state = f"unsealed by {seal_read.ended_by}: {seal_read.reason}" if seal_read.ended_at else _left(wire)
+        tell(f"{seal_read.benchmark_id}: {wire['cases']} cases, {wire['exposures']} verdicts told; {state}\n")
+    if not listed:
         tell("nothing is sealed: `minions-evals seal BENCHMARK --share 0.3` seals a part\n")
     return 0
 
 
-def _left(told: dict[str, JsonValue]) -> str:
-    budget = told["budget"]
+def _left(wire: dict[str, JsonValue]) -> str:
+    budget = wire["budget"]
     assert isinstance(budget, dict)
     return f"the next is attempt {budget['attempt']}, at p <= {budget['level']:.3g}; {budget['left']:.3g} of the error is left"
 
 
-def _told(db: Db, one: Seal) -> dict[str, JsonValue]:
+def _wire(db: Db, sealed: Seal) -> dict[str, JsonValue]:
     return {
-        "benchmarkId": one.benchmark_id, "openBenchmarkId": one.open_benchmark_id, "share": one.share, "seed": one.seed,
-        "sealedBy": one.sealed_by, "at": iso(one.at), "endedAt": iso(one.ended_at) if one.ended_at else None,
-        "endedBy": one.ended_by, "reason": one.reason, "cases": len(seals.sealed_cases(db, one)),
-        "exposures": len(seals.exposures(db, one.benchmark_id)),
-        "budget": None if one.ended_at else budget_of(db, one).model_dump(mode="json"),
+        "benchmarkId": sealed.benchmark_id, "openBenchmarkId": sealed.open_benchmark_id, "share": sealed.share, "seed": sealed.seed,
+        "sealedBy": sealed.sealed_by, "at": iso(sealed.at), "endedAt": iso(sealed.ended_at) if sealed.ended_at else None,
+        "endedBy": sealed.ended_by, "reason": sealed.reason, "cases": len(seals.sealed_cases(db, sealed)),
+        "exposures": len(seals.exposures(db, sealed.benchmark_id)),
+        "budget": None if sealed.ended_at else budget_of(db, sealed).model_dump(mode="json"),
     }  # fmt: skip

@@ -100,7 +100,7 @@ def _say(
     if common.json:
         say(_wire(file, saved, went_on) | (about or {}))
     else:
-        tell(_told(file, saved, went_on) + lines)
+        tell(_lines(file, saved, went_on) + lines)
 
 
 async def _import(
@@ -114,15 +114,15 @@ async def _import(
 
 
 def _wire(file: Path, saved: Saved, went_on: WentOn) -> Json:
-    found: Json = {"file": str(file), "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged}
+    wire: Json = {"file": str(file), "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged}
     judged: Json = {"judgedRunIds": [*went_on.run_ids], "waiting": [*went_on.left]}
-    return found | {name: value for name, value in judged.items() if value}
+    return wire | {name: value for name, value in judged.items() if value}
 
 
-def _told(file: Path, saved: Saved, went_on: WentOn) -> str:
+def _lines(file: Path, saved: Saved, went_on: WentOn) -> str:
     lines = [
         f"{file}: {saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged",
-        *(f"  what waited for it is judged: minions-evals runs {one}" for one in went_on.run_ids),
+        *(f"  what waited for it is judged: minions-evals runs {run_id}" for run_id in went_on.run_ids),
         *(f"  an output waits on: {printable(why, 400)}" for why in went_on.left),
     ]
     return "\n".join(lines) + "\n"
@@ -135,7 +135,7 @@ async def import_file(engine: Engine, file: Path) -> tuple[Saved, WentOn]:
         if has_lines(file):
             return await save_spooled(engine, map(handed_in, read_lines(file, new_id=engine.new_id, now=now)), by=BY)
         arrivals, relations = read_suite(file, new_id=engine.new_id, now=now)
-        return await save_with_baselines(engine, [handed_in(one) for one in arrivals], relations, by=BY)
+        return await save_with_baselines(engine, [handed_in(arrival) for arrival in arrivals], relations, by=BY)
     except InvalidRecordError as error:
         raise (error if error.where else error.at(str(file))) from None
 
@@ -250,7 +250,9 @@ async def _show(ident: str, common: Common) -> int:
         gates = await engine.store.read(lambda db: records.gates(db, record))
         judged = await engine.store.read(lambda db: runs.judgments_of(db, record.id))
     wire = record.wire()
-    wire["relations"] = [{"sourceId": one.source_id, "type": one.type, "targetId": one.target_id} for one in linked]
+    wire["relations"] = [
+        {"sourceId": relation.source_id, "type": relation.type, "targetId": relation.target_id} for relation in linked
+    ]
     if gates:
         wire["gates"] = [gate.wire() for gate in gates]
     if judged:

@@ -24,9 +24,9 @@ def cases(prompt: str, /, *, common: Common = DEFAULTS) -> int:
 
 async def _cases(prompt: str, common: Common) -> int:
     async with session(common) as engine:
-        found = await test_cases(engine, prompt)
-    lines = [*map(_line, found)] or [f"no test case has the promptId {printable(prompt, 128)}"]
-    return reply(common, {"testCases": [case.model_dump(mode="json") for case in found]}, lines)
+        summaries = await test_cases(engine, prompt)
+    lines = [*map(_line, summaries)] or [f"no test case has the promptId {printable(prompt, 128)}"]
+    return reply(common, {"testCases": [case.model_dump(mode="json") for case in summaries]}, lines)
 
 
 def _line(case: TestCaseSummary) -> str:

@@ -1,4 +1,4 @@
-"""Why runs failed."""
+"""The reasons of failed runs."""
 
 from __future__ import annotations
 
@@ -84,29 +84,29 @@ async def _meant(engine: Engine, ident: str) -> str:
 async def _estimate(run_id: str, allowed: bool | None, max_cost_usd: float | None, common: Common) -> int:
     async with session(common) as engine:
         by = explainer(engine, allowed=allowed, max_cost_usd=max_cost_usd)
-        found = await estimate_classification(engine, await failed_run_ids(engine, await _meant(engine, run_id)), by)
-    return reply(common, found, [_cost(found)])
+        estimate = await estimate_classification(engine, await failed_run_ids(engine, await _meant(engine, run_id)), by)
+    return reply(common, estimate, [_cost(estimate)])
 
 
-def _causes_told(found: Sequence[Cause]) -> str:
+def _causes_told(causes: Sequence[Cause]) -> str:
     """The causes of a run, each with its cases, what it cost and what to do next; nothing for one test-run."""
     lines: list[str] = []
-    for one in found:
-        cases = ", ".join(printable(case.test_case_id) for case in one.affected)
-        more = f" and {one.cases - len(one.affected)} more" if one.cases > len(one.affected) else ""
+    for cause in causes:
+        cases = ", ".join(printable(case.test_case_id) for case in cause.affected)
+        more = f" and {cause.cases - len(cause.affected)} more" if cause.cases > len(cause.affected) else ""
         lines += [
-            printable(one.summary, 500),
-            f"  {100 * one.share_of_loss:.0f} % of what was lost; cases: {cases}{more}",
-            f"  next: {one.suggestion}",
+            printable(cause.summary, 500),
+            f"  {100 * cause.share_of_loss:.0f} % of what was lost; cases: {cases}{more}",
+            f"  next: {cause.suggestion}",
         ]
     return "\n".join([*lines, ""]) + "\n" if lines else ""
 
 
-def _cost(found: ClassifyEstimate) -> str:
-    if not found.model_calls:
-        return f"{found.failures} failures, no model call: it costs nothing"
-    cost = "what it costs is not known" if found.cost_usd is None else f"at most ${found.cost_usd:.4f}"
-    return f"{found.failures} failures, {found.model_calls} calls of {found.model}: {cost}"
+def _cost(estimate: ClassifyEstimate) -> str:
+    if not estimate.model_calls:
+        return f"{estimate.failures} failures, no model call: it costs nothing"
+    cost = "what it costs is not known" if estimate.cost_usd is None else f"at most ${estimate.cost_usd:.4f}"
+    return f"{estimate.failures} failures, {estimate.model_calls} calls of {estimate.model}: {cost}"
 
 
 def _lines(failure: Record[EvalFailure]) -> list[str]:

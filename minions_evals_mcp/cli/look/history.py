@@ -44,40 +44,44 @@ def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> int:  
 async def _stats(ident: str, limit: int, common: Common) -> int:
     async with session(common) as engine:
         case_id = await meant_id(engine, ident, "test-case")
-        found = await test_case_stats(engine, case_id, limit=limit)
+        case_stats = await test_case_stats(engine, case_id, limit=limit)
         case = await test_case(engine, case_id)
         kept = (await test_case_executions(engine, case_id, limit=1)).total
     return reply(
-        common, {**found.model_dump(mode="json"), "testCase": case.model_dump(mode="json")}, _stats_lines(found, kept)
+        common,
+        {**case_stats.model_dump(mode="json"), "testCase": case.model_dump(mode="json")},
+        _stats_lines(case_stats, kept),
     )
 
 
-def _stats_lines(found: TestCaseStats, kept: int) -> list[str]:
+def _stats_lines(figures: TestCaseStats, shown: int) -> list[str]:
     """The figures, of a case with so many kept runs in all, whether they count or not."""
-    if found.pass_rate is None or found.avg_score is None:
-        if kept:
-            runs = "1 run" if kept == 1 else f"{kept} runs"
+    if figures.pass_rate is None or figures.avg_score is None:
+        if shown:
+            runs = "1 run" if shown == 1 else f"{shown} runs"
             return [
-                f"{found.test_case_id} has {runs} in configs and comparisons, not counted here;"
-                f" minions-evals history {found.test_case_id}"
+                f"{figures.test_case_id} has {runs} in configs and comparisons, not counted here;"
+                f" minions-evals history {figures.test_case_id}"
             ]
-        return [f"{found.test_case_id} has no runs yet; minions-evals run-test-case {found.test_case_id}"]
+        return [f"{figures.test_case_id} has no runs yet; minions-evals run-test-case {figures.test_case_id}"]
     lines = [
-        f"{found.test_case_id}: {found.total_runs} {'run' if found.total_runs == 1 else 'runs'}, "
-        f"{found.pass_rate:.0f} % passed, mean score {found.avg_score:.3f}"
+        f"{figures.test_case_id}: {figures.total_runs} {'run' if figures.total_runs == 1 else 'runs'}, "
+        f"{figures.pass_rate:.0f} % passed, mean score {figures.avg_score:.3f}"
     ]
     lines += [
         f"  {day.date}  {day.total_runs:>4} runs  {day.pass_rate:>3.0f} %  {day.avg_score:.3f}"
-        for day in found.trend_data
+        for day in figures.trend_data
     ]
-    lines += ["regressions:", *map(_run_line, found.regressions)] if found.regressions else ["no regressions"]
-    return [*lines, "newest runs:", *map(_run_line, found.recent_runs)]
+    lines += ["regressions:", *map(_run_line, figures.regressions)] if figures.regressions else ["no regressions"]
+    return [*lines, "newest runs:", *map(_run_line, figures.recent_runs)]
 
 
-def _run_line(one: RunLine) -> str:
-    made = _made_with(one.prompt_version, one.cost_usd)
-    kind = "" if one.regression_type is None else f"  {one.regression_type}"
-    return f"  {iso(one.created_at)}  {_word(one.passed)}  {one.score:.3f}{made}{kind}  {one.id}"
+def _run_line(shown_run: RunLine) -> str:
+    made = _made_with(shown_run.prompt_version, shown_run.cost_usd)
+    kind = "" if shown_run.regression_type is None else f"  {shown_run.regression_type}"
+    return (
+        f"  {iso(shown_run.created_at)}  {_word(shown_run.passed)}  {shown_run.score:.3f}{made}{kind}  {shown_run.id}"
+    )
 
 
 def _made_with(version: int | None, cost_usd: float | None) -> str:
@@ -120,33 +124,33 @@ async def _history(ident: str, limit: int, place: tuple[int, int | None], common
     offset, cursor = place
     async with session(common) as engine:
         case_id = await meant_id(engine, ident, "test-case")
-        found = await test_case_executions(engine, case_id, limit=limit, offset=offset, cursor=cursor)
-    return reply(common, found, _history_lines(case_id, found))
+        executions = await test_case_executions(engine, case_id, limit=limit, offset=offset, cursor=cursor)
+    return reply(common, executions, _history_lines(case_id, executions))
 
 
-def _history_lines(ident: str, found: Executions) -> list[str]:
-    if not found.executions:
-        return [f"{ident} has no runs {'here' if found.total else 'yet'}"]
-    lines = [line for one in found.executions for line in _execution_lines(one)]
-    return lines if found.next_cursor is None else [*lines, f"more: --after {found.next_cursor}"]
+def _history_lines(ident: str, executions: Executions) -> list[str]:
+    if not executions.executions:
+        return [f"{ident} has no runs {'here' if executions.total else 'yet'}"]
+    lines = [line for execution in executions.executions for line in _execution_lines(execution)]
+    return lines if executions.next_cursor is None else [*lines, f"more: --after {executions.next_cursor}"]
 
 
-def _execution_lines(one: TestCaseExecution) -> list[str]:
-    score = "" if one.score is None else f"  {one.score:.3f}"
-    worse = f"  {', '.join(one.regression_types)}" if one.regression_types else ""
+def _execution_lines(ran: TestCaseExecution) -> list[str]:
+    score = "" if ran.score is None else f"  {ran.score:.3f}"
+    worse = f"  {', '.join(ran.regression_types)}" if ran.regression_types else ""
     lines = [
-        f"{iso(one.created_at)}  {_word(one.passed)}{score}{_made_with(one.prompt_version, one.cost_usd)}{worse}  {one.id}"
+        f"{iso(ran.created_at)}  {_word(ran.passed)}{score}{_made_with(ran.prompt_version, ran.cost_usd)}{worse}  {ran.id}"
     ]
-    lines.append(f"  output:   {printable(one.actual_output, 200)}")
-    if one.reason:
-        lines.append(f"  why:      {printable(one.reason, 400)}")
-    if one.length_diff is not None:
-        alike = "?" if one.semantic_score is None else f"{one.semantic_score:.3f}"
-        lines.append(f"  expected: {printable(one.expected_output or '', 200)}")
+    lines.append(f"  output:   {printable(ran.actual_output, 200)}")
+    if ran.reason:
+        lines.append(f"  why:      {printable(ran.reason, 400)}")
+    if ran.length_diff is not None:
+        alike = "?" if ran.semantic_score is None else f"{ran.semantic_score:.3f}"
+        lines.append(f"  expected: {printable(ran.expected_output or '', 200)}")
         lines.append(
-            f"  similarity {alike}, {one.length_diff:+d} characters, {one.token_diff or 0:+d} tokens (estimated)"
+            f"  similarity {alike}, {ran.length_diff:+d} characters, {ran.token_diff or 0:+d} tokens (estimated)"
         )
-    lines.extend(f"  caution: {printable(warning, 200)}" for warning in one.warnings)
+    lines.extend(f"  caution: {printable(warning, 200)}" for warning in ran.warnings)
     return lines
 
 
@@ -183,8 +187,10 @@ async def _accept(ident: str, output: str | None, by: str, common: Common) -> in
         if run is not None:
             return await _accept_run(engine, run, output, by, common)
         case_id, run_id = await _meant(engine, ident)
-        found = await update_expected_output(engine, case_id, output, test_run_id=run_id, by=by)
-    return reply(common, found, [f"{found.id} expects from now on: {printable(found.expected_output or '', 400)}"])
+        summary = await update_expected_output(engine, case_id, output, test_run_id=run_id, by=by)
+    return reply(
+        common, summary, [f"{summary.id} expects from now on: {printable(summary.expected_output or '', 400)}"]
+    )
 
 
 async def _benchmark_run(engine: Engine, ident: str) -> str | None:

@@ -56,8 +56,8 @@ def _text(given: str | None) -> str | None:
 async def _promote(failure: str, corrected: str | None, why: str | None, into: str | None, common: Common) -> int:
     async with session(common) as engine:
         meant = await meant_id(engine, failure, "eval-failure", "test-run", "agent-run")
-        found = await promote_failure(engine, meant, corrected=corrected, why=why, into=into)
-    return reply(common, found, _lines(found, failure))
+        promotion = await promote_failure(engine, meant, corrected=corrected, why=why, into=into)
+    return reply(common, promotion, _lines(promotion, failure))
 
 
 def _lines(found: Promoted, failure: str) -> list[str]:

@@ -56,16 +56,16 @@ async def _report(ident: str, out: Path, compare: str | None, common: Common) ->
         if (ab_test := await ab_test_under(engine, ident)) is not None:
             return await _ab_report(engine, ab_test, out, common)
         subject = await find_subject(engine, ident, compare=compare)
-        found = await read_report(engine, subject)
+        read = await read_report(engine, subject)
         beside = [] if compare else await engine.store.read(partial(columns_beside, run_id=subject.run_id))
-        async with aclosing(form(engine, found)) as pieces:
+        async with aclosing(form(engine, read)) as pieces:
             size = await written(out, pieces)
     if common.json:
-        say({"file": str(out), "bytes": size, "runId": subject.run_id, "answer": answer(found)})
+        say({"file": str(out), "bytes": size, "runId": subject.run_id, "answer": answer(read)})
         return 0
     from minions_evals_mcp.report.diffs import show_written  # noqa: PLC0415  rich is imported where a person looks
 
-    show_written(out, answer(found), columns=beside)
+    show_written(out, answer(read), columns=beside)
     return 0
 
 
@@ -74,14 +74,14 @@ async def _ab_report(engine: Engine, job_id: str, out: Path, common: Common) -> 
     from minions_evals_mcp.report.documents.ab_report import ab_form_of  # noqa: PLC0415  as above
 
     form = ab_form_of(out)
-    found, title = await titled_ab_test(engine, job_id)
-    size = await written(out, _whole(form(found, title)))
+    result, title = await titled_ab_test(engine, job_id)
+    size = await written(out, _whole(form(result, title)))
     if common.json:
-        say({"file": str(out), "bytes": size, "runId": found.run_id, "answer": headline(found)})
+        say({"file": str(out), "bytes": size, "runId": result.run_id, "answer": headline(result)})
         return 0
     from minions_evals_mcp.report.diffs import show_written  # noqa: PLC0415  as above
 
-    show_written(out, headline(found))
+    show_written(out, headline(result))
     return 0
 
 
@@ -113,11 +113,11 @@ async def _diff(before: str, after: str, limit: int, common: Common) -> int:
     from minions_evals_mcp.engine.answers.run_diff import diff_runs  # noqa: PLC0415  as below
 
     async with session(replace(common, read_only=True)) as engine:
-        found = await diff_runs(engine, before, after, limit=limit)
+        run_diff = await diff_runs(engine, before, after, limit=limit)
     if common.json:
-        say(found.model_dump(mode="json"))
+        say(run_diff.model_dump(mode="json"))
         return 0
     from minions_evals_mcp.report.diffs import show_diff  # noqa: PLC0415  rich is imported where a person looks
 
-    show_diff(found)
+    show_diff(run_diff)
     return 0

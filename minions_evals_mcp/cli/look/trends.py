@@ -1,4 +1,4 @@
-"""Where a benchmark is heading."""
+"""The direction of a benchmark."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def trend(id: str, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  
 
 async def _trend(ident: str, limit: int, common: Common) -> int:
     async with session(common) as engine:
-        found = await summarize_trend(engine, await meant_id(engine, ident, "benchmark"), limit=limit)
-    return reply(common, found, _told(found))
+        summary = await summarize_trend(engine, await meant_id(engine, ident, "benchmark"), limit=limit)
+    return reply(common, summary, _lines(summary))
 
 
 def what_changed(
@@ -62,24 +62,24 @@ def what_changed(
 
 async def _what_changed(ident: str, since: datetime | None, common: Common) -> int:
     async with session(common) as engine:
-        found = await find_changes(engine, await meant_id(engine, ident, "benchmark"), since=since)
-    return reply(common, found, _change_lines(found))
+        changes = await find_changes(engine, await meant_id(engine, ident, "benchmark"), since=since)
+    return reply(common, changes, _change_lines(changes))
 
 
-def _change_lines(found: WhatChanged) -> list[str]:
-    moved = sum(level.began == "moved" for level in found.levels)
+def _change_lines(seen: WhatChanged) -> list[str]:
+    moved = sum(level.began == "moved" for level in seen.levels)
     runs, changes, flaky = (
-        _counted(found.runs, "run"),
+        _counted(seen.runs, "run"),
         _counted(moved, "change"),
-        _counted(len(found.flaky), "flaky case"),
+        _counted(len(seen.flaky), "flaky case"),
     )
-    head = f"{found.benchmark_id}: {runs}, {changes} of level, {flaky}"
-    costs = [level.cost_usd for level in found.levels if level.cost_usd is not None]
+    head = f"{seen.benchmark_id}: {runs}, {changes} of level, {flaky}"
+    costs = [level.cost_usd for level in seen.levels if level.cost_usd is not None]
     outputs = f"outputs cost {sum(costs):.4f} USD" if costs else "what the outputs cost is not known"
     return [
         head,
-        *(f"  {printable(sentence, 400)}" for sentence in found.sentences),
-        f"  {outputs}; the runs themselves spent {found.spent_usd:.4f} USD",
+        *(f"  {printable(sentence, 400)}" for sentence in seen.sentences),
+        f"  {outputs}; the runs themselves spent {seen.spent_usd:.4f} USD",
     ]
 
 
@@ -87,22 +87,22 @@ def _counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def _told(found: TrendSummary) -> list[str]:
+def _lines(shown: TrendSummary) -> list[str]:
     lines = [
-        f"{found.benchmark_id}: {found.heading}  {_line(found.points)}",
-        f"  {printable(found.reason, 200)}",
+        f"{shown.benchmark_id}: {shown.heading}  {_line(shown.points)}",
+        f"  {printable(shown.reason, 200)}",
     ]
-    if found.slope is not None:
-        low, high = found.slope_interval or (None, None)
+    if shown.slope is not None:
+        low, high = shown.slope_interval or (None, None)
         between = "" if low is None or high is None else f" (95 %: {low:+.3f} to {high:+.3f})"
         lines.append(
-            f"  slope {found.slope:+.3f} a run{between} over the last {min(found.window, found.series_length)}"
+            f"  slope {shown.slope:+.3f} a run{between} over the last {min(shown.window, shown.series_length)}"
         )
-    if found.consecutive_degrading:
-        lines.append(f"  degrading {found.consecutive_degrading} runs in a row")
-    if found.earlier_series:
-        lines.append(f"  {found.earlier_series} earlier series: rubric, judge, scorer or cases were changed since")
-    return [*lines, *(_row(point) for point in found.points)]
+    if shown.consecutive_degrading:
+        lines.append(f"  degrading {shown.consecutive_degrading} runs in a row")
+    if shown.earlier_series:
+        lines.append(f"  {shown.earlier_series} earlier series: rubric, judge, scorer or cases were changed since")
+    return [*lines, *(_row(point) for point in shown.points)]
 
 
 def _line(points: list[TrendPoint]) -> str:

@@ -97,13 +97,13 @@ async def _use(name: str, by: str, common: Common) -> int:
 async def _versions(ident: str, other: str | None, common: Common) -> int:
     async with session(common) as engine:
         if other is not None:
-            before, after = [await meant_id(engine, one, "prompt-version") for one in (ident, other)]
+            before, after = [await meant_id(engine, ident, "prompt-version") for ident in (ident, other)]
             lines = await line_diff(engine, before, after)
         else:
             chain = await version_chain(engine, await meant_id(engine, ident, "prompt-version"))
-            lines = [_line(one) for one in chain]
+            lines = [_line(version) for version in chain]
             if common.json:
-                say({"versions": [one.model_dump(mode="json") for one in chain]})
+                say({"versions": [version.model_dump(mode="json") for version in chain]})
                 return 0
     if common.json:
         say({"from": ident, "to": other, "diff": list(lines)})
@@ -114,7 +114,7 @@ async def _versions(ident: str, other: str | None, common: Common) -> int:
     return 0
 
 
-def _line(one: VersionLine) -> str:
-    marks = [name for name, holds in (("current", one.current), ("latest", one.latest)) if holds]
-    said = f"  {one.changelog}" if one.changelog else ""
-    return f"{one.version_number:>3}  {one.id}  {one.title}{said}" + (f"  ({', '.join(marks)})" if marks else "")
+def _line(line: VersionLine) -> str:
+    marks = [name for name, holds in (("current", line.current), ("latest", line.latest)) if holds]
+    note = f"  {line.changelog}" if line.changelog else ""
+    return f"{line.version_number:>3}  {line.id}  {line.title}{note}" + (f"  ({', '.join(marks)})" if marks else "")

@@ -43,59 +43,61 @@ def agreement(
 
 async def _agreement(ident: str, limit: int, common: Common) -> int:
     async with session(common) as engine:
-        found = await judges_agreement(engine, await meant_id(engine, ident, "benchmark"), limit=limit)
-    return reply(common, found, _told(found))
+        agreed = await judges_agreement(engine, await meant_id(engine, ident, "benchmark"), limit=limit)
+    return reply(common, agreed, _lines(agreed))
 
 
-def _told(found: JudgesAgreement) -> Iterator[str]:
-    yield f"{printable(found.title)}: people and the model judged {found.outputs} outputs alike in {_figures(found.overall)}"
-    if len(found.criteria) > 1:
-        yield from (f"  {printable(one.title, 60)}: {_figures(one.found)}" for one in found.criteria)
-    yield from (_licence(one) for one in found.licences)
-    yield from (_rater(one) for one in found.raters if one.found is not None)
-    if found.disagreements:
+def _lines(shown: JudgesAgreement) -> Iterator[str]:
+    yield f"{printable(shown.title)}: people and the model judged {shown.outputs} outputs alike in {_figures(shown.overall)}"
+    if len(shown.criteria) > 1:
+        yield from (f"  {printable(criterion.title, 60)}: {_figures(criterion.found)}" for criterion in shown.criteria)
+    yield from (_licence(licence) for licence in shown.licences)
+    yield from (_rater(rater) for rater in shown.raters if rater.found is not None)
+    if shown.disagreements:
         yield "they differ on:"
-    for one in found.disagreements:
-        yield from _apart(one)
-    if found.more_disagreements:
-        yield f"  and {found.more_disagreements} more: --limit shows them"
+    for disagreement in shown.disagreements:
+        yield from _apart(disagreement)
+    if shown.more_disagreements:
+        yield f"  and {shown.more_disagreements} more: --limit shows them"
 
 
-def _licence(one: JudgeLicence) -> str:
+def _licence(licence: JudgeLicence) -> str:
     """The judge in one line: may it be trusted on this criterion, and why."""
     verdict = {
         "qualified": "can be trusted",
         "unqualified": "cannot be trusted",
         "unknown": "it is not known whether to trust it",
     }
-    ceiling = "" if one.ceiling is None else f"; people among themselves: alpha {one.ceiling:.2f}"
+    ceiling = "" if licence.ceiling is None else f"; people among themselves: alpha {licence.ceiling:.2f}"
     return (
-        f"{printable(one.judged_by, 60)} on {printable(one.criterion_id, 60)}: {verdict[one.state]}:"
-        f" {printable(one.reason, 300)}{ceiling}"
+        f"{printable(licence.judged_by, 60)} on {printable(licence.criterion_id, 60)}: {verdict[licence.state]}:"
+        f" {printable(licence.reason, 300)}{ceiling}"
     )
 
 
-def _rater(one: RaterAgreement) -> str:
-    assert one.found is not None
-    return f"{printable(one.rater, 60)} against the other people: {_figures(one.found)}"
+def _rater(rater: RaterAgreement) -> str:
+    assert rater.found is not None
+    return f"{printable(rater.rater, 60)} against the other people: {_figures(rater.found)}"
 
 
-def _figures(one: Agreed) -> str:
-    low, high = one.agreed_interval
-    raw = f"{100 * one.agreed:.0f} % of {one.judgments} judgments (95 %: {100 * low:.0f}–{100 * high:.0f} %)"
-    low, high = one.kappa_interval
-    if one.kappa is None:
+def _figures(agreed: Agreed) -> str:
+    low, high = agreed.agreed_interval
+    raw = f"{100 * agreed.agreed:.0f} % of {agreed.judgments} judgments (95 %: {100 * low:.0f}–{100 * high:.0f} %)"
+    low, high = agreed.kappa_interval
+    if agreed.kappa is None:
         return (
             f"{raw}, kappa cannot be told (95 %: {low:.2f} to {high:.2f}): both gave one and the same score throughout"
         )
-    return f"{raw}, kappa {one.kappa:.2f} (95 %: {low:.2f} to {high:.2f})"
+    return f"{raw}, kappa {agreed.kappa:.2f} (95 %: {low:.2f} to {high:.2f})"
 
 
-def _apart(one: Disagreement) -> Iterator[str]:
-    trial = f" (trial {one.trial})" if one.trial > 1 else ""
-    yield f"  {printable(one.title, 80)}{trial} · {printable(one.criterion, 60)}  {printable(one.test_case_id, 80)}"
-    yield from (_said(name, said, one.max_score) for name, said in (("person", one.person), ("model", one.model)))
+def _apart(apart: Disagreement) -> Iterator[str]:
+    trial = f" (trial {apart.trial})" if apart.trial > 1 else ""
+    yield f"  {printable(apart.title, 80)}{trial} · {printable(apart.criterion, 60)}  {printable(apart.test_case_id, 80)}"
+    yield from (
+        _scored(name, scored, apart.max_score) for name, scored in (("person", apart.person), ("model", apart.model))
+    )
 
 
-def _said(name: str, said: Said, of: float) -> str:
-    return f"    {name:<6} {said.score:g} of {of:g}  {printable(said.judged_by, 40)}: {printable(said.rationale, 200)}"
+def _scored(name: str, scored: Said, of: float) -> str:
+    return f"    {name:<6} {scored.score:g} of {of:g}  {printable(scored.judged_by, 40)}: {printable(scored.rationale, 200)}"

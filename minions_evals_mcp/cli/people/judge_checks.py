@@ -61,31 +61,33 @@ def check(
 
 async def _estimate(request: CheckRequest, common: Common) -> int:
     async with session(common) as engine:
-        found = await estimate_check(engine, request)
-    cost = "its price is not known" if found.cost_usd is None else f"at most ${found.cost_usd:g}"
+        estimate = await estimate_check(engine, request)
+    cost = "its price is not known" if estimate.cost_usd is None else f"at most ${estimate.cost_usd:g}"
     return reply(
-        common, found, [f"{found.judge} would be asked {found.calls} times about the run {found.run_id}: {cost}"]
+        common,
+        estimate,
+        [f"{estimate.judge} would be asked {estimate.calls} times about the run {estimate.run_id}: {cost}"],
     )
 
 
 async def _check(request: CheckRequest, common: Common) -> int:
     async with session(common) as engine:
-        found = await judge_check(engine, request)
-    reply(common, found, _told(found))
-    if found.errors or found.stopped:
+        checked = await judge_check(engine, request)
+    reply(common, checked, _handed_in(checked))
+    if checked.errors or checked.stopped:
         return BROKEN
-    return FAILED if any(one.failed for criterion in found.criteria for one in criterion.results) else 0
+    return FAILED if any(result.failed for criterion in checked.criteria for result in criterion.results) else 0
 
 
-def _told(found: JudgeCheck) -> Iterator[str]:
-    yield f"{printable(found.judge, 80)}, probed on the run {found.run_id}: {found.calls} calls, ${found.cost_usd:.4f}"
-    for criterion in found.criteria:
+def _handed_in(shown: JudgeCheck) -> Iterator[str]:
+    yield f"{printable(shown.judge, 80)}, probed on the run {shown.run_id}: {shown.calls} calls, ${shown.cost_usd:.4f}"
+    for criterion in shown.criteria:
         yield f"{printable(criterion.criterion_id, 80)}:"
         yield from (line for result in criterion.results for line in _result(criterion, result))
-    if found.errors:
-        yield f"{found.errors} probes got no usable reply; the same command asks them again"
-    if found.stopped:
-        yield f"stopped: {printable(found.stopped, 200)}; the same command goes on"
+    if shown.errors:
+        yield f"{shown.errors} probes got no usable reply; the same command asks them again"
+    if shown.stopped:
+        yield f"stopped: {printable(shown.stopped, 200)}; the same command goes on"
 
 
 def _result(criterion: CriterionCheck, result: ProbeResult) -> Iterator[str]:

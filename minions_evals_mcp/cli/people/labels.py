@@ -1,4 +1,4 @@
-"""Which outputs people should label next."""
+"""The outputs that people should label next."""
 
 from __future__ import annotations
 
@@ -56,25 +56,27 @@ def label(
 
 async def _promise(ident: str, max_error: float, common: Common) -> int:
     async with session(common) as engine:
-        found = await promise_error(engine, ident, max_error=max_error, triggered_by="command-line")
-    queue = [f"minions-evals judge {found.queue_run_id} --by YOUR-NAME"] if found.queue_run_id else []
-    reply(common, found, [found.in_words, *queue])
-    return 1 if found.threshold is None else 0
+        promise = await promise_error(engine, ident, max_error=max_error, triggered_by="command-line")
+    queue = [f"minions-evals judge {promise.queue_run_id} --by YOUR-NAME"] if promise.queue_run_id else []
+    reply(common, promise, [promise.in_words, *queue])
+    return 1 if promise.threshold is None else 0
 
 
 async def _import(ident: str, file: Path, common: Common) -> int:
     labels = labels_in(file)
     async with session(common) as engine:
         speaking = engine.speaking(await speaker_at(engine))
-        found = await import_labels(speaking, ident, labels, triggered_by="command-line")
+        imported = await import_labels(speaking, ident, labels, triggered_by="command-line")
     whose = (
-        "" if found.count_as_peoples else f". They are not people's: no person imported them. To be one, {AS_A_PERSON}"
+        ""
+        if imported.count_as_peoples
+        else f". They are not people's: no person imported them. To be one, {AS_A_PERSON}"
     )
     return reply(
         common,
-        found,
+        imported,
         [
-            f"{found.labels} labels of {found.outputs} outputs of the run {found.judged_run_id} were taken in{whose}",
+            f"{imported.labels} labels of {imported.outputs} outputs of the run {imported.judged_run_id} were taken in{whose}",
             f"Whether its judge can be trusted: minions-evals agreement {ident}",
         ],
     )
@@ -82,8 +84,8 @@ async def _import(ident: str, file: Path, common: Common) -> int:
 
 async def _label(ident: str, number: int, common: Common) -> int:
     async with session(common) as engine:
-        found = await draw_labels(engine, ident, number=number, triggered_by="command-line")
-    return reply(common, found, _lines(found))
+        draw = await draw_labels(engine, ident, number=number, triggered_by="command-line")
+    return reply(common, draw, _lines(draw))
 
 
 def _lines(found: LabelDraw) -> list[str]:

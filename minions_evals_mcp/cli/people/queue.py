@@ -17,7 +17,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import person_at
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.domain.values import is_blank
-from minions_evals_mcp.engine.people.judge_queue import UNASKED, Found, Question, hand_in, next_question
+from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, QueueLook, hand_in, next_question
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion
@@ -69,43 +69,43 @@ async def _speaker(by: str, common: Common) -> Speaker:
         return await person_at(engine, by)
 
 
-async def _next(run_id: str | None, after: str, common: Common) -> Found:
+async def _next(run_id: str | None, after: str, common: Common) -> QueueLook:
     async with session(common) as engine:
         return await next_question(engine, run_id=run_id, after=after)
 
 
-def _wire(found: Found) -> dict[str, JsonValue]:
+def _wire(question: QueueLook) -> dict[str, JsonValue]:
     return {
-        "waiting": found.waiting,
+        "waiting": question.waiting,
         "question": None
-        if found.question is None
-        else {"runId": found.question.run_id, **found.question.packet.model_dump(mode="json")},
-        "unasked": {**found.unasked},
+        if question.question is None
+        else {"runId": question.question.run_id, **question.question.packet.model_dump(mode="json")},
+        "unasked": {**question.unasked},
     }
 
 
 def _session(run_id: str | None, by: Speaker, common: Common) -> int:
     """Asks until nothing is left or the person leaves. Between two outputs the store is closed: a person takes their time."""
     after, judged, skipped = "", 0, 0
-    found = run(partial(_next, run_id, after, common))
-    if found.question is not None:
-        sys.stdout.write(f"{found.waiting} to be judged. {HOW}")
-    while found.question is not None:
-        answer = _Asking(found.question).answer()
+    question = run(partial(_next, run_id, after, common))
+    if question.question is not None:
+        sys.stdout.write(f"{question.waiting} to be judged. {HOW}")
+    while question.question is not None:
+        answer = _Asking(question.question).answer()
         if answer == "leave":
             break
         if answer == "skip":
             skipped += 1
         else:
-            judged += _kept(found.question, answer, by, common)
-        after = found.question.digest
-        found = run(partial(_next, run_id, after, common))
-    _close(found, judged, skipped)
+            judged += _saved(question.question, answer, by, common)
+        after = question.question.digest
+        question = run(partial(_next, run_id, after, common))
+    _close(question, judged, skipped)
     return 0
 
 
-def _kept(question: Question, given: Sequence[GivenJudgment], by: Speaker, common: Common) -> bool:
-    """Whether the judgment was kept; where somebody else was first, or works on the run right now, that is told."""
+def _saved(question: Question, given: Sequence[GivenJudgment], by: Speaker, common: Common) -> bool:
+    """Returns whether the judgment was kept; where somebody else was first, or works on the run right now, that is told."""
     while True:
         try:
             run(partial(_hand_in, question, given, by, common))
@@ -122,13 +122,13 @@ async def _hand_in(question: Question, given: Sequence[GivenJudgment], by: Speak
         await hand_in(engine, question.run_id, question.digest, given, judged_by=by.name)
 
 
-def _close(found: Found, judged: int, skipped: int) -> None:
-    told = [f"{judged} handed in."] if judged else []
-    if found.question is not None or skipped:
-        told.append("The rest waits: minions-evals judge goes on with it.")
+def _close(question: QueueLook, judged: int, skipped: int) -> None:
+    closing = [f"{judged} handed in."] if judged else []
+    if question.question is not None or skipped:
+        closing.append("The rest waits: minions-evals judge goes on with it.")
     else:
-        told.append("Nothing more can be judged here:" if found.unasked else "Nothing more waits for a person.")
-    lines = [" ".join(told), *(f"  {number} {UNASKED[reason]}" for reason, number in found.unasked.items())]
+        closing.append("Nothing more can be judged here:" if question.unasked else "Nothing more waits for a person.")
+    lines = [" ".join(closing), *(f"  {number} {UNASKED[reason]}" for reason, number in question.unasked.items())]
     sys.stdout.write("\n" + "\n".join(lines) + "\n")
 
 
@@ -165,7 +165,7 @@ class _Asking:
     def _criterion(self) -> Word | None:
         """Asks for the next criterion's score and reason; a word where the person typed one."""
         criterion = self.question.criteria[len(self.given)]
-        sys.stdout.write("\n".join(_asked(criterion, len(self.given) + 1, len(self.question.criteria))) + "\n")
+        sys.stdout.write("\n".join(_question_lines(criterion, len(self.given) + 1, len(self.question.criteria))) + "\n")
         score = _typed(f"score from {criterion.fields.min_score:g} to {criterion.fields.max_score:g}: ")
         if score in WORDS:
             return WORDS[score]
@@ -183,8 +183,8 @@ class _Asking:
 
     def _last_look(self) -> Word | Literal["hand-in"] | None:
         scores = ", ".join(
-            f"{printable(one.fields.name, 40)} {given.score:g}"
-            for one, given in zip(self.question.criteria, self.given, strict=True)
+            f"{printable(criterion.fields.name, 40)} {given.score:g}"
+            for criterion, given in zip(self.question.criteria, self.given, strict=True)
         )
         typed = _typed(f"{scores}. Enter hands it in, u goes back: ")
         return "hand-in" if not typed else WORDS.get(typed)
@@ -203,9 +203,9 @@ def _score(criterion: Criterion, typed: str) -> float | None:
     return None
 
 
-def _typed(asked: str) -> str:
+def _typed(text: str) -> str:
     """A line that the person typed; `q` where nothing more comes."""
-    sys.stdout.write(asked)
+    sys.stdout.write(text)
     sys.stdout.flush()
     line = sys.stdin.readline()
     return line.strip() if line else "q"
@@ -230,12 +230,12 @@ def _text(value: JsonValue, limit: int | None) -> str:
     return f"{revealed(text[:limit])}\n… {len(text) - limit} more characters: m shows them"
 
 
-def _asked(criterion: Criterion, number: int, of: int) -> Iterator[str]:
+def _question_lines(criterion: Criterion, number: int, of: int) -> Iterator[str]:
     fields = criterion.fields
     yield f"\ncriterion {number} of {of}: {printable(fields.name, 120)}"
-    for said in (fields.description, fields.scoring_guide):
-        if said:
-            yield from _indented(revealed(said))
+    for text in (fields.description, fields.scoring_guide):
+        if text:
+            yield from _indented(revealed(text))
 
 
 def _indented(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from minions_evals_mcp.report.plain import printable
 
 
 def agreed_file() -> Path:
-    """Where it is written down what was agreed to."""
+    """Returns where it is written down what was agreed to."""
     return user_state_path("minions-evals") / "agreed-projects.json"
 
 
@@ -23,10 +23,10 @@ def vet_agreed(project: Project, *, yes: bool) -> None:
     code = project.code()
     if code is None or yes or _agreed().get(str(project.file)) == project.digest:
         return
-    said = f"{project.file} has outputs made by {printable(code, 300)}, which runs or is called with your rights."
+    sentence = f"{project.file} has outputs made by {printable(code, 300)}, which runs or is called with your rights."
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise BadInputError(said, remedy="Read the file, then say --yes (in CI, too), or name a --target.")
-    sys.stderr.write(f"{said}\nAgree, for as long as the file stays as it is? [y/N] ")
+        raise BadInputError(sentence, remedy="Read the file, then say --yes (in CI, too), or name a --target.")
+    sys.stderr.write(f"{sentence}\nAgree, for as long as the file stays as it is? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise BadInputError("the project's target was not agreed to.", remedy="Name a --target, or edit the file.")
@@ -35,10 +35,10 @@ def vet_agreed(project: Project, *, yes: bool) -> None:
 
 def _agreed() -> dict[str, str]:
     try:
-        found: object = json.loads(agreed_file().read_text("utf-8"))
+        agreed: object = json.loads(agreed_file().read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  JSON
+    return {str(key): str(value) for key, value in agreed.items()} if isinstance(agreed, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  JSON
 
 
 def _write(agreed: dict[str, str]) -> None:

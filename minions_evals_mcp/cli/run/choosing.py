@@ -20,7 +20,7 @@ Cases = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 @Parameter(name="*")
 @frozen_type
 class Choice:
-    """Which of a benchmark's cases are run, and whether outputs are made anew."""
+    """The choice of a benchmark's cases to run, and whether outputs are made anew."""
 
     filter: Annotated[
         tuple[str, ...],
@@ -49,7 +49,7 @@ class Choice:
         if self.seed is not None and (self.sample is None or self.seed < 0):
             raise BadInputError("--seed draws a --sample.", remedy="Give both, the seed as a number from 0.")
         return Selection(
-            conditions=tuple(one for given in self.filter for one in BETWEEN.split(given)),
+            conditions=tuple(condition for given in self.filter for condition in BETWEEN.split(given)),
             rerun_failed=self.rerun_failed,
             sample=self.sample,
             seed=self.seed or 0,

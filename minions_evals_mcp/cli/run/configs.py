@@ -16,7 +16,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
-from minions_evals_mcp.engine.config_eval.evaluation import Asked, Evaluation
+from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions, Evaluation
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import wall_clock
 from minions_evals_mcp.engine.default_judge import default_embedder, default_judge
@@ -31,7 +31,7 @@ FORMS = (".json", ".csv")
 
 
 class _How(Value):
-    """How the config is run and told."""
+    """The options of running and showing the config."""
 
     out: tuple[Path, ...]
     limit: int
@@ -111,16 +111,16 @@ def eval_(
         default_embedder=None if embedder or settings.embedder else default_embedder(configured.providers),
         trust_code=trust_code,
     )  # fmt: skip
-    asked = Asked(key, max_cost_usd, max_seconds)
+    limits = EvalOptions(key, max_cost_usd, max_seconds)
     try:
         evaluation = read_config(config, now=wall_clock(), given=given)  # its code may run long: Ctrl-C ends it here
-        return run(partial(_eval, evaluation, how, asked, common))
+        return run(partial(_eval, evaluation, how, limits, common))
     except KeyboardInterrupt:
         tell("Interrupted: what was judged is kept; the same command goes on.\n", aside=True)
         return INTERRUPTED
 
 
-async def _eval(evaluation: Evaluation, how: _How, asked: Asked, common: Common) -> int:
+async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: Common) -> int:
     paths = [*how.out, *map(Path, evaluation.output_paths)]
     for path in paths:
         if path.suffix.lower() not in FORMS:
@@ -128,22 +128,22 @@ async def _eval(evaluation: Evaluation, how: _How, asked: Asked, common: Common)
     environment = {**named_variables(sorted(evaluation.variables)), **evaluation.given_variables}
     remember_named(environment)
     with redirect_stdout(sys.stderr):  # what the config's code prints is no part of the answer
-        found = await _evaluated(evaluation, environment, how, asked, common)
+        matrix = await _evaluated(evaluation, environment, how, limits, common)
     for path in paths:
-        _write(path, found, evaluation)
+        _write(path, matrix, evaluation)
     if common.json:
         from minions_evals_mcp.report.matrices import matrix_json  # noqa: PLC0415  rich is imported where it is needed
 
-        say(matrix_json(found))
+        say(matrix_json(matrix))
     else:
         from minions_evals_mcp.report.matrices import show_matrix  # noqa: PLC0415  as above
 
-        show_matrix(found, limit=how.limit, store=common.db, kept=kept_in(common))
-    return _code(found, how)
+        show_matrix(matrix, limit=how.limit, store=common.db, kept=kept_in(common))
+    return _code(matrix, how)
 
 
 async def _evaluated(
-    evaluation: Evaluation, environment: dict[str, str], how: _How, asked: Asked, common: Common
+    evaluation: Evaluation, environment: dict[str, str], how: _How, limits: EvalOptions, common: Common
 ) -> Matrix:
     opening = session(
         common,
@@ -155,19 +155,19 @@ async def _evaluated(
     )
     async with opening as engine:
         with progress_line(common, engine) as progress:
-            return await evaluate(engine, evaluation, asked, environment=environment, progress=progress)
+            return await evaluate(engine, evaluation, limits, environment=environment, progress=progress)
 
 
-def _code(found: Matrix, how: _How) -> int:
-    unchosen = any(one.problem for row in found.rows for one in row.selections)
-    if unchosen or any(one.errors or one.problem for one in found.columns):
+def _code(matrix: Matrix, how: _How) -> int:
+    unchosen = any(selection.problem for row in matrix.rows for selection in row.selections)
+    if unchosen or any(column.errors or column.problem for column in matrix.columns):
         return BROKEN
-    failed = sum(not row.holds for row in found.rows) if how.fail else 0
-    return gate_failed(f"{failed} of {len(found.rows)} tests failed") if failed else 0
+    failed = sum(not row.holds for row in matrix.rows) if how.fail else 0
+    return gate_failed(f"{failed} of {len(matrix.rows)} tests failed") if failed else 0
 
 
-def _write(path: Path, found: Matrix, evaluation: Evaluation) -> None:
-    text = _results_text(found, evaluation) if path.suffix.lower() == ".json" else _csv_text(found)
+def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:
+    text = _results_text(matrix, evaluation) if path.suffix.lower() == ".json" else _csv_text(matrix)
     try:
         path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
@@ -176,13 +176,13 @@ def _write(path: Path, found: Matrix, evaluation: Evaluation) -> None:
         ) from None
 
 
-def _results_text(found: Matrix, evaluation: Evaluation) -> str:
+def _results_text(matrix: Matrix, evaluation: Evaluation) -> str:
     from minions_evals_mcp.interop.promptfoo_results import results_json  # noqa: PLC0415  only a file needs it
 
-    return json.dumps(results_json(found, evaluation, at=iso(wall_clock())), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(results_json(matrix, evaluation, at=iso(wall_clock())), ensure_ascii=False, indent=2) + "\n"
 
 
-def _csv_text(found: Matrix) -> str:
+def _csv_text(matrix: Matrix) -> str:
     from minions_evals_mcp.report.matrices import matrix_csv  # noqa: PLC0415  as above
 
-    return matrix_csv(found)
+    return matrix_csv(matrix)

@@ -1,4 +1,4 @@
-"""What a run at the command line says of the model that judged it, where nobody named one."""
+"""The sentence of a run at the command line about the model that judged it, where nobody named one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from minions_evals_mcp.store.jobs import Job
 
 def say_default_judge(engine: Engine, job: Job, common: Common) -> None:
     """Says on standard error which model judged by default and why; nothing where rules did, or a model was named."""
-    said = engine.default_judge_said(model_of(job))
-    if said and not common.quiet:
-        tell(f"the judge was {said}\n", aside=True)
+    sentence = engine.default_judge_said(model_of(job))
+    if sentence and not common.quiet:
+        tell(f"the judge was {sentence}\n", aside=True)

@@ -90,25 +90,25 @@ async def _run(
         if project is not None:
             benchmarks = await _taken_in(engine, project)
             named = named or benchmarks
-        codes = [await _one(engine, ident, gates, choice, options, common) for ident in named]
+        codes = [await _run_one(engine, ident, gates, choice, options, common) for ident in named]
     return next((code for code in (BROKEN, GATE) if code in codes), 0)
 
 
 async def _taken_in(engine: Engine, project: Project) -> list[str]:
     """Takes the project's suites in; the ids of their benchmarks."""
-    found: list[str] = []
+    taken: list[str] = []
     for file in project.suites():
         await import_file(engine, file)
         arrivals, _ = read_suite(file, new_id=engine.new_id, now=engine.clock())
-        found += [one.record.id for one in arrivals if isinstance(one.record.fields, Benchmark)]
-    if not found:
+        taken += [arrival.record.id for arrival in arrivals if isinstance(arrival.record.fields, Benchmark)]
+    if not taken:
         raise BadInputError(
             f"{project.file}: its suites hold no benchmark.", remedy='Name files under `suites = ["evals.yaml"]`.'
         )
-    return found
+    return taken
 
 
-async def _one(
+async def _run_one(
     engine: Engine, ident: str, gates: partial[int], choice: Choice, options: RunOptions, common: Common
 ) -> int:
     record = await get_record(engine, ident)

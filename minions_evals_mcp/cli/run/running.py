@@ -53,7 +53,7 @@ Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
 @Parameter(name="*")
 @frozen_type
 class RunOptions:
-    """What a run is asked for."""
+    """The options of a run."""
 
     prompt_version: Annotated[
         str | None,
@@ -135,9 +135,9 @@ class RunOptions:
             )
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            said = first["msg"].removeprefix("Value error, ")
+            problem = first["msg"].removeprefix("Value error, ")
             raise BadInputError(
-                f"{_option(str(first['loc'][0]))}: {said}." if first["loc"] else f"--{said}.",
+                f"{_option(str(first['loc'][0]))}: {problem}." if first["loc"] else f"--{problem}.",
                 remedy="--help shows what an option takes.",
             ) from None
 
@@ -307,7 +307,7 @@ async def _run_benchmark(
 
 @asynccontextmanager
 async def _place(engine: Engine, request: RunRequest, cluster: str | None) -> AsyncGenerator[Place]:
-    """Where the run is carried out: here, or on that cluster."""
+    """Yields where the run is carried out: here, or on that cluster."""
     if cluster is None:
         yield here
         return
@@ -326,10 +326,10 @@ def gate(
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     if unscored(summary):
         return BROKEN
-    found = summary.benchmark_run
-    if found is None:  # outputs wait to be judged
+    fields = summary.benchmark_run
+    if fields is None:  # outputs wait to be judged
         return BROKEN if min_score is not None or fail_on_regression else 0
-    score = found["overallScore"]
+    score = fields["overallScore"]
     assert isinstance(score, float)
     fallen = regression_gate(summary, literal=literal) if fail_on_regression else "held"
     if min_score is not None and score < min_score:
@@ -355,7 +355,7 @@ def gate_failed(why: str) -> int:
 
 
 def unscored(summary: RunSummary) -> bool:
-    """Whether an output could not be judged."""
+    """Returns whether an output could not be judged."""
     return any(summary.outcomes.get(outcome) for outcome in UNSCORED)
 
 
@@ -397,16 +397,16 @@ async def _runs(ident: str | None, limit: int, common: Common) -> int:
         if ident is not None:
             show_summary(await summarize(engine, ident, limit=limit), common)
             return 0
-        found, names = await engine.store.read(partial(_named_lines, limit=limit))
+        lines, names = await engine.store.read(partial(_named_lines, limit=limit))
     if common.json:
-        say({"runs": [_job_line(line) for line in found]})
+        say({"runs": [_job_line(line) for line in lines]})
         return 0
-    if not found:
+    if not lines:
         tell("no runs yet; `minions-evals run-benchmark ID` makes one\n")
         return 0
     from minions_evals_mcp.report.tables import show_jobs  # noqa: PLC0415  rich is imported where a person looks
 
-    show_jobs(found, names)
+    show_jobs(lines, names)
     return 0
 
 

@@ -83,21 +83,21 @@ async def _changes(files: Sequence[Path]) -> AsyncIterator[Sequence[Path]]:
     def ours(change: Change, path: str) -> bool:
         return change is not Change.deleted and path in names
 
-    told = False
+    announced = False
     async for seen in awatch(
         *{file.parent for file in files}, watch_filter=ours, debounce=SETTLE_MS, recursive=False,
         rust_timeout=WAKE_MS, yield_on_timeout=True,
     ):  # fmt: skip
-        changed = sorted({Path(path) for _, path in seen}) if told else files
+        changed = sorted({Path(path) for _, path in seen}) if announced else files
         if changed:
-            told = True
+            announced = True
             yield changed
 
 
 async def _news(engine: Engine, files: Sequence[Path]) -> bool:
     """Imports the files; whether they said anything new."""
     saved = [(await import_file(engine, file))[0] for file in files]
-    return any(one.new or one.changed for one in saved)
+    return any(saved.new or saved.changed for saved in saved)
 
 
 async def _run_again(engine: Engine, ident: str, choice: Choice, options: RunOptions, common: Common) -> None:

@@ -1,4 +1,4 @@
-"""What is configured, what works, and what to do next."""
+"""The configuration as it is, what works, and what to do next."""
 
 from __future__ import annotations
 
@@ -53,27 +53,28 @@ def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, common: Com
         *_providers(settings),
     ]
     findings.extend(run(partial(_judge, common, settings, ping)))
-    broken = any(one.ok is False for one in findings)
+    broken = any(finding.ok is False for finding in findings)
     if common.json:
         say(
             {
                 "ok": not broken,
                 "findings": [
-                    {"name": one.name, "ok": one.ok, "said": one.said, "remedy": one.remedy} for one in findings
+                    {"name": finding.name, "ok": finding.ok, "said": finding.said, "remedy": finding.remedy}
+                    for finding in findings
                 ],
             }
         )
     else:
-        for one in findings:
-            mark = {True: "✓", False: "✗", None: "–"}[one.ok]
-            tell(f"{mark} {one.name}: {printable(one.said, 500)}\n")
-            if one.remedy:
-                tell(f"    {one.remedy}\n")
+        for finding in findings:
+            mark = {True: "✓", False: "✗", None: "–"}[finding.ok]
+            tell(f"{mark} {finding.name}: {printable(finding.said, 500)}\n")
+            if finding.remedy:
+                tell(f"    {finding.remedy}\n")
     return BROKEN if broken else 0
 
 
 def set_up(common: Common, settings: Settings) -> list[Finding]:
-    """What the commands are set up with, and who says so: the command line before the environment, the project file, the default."""
+    """The set-up of commands, and who says so: the command line before the environment, the project file, the default."""
     project = settings.project
     file = None if project is None else project.fields
     values = {
@@ -83,17 +84,17 @@ def set_up(common: Common, settings: Settings) -> list[Finding]:
         "concurrency": (None, "CONCURRENCY", file and file.concurrency, settings.concurrency),
         "target": (None, None, file and (file.target or file.target_config), (file and file.target) or "none"),
     }
-    told = "; ".join(
+    settings_line = "; ".join(
         f"{name} {printable(str(shown), 120)} ({_said_by(given, variable, kept)})"
         for name, (given, variable, kept, shown) in values.items()
     )
     if project is None:
-        found = Finding("project", ok=None, said=f"no {NAME} here or above; {told}")
+        finding = Finding("project", ok=None, said=f"no {NAME} here or above; {settings_line}")
     else:
         keys = f"; .env gives {', '.join(sorted(project.keys))}" if project.keys else ""
         left = f"; not read from .env: {', '.join(project.ignored)}" if project.ignored else ""
-        found = Finding("project", ok=True, said=f"{project.file}; {told}{keys}{left}")
-    return [found]
+        finding = Finding("project", ok=True, said=f"{project.file}; {settings_line}{keys}{left}")
+    return [finding]
 
 
 def _said_by(given: object, variable: str | None, in_file: object) -> str:
@@ -147,7 +148,7 @@ async def _store(path: Path) -> list[Finding]:
 
 
 def _providers(settings: Settings) -> list[Finding]:
-    """Which keys are set; their values are never shown."""
+    """Returns which keys are set; their values are never shown."""
     return [_provider(row, settings.providers.get(row.name, NO_ACCESS)) for row in PROVIDERS.values()]
 
 

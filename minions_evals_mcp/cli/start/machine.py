@@ -1,4 +1,4 @@
-"""What this machine must bring for the parts beside the store: the embedder, the sandboxes, the programs, the extras."""
+"""The needs of the parts beside the store from this machine: the embedder, the sandboxes, the programs, the extras."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Finding:
 
 
 async def machine(config: EngineConfig, *, ping: bool) -> list[Finding]:
-    """What works here of what the store does not need; with `ping` also what takes a second, or a call, to try."""
+    """Returns what works here of what the store does not need; with `ping` also what takes a second, or a call, to try."""
     return [
         await _embedder(config, ping=ping),
         *await _sandboxes(),
-        *[await _program(said, name, ping=ping) for said, name in PROGRAMS],
+        *[await _program(label, name, ping=ping) for label, name in PROGRAMS],
         _extras(),
     ]
 
@@ -67,19 +67,19 @@ async def _embedder(config: EngineConfig, *, ping: bool) -> Finding:
 
 
 async def _sandboxes() -> list[Finding]:
-    """Whether each language's snippets run; a tenth of a second for both."""
+    """Returns whether each language's snippets run; a tenth of a second for both."""
     async with Snippets() as snippets:
-        ran = [(language, said, await snippets.run(language, "1 + 1", {})) for language, said in LANGUAGES]
+        ran = [(language, label, await snippets.run(language, "1 + 1", {})) for language, label in LANGUAGES]
     return [
-        Finding(said, ok=False, said=found.error, remedy=f"pip install --force-reinstall {DISTRIBUTION}")
-        if isinstance(found, Broke)
-        else Finding(said, ok=True, said=f"run in a sandbox{await _confinement() if language == 'javascript' else ''}")
-        for language, said, found in ran
+        Finding(label, ok=False, said=outcome.error, remedy=f"pip install --force-reinstall {DISTRIBUTION}")
+        if isinstance(outcome, Broke)
+        else Finding(label, ok=True, said=f"run in a sandbox{await _confinement() if language == 'javascript' else ''}")
+        for language, label, outcome in ran
     ]
 
 
 async def _confinement() -> str:
-    """What holds a sandbox process of this system, in words."""
+    """Returns what holds a sandbox process of this system, in words."""
     try:
         worker = await Worker.started(worker_command(), longest=1000, seconds=START_S)
     except (OSError, WorkerDiedError):
@@ -89,24 +89,24 @@ async def _confinement() -> str:
     return f", held by {', '.join(holds)}" if holds else ", in a process that this system cannot confine further"
 
 
-async def _program(said: str, name: str, *, ping: bool) -> Finding:
-    found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
-    if found is None:
+async def _program(label: str, name: str, *, ping: bool) -> Finding:
+    program = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    if program is None:
         return Finding(
-            said, ok=False, said=f"{name} is not there", remedy=f"pip install --force-reinstall {DISTRIBUTION}"
+            label, ok=False, said=f"{name} is not there", remedy=f"pip install --force-reinstall {DISTRIBUTION}"
         )
     if not ping:
-        return Finding(said, ok=True, said=found)
+        return Finding(label, ok=True, said=program)
     began = time.monotonic()
-    ended = await _started([found, "--help"])
+    ended = await _started([program, "--help"])
     if ended is None or ended.returncode != 0:
         why = "it does not answer" if ended is None else _last_line(ended.stderr) or f"exit {ended.returncode}"
-        return Finding(said, ok=False, said=f"{found}: {why}", remedy=f"{name} --help shows the whole error.")
-    return Finding(said, ok=True, said=f"{found}, starts in {time.monotonic() - began:.1f} s")
+        return Finding(label, ok=False, said=f"{program}: {why}", remedy=f"{name} --help shows the whole error.")
+    return Finding(label, ok=True, said=f"{program}, starts in {time.monotonic() - began:.1f} s")
 
 
 async def _started(command: Sequence[str]) -> subprocess.CompletedProcess[bytes] | None:
-    """How the program ended; None where it cannot be started, or does not end."""
+    """Returns how the program ended; None where it cannot be started, or does not end."""
     try:
         with anyio.fail_after(START_S):
             return await anyio.run_process(command, check=False)
@@ -114,19 +114,19 @@ async def _started(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]
         return None
 
 
-def _last_line(said: bytes) -> str:
-    return said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+def _last_line(output: bytes) -> str:
+    return output.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
 def _extras() -> Finding:
-    """Which optional parts are installed."""
+    """Returns which optional parts are installed."""
     wanted = _wanted()
     there = [name for name, packages in wanted.items() if all(map(_installed, packages))]
     missing = [name for name in wanted if name not in there]
     if not missing:
         return Finding("extras", ok=True, said=f"{', '.join(there)} installed")
-    said = f"{', '.join(missing)} not installed" + (f"; {', '.join(there)} installed" if there else "")
-    return Finding("extras", ok=None, said=said, remedy=f"pip install '{DISTRIBUTION}[{','.join(missing)}]'")
+    sentence = f"{', '.join(missing)} not installed" + (f"; {', '.join(there)} installed" if there else "")
+    return Finding("extras", ok=None, said=sentence, remedy=f"pip install '{DISTRIBUTION}[{','.join(missing)}]'")
 
 
 def _wanted() -> dict[str, list[str]]:

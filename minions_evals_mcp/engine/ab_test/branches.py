@@ -58,8 +58,8 @@ async def _branch(engine: Engine, ident: str) -> Record[TestBranch]:
 async def branches_of_case(engine: Engine, test_case_id: str) -> list[Record[TestBranch]]:
     """The branches of a test case with what their executions add up to, consistency included."""
     await engine.store.read(lambda db: records.require(db, test_case_id, TestCase))
-    found = await engine.store.read(lambda db: _with_outputs(db, test_case_id))
-    return [await _consistent(engine, record, outputs) for record, outputs in found]
+    with_outputs = await engine.store.read(lambda db: _with_outputs(db, test_case_id))
+    return [await _consistent(engine, record, outputs) for record, outputs in with_outputs]
 
 
 Outputs = dict[tuple[str | None, str | None, int | None], list[str]]
@@ -68,31 +68,31 @@ Outputs = dict[tuple[str | None, str | None, int | None], list[str]]
 
 def _with_outputs(db: Db, test_case_id: str) -> list[tuple[Record[TestBranch], Outputs]]:
     """The branches with their figures, each with its newest outputs by case, configuration and prompt version."""
-    found: list[tuple[Record[TestBranch], Outputs]] = []
+    with_outputs: list[tuple[Record[TestBranch], Outputs]] = []
     for record in records.branches_of(db, test_case_id):
         outputs: Outputs = defaultdict(list)
-        for one in branches.executions_of(db, record.id, limit=COMPARED):
-            if one.fields.status == "success":
-                fields = one.fields
+        for execution in branches.executions_of(db, record.id, limit=COMPARED):
+            if execution.fields.status == "success":
+                fields = execution.fields
                 outputs[fields.test_case_id, fields.configuration_digest, fields.prompt_version].append(fields.output)
-        found.append((cast("Record[TestBranch]", branches.with_figures(db, record)), outputs))
-    return found
+        with_outputs.append((cast("Record[TestBranch]", branches.with_figures(db, record)), outputs))
+    return with_outputs
 
 
 async def _consistent(engine: Engine, record: Record[TestBranch], outputs: Outputs) -> Record[TestBranch]:
-    repeated = [said for said in outputs.values() if len(said) > 1]
-    differing = list({text for said in repeated if len(set(said)) > 1 for text in said})
+    repeated = [output for output in outputs.values() if len(output) > 1]
+    differing = list({text for texts in repeated if len(set(texts)) > 1 for text in texts})
     vectors = dict(zip(differing, await engine.embedder().embed(differing), strict=True)) if differing else {}
 
-    def similarity(one: str, other: str) -> float:
-        return 1.0 if one == other else cosine(vectors[one], vectors[other])
+    def similarity(first: str, other: str) -> float:
+        return 1.0 if first == other else cosine(vectors[first], vectors[other])
 
     fields = record.fields.model_copy(update={"consistency_score": consistency_score(repeated, similarity)})
     return cast("Record[TestBranch]", record.touched(fields, record.updated_at))
 
 
 class BranchConfiguration(Value):
-    """What a branch's executions under one configuration and prompt version add up to; `errors` of the `runs` failed.
+    """The sums of a branch's executions under one configuration and prompt version; `errors` of the `runs` failed.
 
     Figures and the pass rate (0–100) are of those that succeeded.
     """
@@ -111,7 +111,7 @@ class BranchConfiguration(Value):
 async def branch_configurations(engine: Engine, branch_id: str) -> list[BranchConfiguration]:
     """The branch's figures under each configuration and version that it ran with, the newest first."""
     await _branch(engine, branch_id)
-    found = await engine.store.read(lambda db: branches.figures(db, branch_id))
+    figures = await engine.store.read(lambda db: branches.figures(db, branch_id))
     return [
         BranchConfiguration(
             configuration=made.configuration,
@@ -124,7 +124,7 @@ async def branch_configurations(engine: Engine, branch_id: str) -> list[BranchCo
             avg_tokens_per_sec=made.tokens_per_second,
             pass_rate=made.pass_rate,
         )
-        for made in found
+        for made in figures
     ]
 
 

@@ -1,4 +1,4 @@
-"""What an A/B test would call and cost at most, told before anything runs."""
+"""The most that an A/B test would call and cost, told before anything runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AbEstimate(Value):
 async def estimate_ab_test(engine: Engine, request: AbTestRequest) -> AbEstimate:
     """The estimate for that A/B test; raises what starting it would, and writes nothing."""
     plan = await planned(engine, request)
-    once = [_cost(one.fields, len(case.prompt)) for case in plan.cases for one in plan.branches]
+    once = [_cost(branch.fields, len(case.prompt)) for case in plan.cases for branch in plan.branches]
     known = [cost for cost in once if cost is not None]
     total = round(sum(known) * request.iterations, 6) if len(known) == len(once) else None
     return AbEstimate(

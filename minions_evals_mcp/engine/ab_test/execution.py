@@ -49,7 +49,7 @@ class AbRun:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is measured of an answer beside what the provider says. `unmeasured`: why there is no quality though there should be."""
+    """The measures of an answer beside what the provider says. `unmeasured`: why there is no quality though there should be."""
 
     input_tokens: int
     output_tokens: int
@@ -64,16 +64,16 @@ Answered = Completion | Truncated | Refused
 async def prepare(engine: Engine, plan: AbPlan) -> None:
     """Loads what measures answers, so that no branch's latency carries it; raises `InstrumentError` before anything is paid."""
     clarity(plan.prompt)
-    found = await likeness_of(engine, plan.case.fields, Observed(output={"output": plan.prompt}))
-    if found is not None and found.unmeasured:
-        raise InstrumentError(found.unmeasured, remedy="Choose another --embedder: wordllama needs no network.")
+    likeness = await likeness_of(engine, plan.case.fields, Observed(output={"output": plan.prompt}))
+    if likeness is not None and likeness.unmeasured:
+        raise InstrumentError(likeness.unmeasured, remedy="Choose another --embedder: wordllama needs no network.")
 
 
 async def execute(run: AbRun, position: int, iteration: int) -> Outcome:
     """Runs the branch at that position once and keeps the execution; raises `HaltedError` where a cap forbids the call."""
     branch = run.plan.branches[position]
     asked_at = anyio.current_time()
-    reply = await _asked(run, branch.fields)
+    reply = await _reply(run, branch.fields)
     took_ms = (anyio.current_time() - asked_at) * 1000
     detail = _sent(run, branch)
     if isinstance(reply, Failed):
@@ -82,14 +82,14 @@ async def execute(run: AbRun, position: int, iteration: int) -> Outcome:
         seen = await _seen(run, reply)
         fields = _answered(run, branch, reply, seen)
         outcome: Outcome = "timed-out" if _is_late(run, reply) else "scored"
-        detail |= _told(reply, seen)
+        detail |= _detail(reply, seen)
     key = run.key(position, iteration)
     spent = run.budget.news()
     await run.engine.store.write(lambda db: _record(db, run, key, fields, outcome, detail, spent))
     return outcome
 
 
-async def _asked(run: AbRun, branch: TestBranch) -> Reply:
+async def _reply(run: AbRun, branch: TestBranch) -> Reply:
     engine = run.engine
     ref = ModelRef(branch.provider, branch.model)
     client = Metered(ref.provider, partial(engine.models.client, ref), run.budget)
@@ -124,8 +124,8 @@ async def _quality(run: AbRun, reply: Answered) -> tuple[float | None, str]:
     case = run.plan.case.fields
     if isinstance(reply, Refused) and expects_text(case):
         return 0.0, ""
-    found = await likeness_of(run.engine, case, Observed(output={"output": reply.text}))
-    return (None, "") if found is None else (found.semantic_score, found.unmeasured)
+    likeness = await likeness_of(run.engine, case, Observed(output={"output": reply.text}))
+    return (None, "") if likeness is None else (likeness.semantic_score, likeness.unmeasured)
 
 
 def _is_late(run: AbRun, reply: Answered) -> bool:
@@ -134,7 +134,7 @@ def _is_late(run: AbRun, reply: Answered) -> bool:
 
 
 def _error(run: AbRun, reply: Answered) -> str | None:
-    """Why an answer cannot win: only one that is whole and in time can."""
+    """Returns why an answer cannot win: only one that is whole and in time can."""
     if _is_late(run, reply):
         return f"timed out: {reply.latency_ms:.0f} ms, the test case allows {run.plan.case.fields.timeout_ms} ms"
     match reply:
@@ -196,7 +196,7 @@ def _failed(run: AbRun, branch: Record[TestBranch], reply: Failed, took_ms: floa
 
 
 def _sent(run: AbRun, branch: Record[TestBranch]) -> Json:
-    """What the event says of the request: what was sent, and which of the documented defaults were not."""
+    """Returns what the event says of the request: what was sent, and which of the documented defaults were not."""
     limit = branch.fields.max_tokens or MAX_TOKENS
     return {
         "branchId": branch.id, "testCaseId": run.plan.case.id, "runId": run.job.id,
@@ -204,14 +204,14 @@ def _sent(run: AbRun, branch: Record[TestBranch]) -> Json:
     }  # fmt: skip
 
 
-def _told(reply: Answered, seen: _Seen) -> Json:
-    """What the event says of the answer."""
-    found: Json = {"model": reply.model, "stopReason": reply.stop_reason, "attempts": reply.attempts}
+def _detail(reply: Answered, seen: _Seen) -> Json:
+    """Returns what the event says of the answer."""
+    wire: Json = {"model": reply.model, "stopReason": reply.stop_reason, "attempts": reply.attempts}
     if seen.estimated:
-        found["tokens"] = "estimated"
+        wire["tokens"] = "estimated"
     if seen.unmeasured:
-        found["unmeasured"] = seen.unmeasured
-    return found
+        wire["unmeasured"] = seen.unmeasured
+    return wire
 
 
 def _record(  # noqa: PLR0913, PLR0917  what one transaction writes
@@ -226,7 +226,7 @@ def _record(  # noqa: PLR0913, PLR0917  what one transaction writes
     """Writes the execution, its event, how far the test is and what it has cost."""
     at = run.engine.clock()
     insert(db, Record(key.run_id, fields, key.run_id, at, at))
-    told: Json = {**detail, "iteration": key.trial, "status": fields.status}
-    append(db, Event("test-branch-executed", fields.slug, key.run_id, told), at=at)
+    wire: Json = {**detail, "iteration": key.trial, "status": fields.status}
+    append(db, Event("test-branch-executed", fields.slug, key.run_id, wire), at=at)
     jobs.save_unit(db, key, run.plan.case.id, outcome=outcome, reason=fields.error or "")
     jobs.add_spent(db, run.job.id, spent)

@@ -80,8 +80,8 @@ def _rate_interval(shares: Sequence[float]) -> Bounds | None:
     if not shares:
         return None
     whole = all(share in {0.0, 1.0} for share in shares)
-    found = wilson(round(sum(shares)), len(shares)) if whole else mean_interval(shares)
-    return None if found is None else (100 * max(0.0, found[0]), 100 * min(1.0, found[1]))
+    interval = wilson(round(sum(shares)), len(shares)) if whole else mean_interval(shares)
+    return None if interval is None else (100 * max(0.0, interval[0]), 100 * min(1.0, interval[1]))
 
 
 def _interval(units: Units, measure: Measure) -> Bounds | None:
@@ -92,8 +92,8 @@ def _interval(units: Units, measure: Measure) -> Bounds | None:
 
 def _means(units: Units, measure: Measure) -> dict[int, float]:
     """The mean of a figure in each unit where it is known."""
-    found = {unit: mean_known(measure(one) for one in made) for unit, made in units.items()}
-    return {unit: mean for unit, mean in found.items() if mean is not None}
+    means = {unit: mean_known(measure(execution) for execution in made) for unit, made in units.items()}
+    return {unit: mean for unit, mean in means.items() if mean is not None}
 
 
 def against_control(branches: Sequence[Record[TestBranch]], units: Mapping[str, Units]) -> dict[str, AgainstControl]:
@@ -102,7 +102,7 @@ def against_control(branches: Sequence[Record[TestBranch]], units: Mapping[str, 
 
     control = next((branch.id for branch in branches if branch.fields.is_control), branches[0].id)
     others = [branch.id for branch in branches if branch.id != control]
-    found: dict[str, dict[str, Difference | None]] = {ident: {} for ident in others}
+    differences: dict[str, dict[str, Difference | None]] = {ident: {} for ident in others}
     for name, measure in MEASURES.items():
         base = _means(units[control], measure)
         families = [
@@ -110,12 +110,12 @@ def against_control(branches: Sequence[Record[TestBranch]], units: Mapping[str, 
             for ident in others
         ]
         for ident, tested in zip(others, paired_differences(families), strict=True):
-            found[ident][name] = None if tested is None else Difference(**tested._asdict())
-    return {ident: AgainstControl(**differences) for ident, differences in found.items()}
+            differences[ident][name] = None if tested is None else Difference(**tested._asdict())
+    return {ident: AgainstControl(**differences) for ident, differences in differences.items()}
 
 
 def lead_over_cases(units: Mapping[str, Units], winner: str, criterion: Criterion) -> WinTest:
-    """Whether the winner leads every other branch over the cases by more than chance."""
+    """Returns whether the winner leads every other branch over the cases by more than chance."""
     from minions_evals_mcp.stats.branches import winner_test  # noqa: PLC0415  as above
 
     merits = _merits(units, criterion)
@@ -124,13 +124,13 @@ def lead_over_cases(units: Mapping[str, Units], winner: str, criterion: Criterio
         for ident, of_branch in merits.items()
         if ident != winner
     ]
-    found = winner_test(margins)
-    evidence = "supported" if found.p_value <= LEVEL else "within-noise"
-    return WinTest(found.p_value, evidence if found.decidable else "undecidable")
+    test = winner_test(margins)
+    evidence = "supported" if test.p_value <= LEVEL else "within-noise"
+    return WinTest(test.p_value, evidence if test.decidable else "undecidable")
 
 
 def _merits(units: Mapping[str, Units], criterion: Criterion) -> dict[str, dict[int, float]]:
-    """What each branch is ranked by in each case, among the branches that have a figure there; more is better."""
+    """Returns what each branch is ranked by in each case, among the branches that have a figure there; more is better."""
     places = sorted({place for of_branch in units.values() for place in of_branch})
     merits: dict[str, dict[int, float]] = {ident: {} for ident in units}
     for place in places:
@@ -138,9 +138,9 @@ def _merits(units: Mapping[str, Units], criterion: Criterion) -> dict[str, dict[
             Contender(
                 ident,
                 is_control=False,
-                quality=mean_known(one.quality_score for one in of_branch[place]),
-                latency_ms=mean_known(one.latency_ms for one in of_branch[place]) or 0.0,
-                cost_usd=mean_known(one.estimated_cost for one in of_branch[place]),
+                quality=mean_known(execution.quality_score for execution in of_branch[place]),
+                latency_ms=mean_known(execution.latency_ms for execution in of_branch[place]) or 0.0,
+                cost_usd=mean_known(execution.estimated_cost for execution in of_branch[place]),
             )
             for ident, of_branch in units.items()
             if place in of_branch

@@ -1,4 +1,4 @@
-"""Which branch's output max-score selects, by the assertions of the test case."""
+"""The branch whose output max-score selects, by the assertions of the test case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minions_evals_mcp.scoring.verdicts.examination import Contest, Spoilt
 
 
 class AbPick(Value):
-    """Which branch max-score selects by the test case's assertions, of the newest outputs, and each branch's score.
+    """The branch that max-score selects by the test case's assertions, of the newest outputs, and each branch's score.
 
     `problem` says why there is nothing to choose by.
     """
@@ -26,14 +26,14 @@ class AbPick(Value):
 
 
 async def pick_by_max_score(engine: Engine, case: TestCase, newest: Mapping[str, TestBranchExecution]) -> AbPick | None:
-    """What max-score selects among the branches' outputs; None where the test case has no assertions to choose by."""
+    """Returns what max-score selects among the branches' outputs; None where the test case has no assertions to choose by."""
     checks, config = parted(case.assertions)
     if not checks:
         return None
     subjects = {
-        ident: Subject(one.output, one.latency_ms, one.estimated_cost, case.inputs)
-        for ident, one in newest.items()
-        if one.status == "success"
+        ident: Subject(execution.output, execution.latency_ms, execution.estimated_cost, case.inputs)
+        for ident, execution in newest.items()
+        if execution.status == "success"
     }
     (selection,) = await judge([Contest(checks, [*subjects.values()], config)], judges_of(engine))
     return _picked([*subjects], selection)

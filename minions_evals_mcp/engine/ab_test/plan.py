@@ -1,4 +1,4 @@
-"""What an A/B test is asked for, and what is settled before anything runs: the case, its prompt, the branches."""
+"""The request of an A/B test, and what is settled before anything runs: the case, its prompt, the branches."""
 
 from __future__ import annotations
 
@@ -103,21 +103,21 @@ class AbTestRequest(Value):
 
     @property
     def is_single(self) -> bool:
-        """Whether one test case is run."""
+        """Returns whether one test case is run."""
         return self.test_case_id is not None
 
     @property
     def subject_id(self) -> str:
-        """What the test is about: the benchmark, or the first of its cases."""
+        """Returns what the test is about: the benchmark, or the first of its cases."""
         return self.benchmark_id or self.test_case_id or self.test_case_ids[0]
 
     def frozen(self) -> Json:
-        """What must be the same when the test is resumed under its key."""
+        """Returns what must be the same when the test is resumed under its key."""
         return self.model_dump(mode="json", exclude={"key", "max_cost_usd"})
 
 
 def request_of(job: Job) -> AbTestRequest:
-    """What an A/B test was asked for; raises `NotFoundError` for a run of another kind."""
+    """Returns what an A/B test was asked for; raises `NotFoundError` for a run of another kind."""
     if job.kind != "ab-test":
         raise NotFoundError("A/B test", job.id, remedy=f"It is a {job.kind}.")
     return AbTestRequest.model_validate(job.spec["request"], strict=False).model_copy(update={"key": job.key})
@@ -125,7 +125,7 @@ def request_of(job: Job) -> AbTestRequest:
 
 @dataclass(frozen=True, slots=True)
 class AbPlan:
-    """What an A/B test runs on one case: the branches in the order given, and the prompt that all of them are sent."""
+    """The part of an A/B test on one case: the branches in the order given, and the prompt that all of them are sent."""
 
     case: Record[TestCase]
     branches: tuple[Record[TestBranch], ...]
@@ -139,8 +139,8 @@ class AbPlan:
 
     def case_digest(self) -> str:
         """The digest of all of the case that bears on its figures."""
-        told = {"inputs", "expected_outputs", "pass_rule", "assertions", "threshold", "timeout_ms"}
-        return digest(self.case.fields.model_dump(mode="json", include=told))
+        included = {"inputs", "expected_outputs", "pass_rule", "assertions", "threshold", "timeout_ms"}
+        return digest(self.case.fields.model_dump(mode="json", include=included))
 
     def version_digest(self) -> str | None:
         """The digest of the version, where there is one."""
@@ -149,7 +149,7 @@ class AbPlan:
 
 @dataclass(frozen=True, slots=True)
 class AbTestPlan:
-    """What an A/B test runs: the same branches on each of its cases."""
+    """The branches and units of an A/B test: the same branches on each of its cases."""
 
     cases: tuple[AbPlan, ...]
 
@@ -159,11 +159,11 @@ class AbTestPlan:
         return self.cases[0].branches
 
     def spec(self, request: AbTestRequest) -> Json:
-        """What is frozen with the test's key: the request, digests of all that bears on its figures, and the branches."""
+        """Returns what is frozen with the test's key: the request, digests of all that bears on its figures, and the branches."""
         measured: Json = {
             "testCase": combined(case.case_digest() for case in self.cases),
             "promptVersion": combined(case.version_digest() for case in self.cases),
-            **{f"branch {one.id}": configuration_digest(one.fields) for one in self.branches},
+            **{f"branch {branch.id}": configuration_digest(branch.fields) for branch in self.branches},
         }
         numbers = {case.version_number for case in self.cases}
         return {
@@ -171,12 +171,12 @@ class AbTestPlan:
             "measured": measured,
             "versionNumber": numbers.pop() if len(numbers) == 1 else None,
             "caseIds": [case.case.id for case in self.cases],
-            "branches": {one.id: wire_fields(one.fields) for one in self.branches},
+            "branches": {branch.id: wire_fields(branch.fields) for branch in self.branches},
         }
 
 
 def configuration(branch: TestBranch) -> Json:
-    """What a branch asks its provider with: the model and the parameters that are sent."""
+    """Returns what a branch asks its provider with: the model and the parameters that are sent."""
     limit = branch.max_tokens or MAX_TOKENS
     return {"provider": branch.provider, "model": branch.model, "maxTokens": limit, **sent_parameters(branch)}
 
@@ -200,9 +200,9 @@ async def planned(engine: Engine, request: AbTestRequest) -> AbTestPlan:
 
 def _read(db: Db, *, request: AbTestRequest, at: datetime) -> AbTestPlan:
     case_ids = _case_ids(db, request)
-    found = records.get_all(db, request.branch_ids, TestBranch)
+    records_read = records.get_all(db, request.branch_ids, TestBranch)
     inline = tuple(branch.record(case_ids[0], at) for branch in request.branches)
-    branches = (*(_branch(found.get(ident), ident, case_ids[0]) for ident in request.branch_ids), *inline)
+    branches = (*(_branch(records_read.get(ident), ident, case_ids[0]) for ident in request.branch_ids), *inline)
     return AbTestPlan(tuple(_case_plan(db, request, case_id, branches) for case_id in case_ids))
 
 
@@ -211,8 +211,8 @@ def _case_ids(db: Db, request: AbTestRequest) -> Sequence[str]:
     if request.benchmark_id is None:
         return request.test_case_ids or (request.subject_id,)
     wanted = records.require(db, request.benchmark_id, Benchmark, hidden=False).fields.test_case_ids
-    found = records.get_all(db, wanted, TestCase)
-    active = [ident for ident in wanted if ident in found and _is_active(found[ident])]
+    cases = records.get_all(db, wanted, TestCase)
+    active = [ident for ident in wanted if ident in cases and _is_active(cases[ident])]
     if not active:
         raise BadInputError(f"{request.benchmark_id} has no active test case.")
     return active
@@ -235,15 +235,15 @@ def _case_plan(db: Db, request: AbTestRequest, case_id: str, branches: tuple[Rec
     return AbPlan(case, branches, version, prompt)
 
 
-def _branch(found: Record[TestBranch] | None, ident: str, case_id: str) -> Record[TestBranch]:
-    if found is None or found.deleted_at is not None:
+def _branch(branch_read: Record[TestBranch] | None, ident: str, case_id: str) -> Record[TestBranch]:
+    if branch_read is None or branch_read.deleted_at is not None:
         raise NotFoundError("test-branch", ident, remedy=f"`minions-evals branches {case_id}` shows them.")
-    if not found.fields.is_active:
+    if not branch_read.fields.is_active:
         raise BadInputError(f"the branch {ident} is not active.", remedy="Set its isActive, or leave it out.")
-    return found
+    return branch_read
 
 
-def _version(db: Db, case: TestCase, asked: str | None) -> Record[PromptVersion] | None:
+def _version(db: Db, case: TestCase, version: str | None) -> Record[PromptVersion] | None:
     """The version that is asked for, else the case's default; None where it names no prompt. Raises as `find_version`."""
-    name = asked or default_name(case)
+    name = version or default_name(case)
     return None if name is None else find_version(db, name, prompt=common_prompt(db, [case]))

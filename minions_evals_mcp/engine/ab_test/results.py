@@ -1,4 +1,4 @@
-"""What an A/B test came to, read from its kept executions: ranks, the winner, and how sure that is."""
+"""The result of an A/B test, read from its kept executions: ranks, the winner, and how sure that is."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ class AbTestResult(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """What is kept of an A/B test: of each branch, in the order given, the executions by case and iteration."""
+class _StoredArms:
+    """The stored parts of an A/B test: of each branch, in the order given, the executions by case and iteration."""
 
     job: Job
     request: AbTestRequest
@@ -136,11 +136,11 @@ class _Kept:
     def by_unit(self, branch_id: str) -> dict[int, list[TestBranchExecution]]:
         """The executions that succeeded, by case; by iteration where there is one case."""
         place = 1 if self.request.is_single else 0
-        found: dict[int, list[TestBranchExecution]] = {}
+        units: dict[int, list[TestBranchExecution]] = {}
         for cell, made in sorted(self.executions[branch_id].items()):
             if made.fields.status == "success":
-                found.setdefault(cell[place], []).append(made.fields)
-        return found
+                units.setdefault(cell[place], []).append(made.fields)
+        return units
 
 
 async def ab_test_result(engine: Engine, run_id: str) -> AbTestResult:
@@ -153,7 +153,7 @@ async def ab_test_result(engine: Engine, run_id: str) -> AbTestResult:
     return await to_thread.run_sync(_result, kept, pick)
 
 
-def _read(db: Db, *, job: Job, request: AbTestRequest) -> _Kept:
+def _read(db: Db, *, job: Job, request: AbTestRequest) -> _StoredArms:
     kept_ids = job.spec.get("caseIds")
     case_ids = tuple(str(ident) for ident in kept_ids) if isinstance(kept_ids, list) else (request.subject_id,)
     idents = request.all_branch_ids
@@ -169,36 +169,36 @@ def _read(db: Db, *, job: Job, request: AbTestRequest) -> _Kept:
         if ident in made:
             by_branch[branch_id][cell] = made[ident]
     case = cast("Record[TestCase]", records.minions(db, case_ids[:1])[case_ids[0]])
-    return _Kept(job, request, case_ids, case, _branches(db, job, request), by_branch)
+    return _StoredArms(job, request, case_ids, case, _branches(db, job, request), by_branch)
 
 
 def _branches(db: Db, job: Job, request: AbTestRequest) -> tuple[Record[TestBranch], ...]:
     """The branches as they were when the test began, by the names that they bear now."""
-    kept, found = job.spec.get("branches"), records.minions(db, request.branch_ids)
+    kept, records_found = job.spec.get("branches"), records.minions(db, request.branch_ids)
     if not isinstance(kept, dict):
-        return tuple(cast("Record[TestBranch]", found[ident]) for ident in request.branch_ids)
+        return tuple(cast("Record[TestBranch]", records_found[ident]) for ident in request.branch_ids)
     branches: list[Record[TestBranch]] = []
     for ident in request.all_branch_ids:
         fields = TestBranch.model_validate(kept[ident], strict=False)
-        now = found[ident].fields if ident in found else fields
+        now = records_found[ident].fields if ident in records_found else fields
         named = fields.model_copy(update={"name": now.name}) if isinstance(now, TestBranch) else fields
         branches.append(Record(ident, named, named.name, job.created_at, job.created_at))
     return tuple(branches)
 
 
-def _result(kept: _Kept, pick: AbPick | None) -> AbTestResult:
-    job, request = kept.job, kept.request
-    rounds = kept.rounds()
-    rankings = [_ranking(kept, made) for made in rounds]
-    won = Counter(one.winner for one in rankings if one.winner is not None)
+def _result(arms: _StoredArms, pick: AbPick | None) -> AbTestResult:
+    job, request = arms.job, arms.request
+    rounds = arms.rounds()
+    rankings = [_ranking(arms, made) for made in rounds]
+    won = Counter(ranking.winner for ranking in rankings if ranking.winner is not None)
     counted = won if request.is_single else Counter[str]()
-    overall = ranked([_mean(kept, branch, counted[branch.id]) for branch in kept.branches], request.winner_criteria)
-    against = against_control(kept.branches, {branch.id: kept.by_unit(branch.id) for branch in kept.branches})
-    shown = [_shown(kept, standing, won, len(rounds), against) for standing in overall.standings]
+    overall = ranked([_mean(arms, branch, counted[branch.id]) for branch in arms.branches], request.winner_criteria)
+    against = against_control(arms.branches, {branch.id: arms.by_unit(branch.id) for branch in arms.branches})
+    shown = [_shown(arms, standing, won, len(rounds), against) for standing in overall.standings]
     leads = won[shown[0].branch_id] > 0 if request.is_single else overall.winner is not None
     first = shown[0] if leads else None
-    test = None if first is None else _how_sure(kept, rankings, first.branch_id)
-    ties = sum(1 for one in rankings if one.winner is not None and not one.is_clear)
+    test = None if first is None else _how_sure(arms, rankings, first.branch_id)
+    ties = sum(1 for ranking in rankings if ranking.winner is not None and not ranking.is_clear)
     number = job.spec["versionNumber"]
     return AbTestResult(
         run_id=job.id,
@@ -206,11 +206,11 @@ def _result(kept: _Kept, pick: AbPick | None) -> AbTestResult:
         state=job.state,
         test_case_id=request.test_case_id,
         benchmark_id=request.benchmark_id,
-        test_cases=len(kept.case_ids),
+        test_cases=len(arms.case_ids),
         prompt_version=number if isinstance(number, int) else None,
         criteria=request.winner_criteria,
         iterations=request.iterations,
-        completed_iterations=len(rounds) // len(kept.case_ids),
+        completed_iterations=len(rounds) // len(arms.case_ids),
         branches=shown,
         winner=None if first is None else _winner(first),
         ties=ties,
@@ -218,70 +218,74 @@ def _result(kept: _Kept, pick: AbPick | None) -> AbTestResult:
         p_value=None if test is None else test.p_value,
         supported=None if test is None else test.evidence == "supported",
         max_score=pick,
-        note=_note(kept, first, ties, shown),
+        note=_note(arms, first, ties, shown),
         spent=job.spent,
     )
 
 
-def _ranking(kept: _Kept, made: Sequence[Execution]) -> Ranking:
+def _ranking(arms: _StoredArms, made: Sequence[Execution]) -> Ranking:
     """One iteration's ranking."""
     contenders = [
         Contender(
             branch.id,
             branch.fields.is_control,
-            one.fields.quality_score,
-            one.fields.latency_ms,
-            one.fields.estimated_cost,
-            failed=one.fields.status == "error",
+            execution.fields.quality_score,
+            execution.fields.latency_ms,
+            execution.fields.estimated_cost,
+            failed=execution.fields.status == "error",
         )
-        for branch, one in zip(kept.branches, made, strict=True)
+        for branch, execution in zip(arms.branches, made, strict=True)
     ]
-    return ranked(contenders, kept.request.winner_criteria)
+    return ranked(contenders, arms.request.winner_criteria)
 
 
-def _how_sure(kept: _Kept, rankings: Sequence[Ranking], winner: str) -> WinTest | None:
-    """Whether the winner's lead is more than chance: by its wins over iterations of one case, else over the cases."""
-    if kept.request.is_single:
-        return None if kept.request.iterations == 1 else _tested(rankings, winner, len(kept.branches))
+def _how_sure(arms: _StoredArms, rankings: Sequence[Ranking], winner: str) -> WinTest | None:
+    """Returns whether the winner's lead is more than chance: by its wins over iterations of one case, else over the cases."""
+    if arms.request.is_single:
+        return None if arms.request.iterations == 1 else _tested(rankings, winner, len(arms.branches))
     return lead_over_cases(
-        {branch.id: kept.by_unit(branch.id) for branch in kept.branches}, winner, kept.request.winner_criteria
+        {branch.id: arms.by_unit(branch.id) for branch in arms.branches}, winner, arms.request.winner_criteria
     )
 
 
 def _tested(rankings: Sequence[Ranking], winner: str, contenders: int) -> WinTest:
-    """Whether the winner's wins are more than chance; a tie, which the order decides, says nothing."""
-    clear = [one.winner for one in rankings if one.is_clear]
+    """Returns whether the winner's wins are more than chance; a tie, which the order decides, says nothing."""
+    clear = [ranking.winner for ranking in rankings if ranking.is_clear]
     return win_test(clear.count(winner), len(clear), contenders)
 
 
-def _succeeded(kept: _Kept, branch_id: str) -> list[TestBranchExecution]:
-    return [one.fields for one in kept.executions[branch_id].values() if one.fields.status == "success"]
+def _succeeded(arms: _StoredArms, branch_id: str) -> list[TestBranchExecution]:
+    return [
+        execution.fields for execution in arms.executions[branch_id].values() if execution.fields.status == "success"
+    ]
 
 
-def _mean(kept: _Kept, branch: Record[TestBranch], wins: int) -> Contender:
+def _mean(arms: _StoredArms, branch: Record[TestBranch], wins: int) -> Contender:
     """A branch by the means of its executions that succeeded."""
-    made = _succeeded(kept, branch.id)
+    made = _succeeded(arms, branch.id)
     return Contender(
         branch.id,
         branch.fields.is_control,
-        mean_known(one.quality_score for one in made),
-        mean_known(one.latency_ms for one in made) or 0.0,
-        mean_known(one.estimated_cost for one in made),
+        mean_known(execution.quality_score for execution in made),
+        mean_known(execution.latency_ms for execution in made) or 0.0,
+        mean_known(execution.estimated_cost for execution in made),
         failed=not made,
         wins=wins,
     )
 
 
 def _shown(
-    kept: _Kept, standing: Standing, won: Mapping[str, int], rounds: int, against: Mapping[str, AgainstControl]
+    arms: _StoredArms, standing: Standing, won: Mapping[str, int], rounds: int, against: Mapping[str, AgainstControl]
 ) -> AbBranch:
-    branch = next(one for one in kept.branches if one.id == standing.branch_id)
-    made = kept.executions[branch.id]
+    branch = next(branch for branch in arms.branches if branch.id == standing.branch_id)
+    made = arms.executions[branch.id]
     newest = made[max(made)] if made else None
-    good = _succeeded(kept, branch.id)
-    costs = [one.fields.estimated_cost for one in made.values() if one.fields.estimated_cost is not None]
+    good = _succeeded(arms, branch.id)
+    costs = [
+        execution.fields.estimated_cost for execution in made.values() if execution.fields.estimated_cost is not None
+    ]
     wins = won.get(branch.id, 0)
-    units = kept.by_unit(branch.id)
+    units = arms.by_unit(branch.id)
     spread = spreads(units)
     return AbBranch(
         branch_id=branch.id,
@@ -292,11 +296,11 @@ def _shown(
         rank=standing.rank,
         figure=None if standing.figure is None or math.isinf(standing.figure) else standing.figure,
         execution=None if newest is None else {"id": newest.id, **wire_fields(newest.fields)},
-        quality_score=mean_known(one.quality_score for one in good),
-        latency_ms=mean_known(one.latency_ms for one in good),
-        estimated_cost=mean_known(one.estimated_cost for one in good),
-        tokens_per_second=mean_known(one.tokens_per_second for one in good),
-        time_to_first_token=mean_known(one.time_to_first_token for one in good),
+        quality_score=mean_known(execution.quality_score for execution in good),
+        latency_ms=mean_known(execution.latency_ms for execution in good),
+        estimated_cost=mean_known(execution.estimated_cost for execution in good),
+        tokens_per_second=mean_known(execution.tokens_per_second for execution in good),
+        time_to_first_token=mean_known(execution.time_to_first_token for execution in good),
         runs=len(made),
         failures=len(made) - len(good),
         wins=wins,
@@ -324,26 +328,26 @@ def _winner(branch: AbBranch) -> AbWinner:
     )
 
 
-def _note(kept: _Kept, winner: AbBranch | None, ties: int, shown: Sequence[AbBranch]) -> str:
-    """What a reader must know beside the figures."""
-    made = [one.fields for of_branch in kept.executions.values() for one in of_branch.values()]
-    good = [one for one in made if one.status == "success"]
+def _note(arms: _StoredArms, winner: AbBranch | None, ties: int, shown: Sequence[AbBranch]) -> str:
+    """Returns what a reader must know beside the figures."""
+    made = [execution.fields for of_branch in arms.executions.values() for execution in of_branch.values()]
+    good = [execution for execution in made if execution.status == "success"]
     parts: list[str] = []
     if made and not good:
         parts.append("every execution failed, so nobody wins")
-    elif good and winner is None and kept.request.winner_criteria != "fastest":
-        unknown = "quality" if all(one.quality_score is None for one in good) else "cost"
-        parts.append(f"no {unknown} is known, so nobody wins by {kept.request.winner_criteria}")
+    elif good and winner is None and arms.request.winner_criteria != "fastest":
+        unknown = "quality" if all(execution.quality_score is None for execution in good) else "cost"
+        parts.append(f"no {unknown} is known, so nobody wins by {arms.request.winner_criteria}")
     if good and all(branch.pass_rate == 0 for branch in shown if branch.pass_rate is not None) and any(
         branch.pass_rate is not None for branch in shown
     ):  # fmt: skip
         parts.append(f"no branch passes: no output reaches a quality of {PASSING_QUALITY:g}")
-    unpriced = sum(1 for one in good if one.estimated_cost is None)
+    unpriced = sum(1 for execution in good if execution.estimated_cost is None)
     if unpriced:
         parts.append(f"the cost of {unpriced} of {len(good)} executions is unknown: their models have no listed price")
     if ties and winner is not None:
-        rounds = "iterations" if kept.request.is_single else "cases"
-        parts.append(f"{ties} of {len(kept.rounds())} {rounds} tied: the control, then the order given, decided")
-    if kept.request.is_single and kept.request.iterations == 1 and winner is not None:
+        rounds = "iterations" if arms.request.is_single else "cases"
+        parts.append(f"{ties} of {len(arms.rounds())} {rounds} tied: the control, then the order given, decided")
+    if arms.request.is_single and arms.request.iterations == 1 and winner is not None:
         parts.append("one iteration says nothing about how sure this is: repeat it with more")
     return "; ".join(parts)

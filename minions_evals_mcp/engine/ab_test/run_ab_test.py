@@ -64,17 +64,17 @@ async def _written_down(engine: Engine, request: AbTestRequest, plan: AbTestPlan
     return kept
 
 
-def _differing(kept: Job, new: Job) -> set[str]:
-    """What two jobs under one key do not have in common."""
-    if kept.kind != new.kind:
+def _differing(earlier_job: Job, new: Job) -> set[str]:
+    """Returns what two jobs under one key do not have in common."""
+    if earlier_job.kind != new.kind:
         return {"the kind of run"}
-    found: set[str] = set()
+    differing: set[str] = set()
     for part in ("request", "measured"):
-        before, now = kept.spec[part], new.spec[part]
+        before, now = earlier_job.spec[part], new.spec[part]
         assert isinstance(before, dict)
         assert isinstance(now, dict)
-        found |= {name for name in {*before, *now} if before.get(name) != now.get(name)}
-    return found
+        differing |= {name for name in {*before, *now} if before.get(name) != now.get(name)}
+    return differing
 
 
 async def _finish(engine: Engine, job: Job, request: AbTestRequest, plan: AbTestPlan, progress: Progress) -> Job:

@@ -14,10 +14,10 @@ from minions_evals_mcp.store.queries import report_units
 
 async def titled_ab_test(engine: Engine, run_id: str) -> tuple[AbTestResult, str]:
     """The A/B test as far as it is, and the title of its test case or benchmark; raises as `ab_test_result` does."""
-    found = await ab_test_result(engine, run_id)
-    subject = found.test_case_id or found.benchmark_id or found.run_id
+    result = await ab_test_result(engine, run_id)
+    subject = result.test_case_id or result.benchmark_id or result.run_id
     titles = await engine.store.read(partial(report_units.titles, idents=[subject]))
-    return found, titles.get(subject, subject)
+    return result, titles.get(subject, subject)
 
 
 async def ab_test_under(engine: Engine, ident: str) -> str | None:

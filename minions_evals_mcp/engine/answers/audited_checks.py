@@ -31,7 +31,7 @@ class WeakCase(Value):
 
 
 class AuditedChecks(Value):
-    """What the newest audit of exactly these checks showed; `worst` are at most five of its cases."""
+    """The findings of the newest audit of exactly these checks; `worst` are at most five of its cases."""
 
     cheat_pass_rate: float | None
     mutation_score: float | None
@@ -41,17 +41,17 @@ class AuditedChecks(Value):
 
 def audited_checks(db: Db, run: RunSummary) -> AuditedChecks | None:
     """The audit that the run's checks stand by, with the worst of the benchmark's own cases."""
-    found = None if run.audit is None or run.audit.audit_id is None else records.get(db, run.audit.audit_id, Audit)
+    audit = None if run.audit is None or run.audit.audit_id is None else records.get(db, run.audit.audit_id, Audit)
     benchmark = records.get(db, run.subject_id, Benchmark)
-    if found is None or benchmark is None:
+    if audit is None or benchmark is None:
         return None
     own = set(benchmark.fields.test_case_ids)
-    worst = [case for case in found.fields.cases if case.test_case_id in own and not case.is_sound][:WORST]
+    worst = [case for case in audit.fields.cases if case.test_case_id in own and not case.is_sound][:WORST]
     titles = report_units.titles(db, [case.test_case_id for case in worst])
     return AuditedChecks(
-        cheat_pass_rate=found.fields.cheat_pass_rate,
-        mutation_score=found.fields.mutation_score,
-        case_count=found.fields.case_count,
+        cheat_pass_rate=audit.fields.cheat_pass_rate,
+        mutation_score=audit.fields.mutation_score,
+        case_count=audit.fields.case_count,
         worst=tuple(_weak(case, titles.get(case.test_case_id, case.test_case_id)) for case in worst),
     )
 
@@ -62,7 +62,7 @@ def _weak(case: CaseAudit, title: str) -> WeakCase:
         test_case_id=case.test_case_id,
         title=title,
         cheapest_cheat=cheapest,
-        text=next((one.text for one in case.let_through if one.counted and one.kind == cheapest), ""),
+        text=next((cheat.text for cheat in case.let_through if cheat.counted and cheat.kind == cheapest), ""),
         mutants_survived=case.mutants_survived,
         findings=case.findings,
         suggestion=case.unsuggested if case.suggestion is None else case.suggestion.in_words,

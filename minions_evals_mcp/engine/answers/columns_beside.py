@@ -12,10 +12,10 @@ def columns_beside(db: Db, run_id: str) -> list[tuple[str, str]]:
     """Short id and name of each column that was evaluated with the run; empty where it is no column, or the only one."""
     job = jobs.job(db, run_id)
     columns = [] if job is None else config_columns(db, job.subject_id)
-    if run_id not in {one.run_id for one in columns}:
+    if run_id not in {column.run_id for column in columns}:
         return []
-    names = version_names(db, (one.version for one in columns))
-    return [(short_id(one.run_id), _name(one, names)) for one in columns if one.run_id != run_id]
+    names = version_names(db, (column.version for column in columns))
+    return [(short_id(column.run_id), _name(column, names)) for column in columns if column.run_id != run_id]
 
 
 def _name(column: ConfigColumn, names: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""What a comparison came to: which version to ship and how sure that is, then the criteria and the cases that changed."""
+"""The result of a comparison: which version to ship and how sure that is, then the criteria and the cases that changed."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ async def summarize_comparison(engine: Engine, ident: str, *, limit: int = 10) -
 
 def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequence[str]]:
     record = run_pairs.comparison(db, ident)
-    if record is None and (told := verdict_within(db, ident)) is not None:
-        raise SealedError(f"{ident} is a comparison on sealed cases: {told.in_words}")
+    if record is None and (verdict := verdict_within(db, ident)) is not None:
+        raise SealedError(f"{ident} is a comparison on sealed cases: {verdict.in_words}")
     if record is None:
         raise NotFoundError("prompt-comparison", ident, remedy="`minions-evals list prompt-comparison` shows them.")
     fields = record.fields
@@ -140,7 +140,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
     is_sequential = fields.notes.startswith("sequential")
     if is_sequential:
         attempt = replace(attempt, pooled=(), stored=None)
-    found = compare(
+    difference = compare(
         pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level, next_level=1 - attempt.next_level
     )
     own = compare(case_pairs, margin=MARGIN)
@@ -160,12 +160,12 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         tie_threshold=fields.tie_threshold,
         verdict=fields.verdict,
         recommendation=RECOMMENDATION[fields.verdict],
-        in_words=in_words(record, found, attempt, names)
+        in_words=in_words(record, difference, attempt, names)
         + _but(fields, paired.apart, names)
-        + (f" {said}" if (said := labels_words(fields)) else ""),
+        + (f" {label_words}" if (label_words := labels_words(fields)) else ""),
         interval=fields.delta_ci,
         p_value=fields.p_value,
-        method="sequential" if is_sequential else found.method,
+        method="sequential" if is_sequential else difference.method,
         attempt=attempt.number,
         level=attempt.level,
         pooled=[ident for ident, _, _ in attempt.pooled],
@@ -173,12 +173,12 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         sample_size=fields.sample_size,
         trials=own.trials,
         passes=_passes(paired, own),
-        criteria=[_line(one) for one in criteria],
+        criteria=[_line(criterion) for criterion in criteria],
         worse=worse,
         better=better,
         more_changed=more,
-        caution="; ".join(part for part in (paired.apart, found.caution) if part),
-        settle="" if is_sequential else found.settle,
+        caution="; ".join(part for part in (paired.apart, difference.caution) if part),
+        settle="" if is_sequential else difference.settle,
         names=names,
         current_version=current_version(db, fields.prompt_version_b),
         what_changed=list(_what_changed(db, fields)),
@@ -190,7 +190,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
 
 
 def _what_changed(db: Db, fields: PromptComparison) -> tuple[str, ...]:
-    """What differs between the two runs; of a comparison that was kept before this was, it is read from them."""
+    """Returns what differs between the two runs; of a comparison that was kept before this was, it is read from them."""
     if fields.what_changed:
         return fields.what_changed
     before, now = (benchmark_run_in(db, ident) for ident in (fields.benchmark_run_id_a, fields.benchmark_run_id_b))
@@ -198,22 +198,22 @@ def _what_changed(db: Db, fields: PromptComparison) -> tuple[str, ...]:
 
 
 def _judge(db: Db, fields: PromptComparison) -> JudgeStanding | None:
-    """What is known by now of those who judged; None where rules or people judged alone."""
-    found = judge_standing(db, [fields.benchmark_run_id_a, fields.benchmark_run_id_b], at=fields.compared_at)
-    return None if found.state == "none" else found
+    """Returns what is known by now of those who judged; None where rules or people judged alone."""
+    standing = judge_standing(db, [fields.benchmark_run_id_a, fields.benchmark_run_id_b], at=fields.compared_at)
+    return None if standing.state == "none" else standing
 
 
 def in_words(
-    record: Record[PromptComparison], found: Difference, attempt: Attempt, names: Mapping[str, str] | None = None
+    record: Record[PromptComparison], difference: Difference, attempt: Attempt, names: Mapping[str, str] | None = None
 ) -> str:
     """The answer in one or two sentences: what to do, and how sure that is; `names` of the two versions, else their ids."""
     fields = record.fields
     a, b = (in_sentence(names or {}, version) for version in (fields.prompt_version_a, fields.prompt_version_b))
-    low, high = found.interval
-    moved = _moved(found.delta, a)
+    low, high = difference.interval
+    moved = _moved(difference.delta, a)
     pooled = f", {attempt.data} pooled" if attempt.data else ""
     sure = (
-        f"({sure_words(attempt.level)}: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases{pooled};"
+        f"({sure_words(attempt.level)}: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {difference.cases} cases{pooled};"
         f" attempt {attempt.number} to beat {a}, decided at p <= {attempt.level:.3g})"
     )
     if fields.notes.startswith("sequential"):
@@ -227,12 +227,12 @@ def in_words(
             return f"Either will do: {b} scores {moved}, less than {MARGIN:g} for sure {sure}."
         case "inconclusive":
             sequential = fields.notes.startswith("sequential")
-            why = "" if sequential else why_undecided(found.interval, found.p_value, attempt.level)
+            why = "" if sequential else why_undecided(difference.interval, difference.p_value, attempt.level)
             return f"Run more: {b} scores {moved}, which can be chance{why} {sure}."
 
 
 def _but(fields: PromptComparison, apart: str, names: Mapping[str, str]) -> str:
-    """Why the winner by score is another than the verdict says; empty where the two agree."""
+    """Returns why the winner by score is another than the verdict says; empty where the two agree."""
     better = {"improved": fields.prompt_version_b, "regressed": fields.prompt_version_a}.get(
         fields.verdict, fields.winner
     )
@@ -244,7 +244,7 @@ def _but(fields: PromptComparison, apart: str, names: Mapping[str, str]) -> str:
 
 
 def labels_words(fields: PromptComparison) -> str:
-    """What people's labels make of it; empty without enough of them."""
+    """Returns what people's labels make of it; empty without enough of them."""
     if fields.corrected_delta is None or fields.corrected_ci is None:
         return ""
     low, high = (100 * end for end in fields.corrected_ci)
@@ -260,8 +260,8 @@ def _moved(delta: float, other: str) -> str:
     return f"{abs(delta):.3f} {'higher' if delta > 0 else 'lower'} than {other}"
 
 
-def _passes(paired: Pairing, found: Difference) -> PassSummary:
-    change = found.passes
+def _passes(paired: Pairing, difference: Difference) -> PassSummary:
+    change = difference.passes
     return PassSummary(
         a=sum(sum(paired.a[case_id].passed) for case_id in paired.shared),
         b=sum(sum(paired.b[case_id].passed) for case_id in paired.shared),
@@ -276,13 +276,13 @@ def _passes(paired: Pairing, found: Difference) -> PassSummary:
     )
 
 
-def _line(one: CriterionDifference) -> CriterionLine:
+def _line(difference: CriterionDifference) -> CriterionLine:
     return CriterionLine(
-        criterion_id=one.criterion_id,
-        title=one.title,
-        delta=one.difference.delta,
-        interval=one.difference.interval,
-        p_value=one.p_value,
+        criterion_id=difference.criterion_id,
+        title=difference.title,
+        delta=difference.difference.delta,
+        interval=difference.difference.interval,
+        p_value=difference.p_value,
     )
 
 
@@ -292,14 +292,14 @@ def _changed(db: Db, case_pairs: list[CasePair], limit: int) -> tuple[list[Chang
     worse = [pair for delta, _, pair in moved if delta < -1e-9]
     better = [pair for delta, _, pair in reversed(moved) if delta > 1e-9]
     shown = [*worse[:limit], *better[:limit]]
-    titles = {ident: one.title for ident, one in records.minions(db, [pair.case_id for pair in shown]).items()}
-    told = [_case(pair, titles.get(pair.case_id, pair.case_id)) for pair in shown]
+    titles = {ident: case.title for ident, case in records.minions(db, [pair.case_id for pair in shown]).items()}
+    changed = [_case(pair, titles.get(pair.case_id, pair.case_id)) for pair in shown]
     cut = min(limit, len(worse))
-    return told[:cut], told[cut:], len(worse) + len(better) - len(shown)
+    return changed[:cut], changed[cut:], len(worse) + len(better) - len(shown)
 
 
 def _case(pair: CasePair, title: str) -> ChangedCase:
-    before, now = _mean([float(one) for one in pair.passed_a]), _mean([float(one) for one in pair.passed_b])
+    before, now = _mean([float(passed) for passed in pair.passed_a]), _mean([float(passed) for passed in pair.passed_b])
     return ChangedCase(
         test_case_id=pair.case_id,
         title=title,

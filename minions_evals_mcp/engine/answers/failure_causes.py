@@ -1,4 +1,4 @@
-"""What a run's failures go back to: groups with their cases, since when, what they cost, and what to do next."""
+"""The causes of a run's failures: groups with their cases, since when, what they cost, and what to do next."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def causes_of(db: Db, job: Job) -> tuple[Cause, ...]:
     if not groups:
         return ()
     kept = failure_causes.kept_causes(db, job.subject_id)
-    names = version_names(db, {one.first_version for one in kept.values() if one.first_version})
+    names = version_names(db, {cause.first_version for cause in kept.values() if cause.first_version})
     return _causes(groups, job.id, kept, names, _newly_failing(db, job.id))
 
 
@@ -82,35 +82,37 @@ def _newly_failing(db: Db, run_id: str) -> frozenset[str] | None:
     previous = runs.run_before(db, run_id=run_id)
     if previous is None:
         return None
-    return frozenset(one.case_id for one in runs.newly_failing(db, previous, run_id, limit=MOST_NEW))
+    return frozenset(failure.case_id for failure in runs.newly_failing(db, previous, run_id, limit=MOST_NEW))
 
 
 def _causes(
     groups: Collection[CauseGroup],
     run_id: str,
-    kept: Mapping[str, KeptCause],
+    by_key: Mapping[str, KeptCause],
     names: Mapping[str, str],
     new: Collection[str] | None,
 ) -> tuple[Cause, ...]:
     known = new or ()
     failing = {case for group in groups for case in group.case_ids}
     total_new = len(failing.intersection(known))
-    found = [_cause(group, run_id, kept.get(group.key), names, new, (len(failing), total_new)) for group in groups]
-    return tuple(sorted(found, key=lambda one: (-(one.new or 0), -one.cases, -one.share_of_loss, one.cause_key)))
+    causes = [_cause(group, run_id, by_key.get(group.key), names, new, (len(failing), total_new)) for group in groups]
+    return tuple(
+        sorted(causes, key=lambda cause: (-(cause.new or 0), -cause.cases, -cause.share_of_loss, cause.cause_key))
+    )
 
 
 def _cause(
     group: CauseGroup,
     run_id: str,
-    kept: KeptCause | None,
+    kept_cause: KeptCause | None,
     names: Mapping[str, str],
     new: Collection[str] | None,
     totals: tuple[int, int],
 ) -> Cause:
     count_new = None if new is None else sum(case in new for case in group.case_ids)
-    version = "" if kept is None else named(names, kept.first_version or None)
-    first = run_id if kept is None else kept.first_run_id
-    came_back = 0 if kept is None else kept.came_back
+    version = "" if kept_cause is None else named(names, kept_cause.first_version or None)
+    first = run_id if kept_cause is None else kept_cause.first_run_id
+    came_back = 0 if kept_cause is None else kept_cause.came_back
     is_told_as_new = bool(count_new)
     count, total = (count_new or 0, totals[1]) if is_told_as_new else (len(group.case_ids), totals[0])
     since = version or ("" if first == run_id else f"run {short_id(first)}")
@@ -131,7 +133,10 @@ def _cause(
 
 
 def _affected(group: CauseGroup, new: Collection[str]) -> Iterator[CauseCase]:
-    for one in group.examples:
+    for example in group.examples:
         yield CauseCase(
-            test_case_id=one.test_case_id, test_run_id=one.test_run_id, title=one.title, is_new=one.test_case_id in new
+            test_case_id=example.test_case_id,
+            test_run_id=example.test_run_id,
+            title=example.title,
+            is_new=example.test_case_id in new,
         )

@@ -18,15 +18,15 @@ def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
 
     A run is measured against the newest earlier one that held itself or was accepted: the same run again stays red.
     """
-    found = summary.regression
-    if found is None:
+    regression = summary.regression
+    if regression is None:
         return "held"
     if literal:
         return "failed"
-    better = found["better"]
+    better = regression["better"]
     assert isinstance(better, int)
-    is_noise = found.get("withinNoiseFloor") is True
-    return fall_gate(cast("Evidence", found["evidence"]), better=better, is_within_noise=is_noise)
+    is_noise = regression.get("withinNoiseFloor") is True
+    return fall_gate(cast("Evidence", regression["evidence"]), better=better, is_within_noise=is_noise)
 
 
 def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gate:
@@ -40,14 +40,14 @@ def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gat
         return "failed"
     if literal:
         return "failed" if dropped else "held"
-    found = evidence(passes.lost, passes.gained)
-    if passes.lost > passes.gained and found == "supported":
+    against_noise = evidence(passes.lost, passes.gained)
+    if passes.lost > passes.gained and against_noise == "supported":
         return "failed"
-    return fall_gate(found, better=passes.gained) if dropped and found == "undecidable" else "held"
+    return fall_gate(against_noise, better=passes.gained) if dropped and against_noise == "undecidable" else "held"
 
 
 def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
-    """Why a gate ends undecided, and what decides it."""
+    """Returns why a gate ends undecided, and what decides it."""
     return (
         f"gate undecided: {worse} of {cases} cases got worse and none better, and fewer than 6 changed cases decide nothing."
         " Run more cases or --trials; --literal fails the gate on the rule alone."
@@ -55,5 +55,5 @@ def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
 
 
 def stays_red(run_id: str) -> str:
-    """What becomes of a fall: the next run is not measured against the one that fell, unless somebody accepts that."""
+    """Returns what becomes of a fall: the next run is not measured against the one that fell, unless somebody accepts that."""
     return f"It stays so until a run is better, or somebody accepts this one: minions-evals accept {run_id}"

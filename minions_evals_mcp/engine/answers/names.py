@@ -1,4 +1,4 @@
-"""What people call things: a prompt version as PROMPT@NUMBER or by its title, a run by its subject."""
+"""The names that people give things: a prompt version as PROMPT@NUMBER or by its title, a run by its subject."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MADE = re.compile(r"(eval/([a-z]+/)?)?[0-9a-f]{8}[0-9a-f-]{8,}")
 
 def version_names(db: Db, versions: Iterable[str | None]) -> dict[str, str]:
     """The name of each version (or other record): its prompt and number, else its title where its id was made, else its id."""
-    ids = {one for one in versions if one is not None}
-    found = records.minions(db, sorted(ids))
+    ids = {version for version in versions if version is not None}
+    minions = records.minions(db, sorted(ids))
     named: dict[str, str] = {}
     for ident in ids:
-        record = found.get(ident)
+        record = minions.get(ident)
         named[ident] = ident if record is None else _name(ident, record.title, record.fields)
     return named
 

@@ -1,4 +1,4 @@
-"""How everything stands, a row for each benchmark: its score, what changed and whether that is real, what waits."""
+"""The state of everything, a row for each benchmark: its score, what changed and whether that is real, what waits."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Standing(Value):
 
 
 class HighestColumn(Value):
-    """What a config came to: its columns, the one that scores highest and how many score as high, and what they cost together."""
+    """The best result of a config: its columns, the one that scores highest and how many score as high, and what they cost together."""
 
     at: Timestamp
     columns: int
@@ -119,18 +119,18 @@ class Overview(Value):
 
 
 async def read_overview(engine: Engine, *, skip: int, limit: int) -> Overview:
-    """How everything stands: benchmarks that fell first, then those that ran last."""
-    found = await engine.store.read(partial(_overview, skip=skip, limit=limit))
-    rows = [row.model_copy(update={"flaky": await _flaky(engine, row)}) for row in found.rows]
-    return found.model_copy(update={"rows": tuple(rows)})
+    """Returns how everything stands: benchmarks that fell first, then those that ran last."""
+    page = await engine.store.read(partial(_overview, skip=skip, limit=limit))
+    rows = [row.model_copy(update={"flaky": await _flaky(engine, row)}) for row in page.rows]
+    return page.model_copy(update={"rows": tuple(rows)})
 
 
 async def _flaky(engine: Engine, row: OverviewRow) -> int | None:
-    """How many cases flip while nothing changes; kept by the newest run, as it cannot change until the next."""
-    one = row.standing
-    if one is None or one.total * len(one.scores) > READ:
+    """Returns how many cases flip while nothing changes; kept by the newest run, as it cannot change until the next."""
+    standing = row.standing
+    if standing is None or standing.total * len(standing.scores) > READ:
         return None
-    key = (str(engine.config.db), row.benchmark_id, one.run_id)
+    key = (str(engine.config.db), row.benchmark_id, standing.run_id)
     if key not in _known:
         _known[key] = len((await what_changed(engine, row.benchmark_id)).flaky)
         if len(_known) > KEPT:
@@ -140,9 +140,9 @@ async def _flaky(engine: Engine, row: OverviewRow) -> int | None:
 
 def _overview(db: Db, *, skip: int, limit: int) -> Overview:
     listed = overview.listed_benchmarks(db, skip=skip, limit=limit)
-    waiting = overview.waiting_by_benchmark(db, [one.id for one in listed])
+    waiting = overview.waiting_by_benchmark(db, [benchmark.id for benchmark in listed])
     return Overview(
-        rows=tuple(_row(db, one, waiting.get(one.id, 0)) for one in listed),
+        rows=tuple(_row(db, benchmark, waiting.get(benchmark.id, 0)) for benchmark in listed),
         total=listings.count_of(db, kind="benchmark"),
         waiting=count_waiting(db),
         drafts=count_drafts(db),
@@ -250,15 +250,16 @@ def column_name(names: dict[str, str], column: ConfigColumn) -> str:
 
 def newest_decisions(db: Db, *, limit: int, benchmark_id: str | None = None) -> tuple[Decided, ...]:
     """The newest comparisons in brief."""
-    found = [
-        run_pairs.comparison(db, one) for one in overview.newest_comparisons(db, limit=limit, benchmark_id=benchmark_id)
+    comparisons = [
+        run_pairs.comparison(db, comparison_id)
+        for comparison_id in overview.newest_comparisons(db, limit=limit, benchmark_id=benchmark_id)
     ]
-    records = [one for one in found if one is not None]
+    records = [comparison for comparison in comparisons if comparison is not None]
     names = version_names(
-        db, (side for one in records for side in (one.fields.prompt_version_a, one.fields.prompt_version_b))
+        db, (side for record in records for side in (record.fields.prompt_version_a, record.fields.prompt_version_b))
     )
-    titles = report_units.titles(db, [one.fields.benchmark_id for one in records])
-    return tuple(_decided(one.id, one.fields, names, titles) for one in records)
+    titles = report_units.titles(db, [record.fields.benchmark_id for record in records])
+    return tuple(_decided(record.id, record.fields, names, titles) for record in records)
 
 
 def _decided(ident: str, fields: PromptComparison, names: dict[str, str], titles: dict[str, str]) -> Decided:

@@ -30,7 +30,7 @@ async def version_chain(engine: Engine, ident: str) -> list[VersionLine]:
 def _chain(db: Db, ident: str) -> list[VersionLine]:
     chain = prompt_chain(db, ident)
     current = current_version(db, chain.latest.id)
-    found = [(version_id, version_record(db, version_id)) for version_id in chain.version_ids]
+    versions = [(version_id, version_record(db, version_id)) for version_id in chain.version_ids]
     return [
         VersionLine(
             id=version_id,
@@ -40,7 +40,7 @@ def _chain(db: Db, ident: str) -> list[VersionLine]:
             current=version_id == current,
             latest=version_id == chain.latest.id,
         )
-        for version_id, record in found
+        for version_id, record in versions
         if record is not None
     ]
 

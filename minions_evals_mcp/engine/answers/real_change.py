@@ -1,4 +1,4 @@
-"""Whether the score really changed from one run to another: one test for the front page, a run's page and the page of the two."""
+"""The test of a real change of score from one run to another: one test for the front page, a run's page and the page of the two."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _known: OrderedDict[tuple[str, str, str, int], Evidence | None] = OrderedDict()
 def difference(
     db: Db, before: str, after: str, *, scores: BothScores | None = None, tests: int = 1
 ) -> tuple[Difference | None, str]:
-    """How far apart the two runs' scores are, `tests` sharing the error; None, and why, where they were not measured alike."""
+    """Returns how far apart the two runs' scores are, `tests` sharing the error; None, and why, where they were not measured alike."""
     try:
         return compare(pairing(db, before, after, scores=scores).pairs(), margin=MARGIN, level=1 - ERROR / tests), ""
     except (BadInputError, ConflictError) as error:
@@ -27,7 +27,7 @@ def difference(
 
 
 def real_change(db: Db, before: str, after: str, *, tests: int = 1) -> Evidence | None:
-    """Whether the change from one concluded run to the other is more than chance; None where they cannot be compared."""
+    """Returns whether the change from one concluded run to the other is more than chance; None where they cannot be compared."""
     key = (_file(db), before, after, tests)
     if key not in _known:
         _known[key] = _evidence(db, before, after, tests)
@@ -37,10 +37,10 @@ def real_change(db: Db, before: str, after: str, *, tests: int = 1) -> Evidence 
 
 
 def _evidence(db: Db, before: str, after: str, tests: int) -> Evidence | None:
-    found, _ = difference(db, before, after, tests=tests)
-    if found is None:
+    changed, _ = difference(db, before, after, tests=tests)
+    if changed is None:
         return None
-    return "supported" if found.verdict in {"improved", "regressed"} else "within-noise"
+    return "supported" if changed.verdict in {"improved", "regressed"} else "within-noise"
 
 
 def _file(db: Db) -> str:

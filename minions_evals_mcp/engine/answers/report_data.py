@@ -1,4 +1,4 @@
-"""What a report tells, whatever its form: a run (beside another), a benchmark's newest run, or a comparison, and its history."""
+"""The content of a report, whatever its form: a run (beside another), a benchmark's newest run, or a comparison, and its history."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HISTORY = 60
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Which runs a report is about: `before` where two stand side by side."""
+    """The runs that a report is about: `before` where two stand side by side."""
 
     run_id: str
     before: str | None = None
@@ -54,17 +54,17 @@ class Subject:
 
 
 async def find_subject(engine: Engine, ident: str, *, compare: str | None = None) -> Subject:
-    """What stands under the id of a run (or its key), a benchmark or a comparison; `compare` names the run to put beside it.
+    """Returns what stands under the id of a run (or its key), a benchmark or a comparison; `compare` names the run to put beside it.
 
     Raises `NotFoundError` for an id under which there is none of these, `BadInputError` for a benchmark that never ran.
     """
-    found = await engine.store.read(partial(_subject, ident=await _meant(engine, ident)))
+    subject = await engine.store.read(partial(_subject, ident=await _meant(engine, ident)))
     if compare is None:
-        return found
-    if found.before is not None:
+        return subject
+    if subject.before is not None:
         raise BadInputError(f"{ident} has two runs already.", remedy="Leave --compare out.")
     other = await engine.store.read(partial(_subject, ident=await _meant(engine, compare)))
-    return Subject(found.run_id, other.run_id)
+    return Subject(subject.run_id, other.run_id)
 
 
 async def _meant(engine: Engine, ident: str) -> str:
@@ -79,8 +79,8 @@ def _subject(db: Db, *, ident: str) -> Subject:
         return Subject(compared.fields.benchmark_run_id_b, compared.fields.benchmark_run_id_a, compared.fields)
     if job is not None:
         return _run(job)
-    found = records.get(db, ident, Benchmark)
-    if found is None:
+    benchmark = records.get(db, ident, Benchmark)
+    if benchmark is None:
         raise NotFoundError(
             "run, benchmark or comparison",
             ident,
@@ -118,8 +118,8 @@ async def read_side(engine: Engine, run_id: str, *, causes: bool = True) -> Side
 
 
 def _side(db: Db, *, summary: RunSummary) -> Side:
-    about, found = records.minion(db, summary.subject_id), runs.benchmark_run(db, summary.run_id)
-    counted = (found.fields.passed_count, found.fields.total_count) if found else report_units.tally(db, summary.run_id)
+    about, run = records.minion(db, summary.subject_id), runs.benchmark_run(db, summary.run_id)
+    counted = (run.fields.passed_count, run.fields.total_count) if run else report_units.tally(db, summary.run_id)
     fields = None if about is None else about.fields
     return Side(
         summary=summary,
@@ -160,8 +160,8 @@ def _since(db: Db, summary: RunSummary) -> Before | None:
 def _versions(run: Side, before: Side | None, comparison: PromptComparison | None) -> Iterator[str]:
     """The versions that a report speaks of."""
     for side in (run, before):
-        found = None if side is None else side.summary.benchmark_run
-        version = None if found is None else found.get("promptVersionRef")
+        fields = None if side is None else side.summary.benchmark_run
+        version = None if fields is None else fields.get("promptVersionRef")
         if isinstance(version, str):
             yield version
     if comparison is not None:
@@ -170,10 +170,11 @@ def _versions(run: Side, before: Side | None, comparison: PromptComparison | Non
 
 def _with_names(db: Db, diff: RunDiff) -> RunDiff:
     """The same with the titles of the first cases that fail newly, which a report names at its top."""
-    ids = [one.test_case_id for one in diff.changes if one.kind == "newly-failing"][:NAMED]
+    ids = [change.test_case_id for change in diff.changes if change.kind == "newly-failing"][:NAMED]
     titles = report_units.titles(db, ids)
     named = tuple(
-        replace(one, title=titles[one.test_case_id]) if one.test_case_id in titles else one for one in diff.changes
+        replace(change, title=titles[change.test_case_id]) if change.test_case_id in titles else change
+        for change in diff.changes
     )
     return diff.model_copy(update={"changes": named})
 
@@ -188,17 +189,17 @@ def _benchmark_runs(*sides: Side | None) -> None:
 
 def criteria(db: Db, run_id: str, *, before: str | None = None) -> tuple[CriterionMean, ...]:
     """The means of the run, beside those of the run before where one is named."""
-    then = {} if before is None else {one.dimension: one.score for one in runs.means(db, before)}
+    then = {} if before is None else {mean.dimension: mean.score for mean in runs.means(db, before)}
     return tuple(
         CriterionMean(
-            id=one.dimension,
-            title=one.title,
-            score=one.score,
-            max_score=one.max_score,
-            runs=one.runs,
-            before=then.get(one.dimension),
+            id=mean.dimension,
+            title=mean.title,
+            score=mean.score,
+            max_score=mean.max_score,
+            runs=mean.runs,
+            before=then.get(mean.dimension),
         )
-        for one in runs.means(db, run_id)
+        for mean in runs.means(db, run_id)
     )
 
 
@@ -231,8 +232,8 @@ async def report_cases(engine: Engine, report: Report) -> AsyncGenerator[Reporte
         for page in paged(
             await ordered_units(engine, run_id, since=None if report.since is None else report.since.run_id)
         ):
-            for one in await engine.store.read(partial(_details, run_id=run_id, page=page)):
-                yield _case(one, _tried(one, run_id))
+            for unit in await engine.store.read(partial(_details, run_id=run_id, page=page)):
+                yield _case(unit, _tried(unit, run_id))
         return
     beside = report.before.summary.run_id
     for both in paged(await ordered_pairs(engine, report.diff, run_id, beside)):
@@ -242,8 +243,8 @@ async def report_cases(engine: Engine, report: Report) -> AsyncGenerator[Reporte
 
 async def cases_at(engine: Engine, run_id: str, places: Sequence[Place]) -> list[ReportedCase]:
     """Those units of the run, as far as they are there."""
-    found = await engine.store.read(lambda db: report_units.unit_details(db, run_id, places))
-    return [_case(one, _tried(one, run_id)) for one in found]
+    details = await engine.store.read(lambda db: report_units.unit_details(db, run_id, places))
+    return [_case(unit, _tried(unit, run_id)) for unit in details]
 
 
 def _details(db: Db, *, run_id: str, page: Sequence[UnitLine]) -> list[UnitDetail]:
@@ -253,60 +254,60 @@ def _details(db: Db, *, run_id: str, page: Sequence[UnitLine]) -> list[UnitDetai
 def _side_by_side(db: Db, *, page: Sequence[Pair], run_id: str, before: str) -> list[ReportedCase]:
     now = _by_place(db, run_id, [pair.run.place for pair in page if pair.run is not None])
     then = _by_place(db, before, [pair.before.place for pair in page if pair.before is not None])
-    found: list[ReportedCase] = []
+    cases: list[ReportedCase] = []
     for pair in page:
-        one = None if pair.run is None else now[pair.run.place]
+        unit = None if pair.run is None else now[pair.run.place]
         other = None if pair.before is None else then[pair.before.place]
-        newest = one or other
+        newest = unit or other
         assert newest is not None
-        tried = None if one is None else _tried(one, run_id)
-        found.append(_case(newest, tried, before=None if other is None else _tried(other, before), change=pair.change))
-    return found
+        tried = None if unit is None else _tried(unit, run_id)
+        cases.append(_case(newest, tried, before=None if other is None else _tried(other, before), change=pair.change))
+    return cases
 
 
 def _by_place(db: Db, run_id: str, places: Sequence[Place]) -> dict[Place, UnitDetail]:
-    return {one.place: one for one in report_units.unit_details(db, run_id, places)}
+    return {detail.place: detail for detail in report_units.unit_details(db, run_id, places)}
 
 
 def _case(
-    one: UnitDetail, tried: Tried | None, *, before: Tried | None = None, change: CaseChange | None = None
+    unit: UnitDetail, tried: Tried | None, *, before: Tried | None = None, change: CaseChange | None = None
 ) -> ReportedCase:
     return ReportedCase(
-        test_case_id=one.case_id,
-        title=one.title,
-        trial=one.place[1],
-        inputs=one.inputs,
-        expected=one.expected,
-        edited=one.edited,
+        test_case_id=unit.case_id,
+        title=unit.title,
+        trial=unit.place[1],
+        inputs=unit.inputs,
+        expected=unit.expected,
+        edited=unit.edited,
         tried=tried,
         before=before,
         change=change,
     )
 
 
-def _tried(one: UnitDetail, run_id: str) -> Tried:
+def _tried(unit: UnitDetail, run_id: str) -> Tried:
     """The trial; its output is the test-run's, else what waits to be judged."""
-    output = one.run.get("actualOutput", one.observed.get("output"))
-    calls = one.tool_calls or one.observed.get("toolCalls")
+    output = unit.run.get("actualOutput", unit.observed.get("output"))
+    calls = unit.tool_calls or unit.observed.get("toolCalls")
     return Tried(
         run_id=run_id,
-        test_run_id=one.test_run_id,
-        outcome=one.outcome,
-        reason=one.reason,
-        passed=one.passed,
-        score=None if one.score is None or one.possible is None else one.score / one.possible,
-        points=one.score,
-        possible=one.possible,
+        test_run_id=unit.test_run_id,
+        outcome=unit.outcome,
+        reason=unit.reason,
+        passed=unit.passed,
+        score=None if unit.score is None or unit.possible is None else unit.score / unit.possible,
+        points=unit.score,
+        possible=unit.possible,
         output=output,  # pyright: ignore[reportArgumentType]  a mapping, as the test-run's type says
         text=output_text(output) if isinstance(output, dict) else "",
         tool_calls=calls if isinstance(calls, list) else [],
-        judgments=tuple(one.judgments),
-        metrics=one.metrics,
-        cause=_cause(one.failure),
-        latency_ms=one.run.get("latencyMs"),  # pyright: ignore[reportArgumentType]  a number, as the test-run's type says
-        cost_usd=one.run.get("costUsd"),  # pyright: ignore[reportArgumentType]  as above
-        regression_types=one.run.get("regressionTypes", []),  # pyright: ignore[reportArgumentType]  as above
-        flipped=one.run.get("flipped") is True,
+        judgments=tuple(unit.judgments),
+        metrics=unit.metrics,
+        cause=_cause(unit.failure),
+        latency_ms=unit.run.get("latencyMs"),  # pyright: ignore[reportArgumentType]  a number, as the test-run's type says
+        cost_usd=unit.run.get("costUsd"),  # pyright: ignore[reportArgumentType]  as above
+        regression_types=unit.run.get("regressionTypes", []),  # pyright: ignore[reportArgumentType]  as above
+        flipped=unit.run.get("flipped") is True,
     )
 
 
@@ -322,5 +323,5 @@ def _cause(failure: Json) -> Cause | None:
     )
 
 
-def _model_says(said: JsonValue) -> str:
-    return "" if said is None else model_sentence(ModelCause.model_validate_json(to_json(said)))
+def _model_says(reply: JsonValue) -> str:
+    return "" if reply is None else model_sentence(ModelCause.model_validate_json(to_json(reply)))

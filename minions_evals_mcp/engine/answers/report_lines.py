@@ -30,7 +30,7 @@ class CaseLine:
 
     @property
     def status(self) -> Status:
-        """How it stands in the run that the report is about, as `ReportedCase.status` says."""
+        """Returns how it stands in the run that the report is about, as `ReportedCase.status` says."""
         return "absent" if self.tried is None else status_of(self.tried.passed)
 
 
@@ -42,7 +42,9 @@ async def report_lines(engine: Engine, report: Report) -> AsyncGenerator[list[Ca
             await ordered_units(engine, run_id, since=None if report.since is None else report.since.run_id)
         ):
             places = [line.place for line in page]
-            yield [CaseLine(one) for one in await engine.store.read(partial(told_units, job_id=run_id, places=places))]
+            yield [
+                CaseLine(unit) for unit in await engine.store.read(partial(told_units, job_id=run_id, places=places))
+            ]
         return
     before = report.before.summary.run_id
     for both in paged(await ordered_pairs(engine, report.diff, run_id, before)):
@@ -63,4 +65,4 @@ def _side_by_side(db: Db, *, page: list[Pair], run_id: str, before: str) -> list
 
 
 def _by_place(db: Db, run_id: str, places: list[Place]) -> dict[Place, ToldUnit]:
-    return {one.place: one for one in told_units(db, run_id, places)}
+    return {unit.place: unit for unit in told_units(db, run_id, places)}

@@ -40,22 +40,24 @@ async def ordered_units(engine: Engine, run_id: str, *, since: str | None = None
     if since is None:
         return units
     passed = await engine.store.read(partial(report_units.passed_in, run_id=since))
-    return sorted(units, key=lambda one: one.passed is not False or (one.case_id, one.place[1]) not in passed)
+    return sorted(units, key=lambda unit: unit.passed is not False or (unit.case_id, unit.place[1]) not in passed)
 
 
 async def ordered_pairs(engine: Engine, diff: RunDiff, run_id: str, before: str) -> list[Pair]:
     """The units of both runs side by side, the largest loss first; what has no verdict in either comes last."""
-    one, other = await ordered_units(engine, run_id), await ordered_units(engine, before)
-    return _paired(diff, one, other)
+    lines, other = await ordered_units(engine, run_id), await ordered_units(engine, before)
+    return _paired(diff, lines, other)
 
 
 def _paired(diff: RunDiff, run: Sequence[UnitLine], before: Sequence[UnitLine]) -> list[Pair]:
     """The trials of both runs by case and number, in the order of the changes; what has no verdict in either comes last."""
-    one = {(line.case_id, line.place[1]): line for line in run}
+    lines = {(line.case_id, line.place[1]): line for line in run}
     other = {(line.case_id, line.place[1]): line for line in before}
     rank = {change.test_case_id: at for at, change in enumerate(diff.changes)}
-    keys = sorted({**one, **other}, key=lambda key: (rank.get(key[0], len(rank)), key))
-    return [Pair(diff.changes[rank[key[0]]] if key[0] in rank else None, one.get(key), other.get(key)) for key in keys]
+    keys = sorted({**lines, **other}, key=lambda key: (rank.get(key[0], len(rank)), key))
+    return [
+        Pair(diff.changes[rank[key[0]]] if key[0] in rank else None, lines.get(key), other.get(key)) for key in keys
+    ]
 
 
 def paged(lines: Sequence[L]) -> Iterator[list[L]]:

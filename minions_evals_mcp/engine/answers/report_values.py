@@ -1,4 +1,4 @@
-"""What a report consists of: runs in figures, their history, and each case as it was tried."""
+"""The parts of a report: runs in figures, their history, and each case as it was tried."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Report(Value):
 
 
 class Cause(Value):
-    """Why a case failed, as rules found it; `model_says` stands beside that where a model was asked."""
+    """The reason of a case's failure, as rules found it; `model_says` stands beside that where a model was asked."""
 
     failure_type: str
     severity: str
@@ -87,13 +87,13 @@ T = TypeVar("T")
 
 def either(tried: T | None, before: T | None) -> T:
     """The trial, else the one before: a case in a report has one of them."""
-    found = tried or before
-    assert found is not None
-    return found
+    side = tried or before
+    assert side is not None
+    return side
 
 
 def status_of(passed: int | None) -> Status:
-    """How a case stands that was tried; without a verdict it is unscored."""
+    """Returns how a case stands that was tried; without a verdict it is unscored."""
     if passed is None:
         return "unscored"
     return "passed" if passed else "failed"
@@ -142,5 +142,5 @@ class ReportedCase(Value):
 
     @property
     def status(self) -> Status:
-        """How it stands in the run that the report is about; an instrument that failed is no failure."""
+        """Returns how it stands in the run that the report is about; an instrument that failed is no failure."""
         return "absent" if self.tried is None else status_of(self.tried.passed)

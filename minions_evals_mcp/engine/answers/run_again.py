@@ -21,7 +21,7 @@ from minions_evals_mcp.store.queries import report_units
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What is asked for: a run like that one; an empty version is the same as then."""
+    """The request: a run like that one; an empty version is the same as then."""
 
     run_id: str
     version: str = ""
@@ -43,33 +43,33 @@ class AgainPage(Value):
     estimate: Estimate
 
 
-async def read_again(engine: Engine, asked: Again) -> AgainPage:
-    """What the run would do; raises as starting it would."""
-    job = await get_job(engine, asked.run_id)
-    request = await again_request(engine, asked)
-    told = await estimate(engine, request, kind="benchmark")
-    return await engine.store.read(partial(_page, job=job, request=request, asked=asked, told=told))
+async def read_again(engine: Engine, again: Again) -> AgainPage:
+    """Returns what the run would do; raises as starting it would."""
+    job = await get_job(engine, again.run_id)
+    request = await again_request(engine, again)
+    priced = await estimate(engine, request, kind="benchmark")
+    return await engine.store.read(partial(_page, job=job, request=request, asked=again, told=priced))
 
 
-async def again_request(engine: Engine, asked: Again) -> RunRequest:
+async def again_request(engine: Engine, again: Again) -> RunRequest:
     """The request for the run; raises `BadInputError` for a run of another kind, or where no case failed."""
-    job = await get_job(engine, asked.run_id)
+    job = await get_job(engine, again.run_id)
     if job.kind != "benchmark":
         raise BadInputError("only a run of a benchmark is run again from here.", remedy="minions-evals --help")
     before = request_of(job)
-    failed = sorted(await engine.store.read(lambda db: runs.failed_cases(db, job.id))) if asked.failed_only else []
-    if asked.failed_only and not failed:
+    failed = sorted(await engine.store.read(lambda db: runs.failed_cases(db, job.id))) if again.failed_only else []
+    if again.failed_only and not failed:
         raise BadInputError("no case of that run failed.", remedy="Run all of them.")
     return RunRequest(
         subject_id=before.subject_id,
-        prompt_version_ref=asked.version or before.prompt_version_ref,
+        prompt_version_ref=again.version or before.prompt_version_ref,
         judge=before.judge,
         target=before.target,
         trials=before.trials,
         triggered_by="page",
         case_ids=tuple(failed) or None,
         selection=f"the cases that failed in {job.id}" if failed else None,
-        max_cost_usd=asked.max_cost_usd,
+        max_cost_usd=again.max_cost_usd,
     )
 
 
@@ -81,7 +81,7 @@ def _page(db: Db, *, job: Job, request: RunRequest, asked: Again, told: Estimate
         run_id=job.id,
         title=report_units.titles(db, [job.subject_id]).get(job.subject_id, job.subject_id),
         version=version or "",
-        versions=tuple((one, named(names, one)) for one in reversed(beside)),
+        versions=tuple((version, named(names, version)) for version in reversed(beside)),
         failed=len(runs.failed_cases(db, job.id)),
         failed_only=asked.failed_only,
         max_cost_usd=asked.max_cost_usd,

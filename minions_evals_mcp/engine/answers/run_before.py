@@ -41,6 +41,6 @@ def read_before(db: Db, run_id: str, previous: str) -> Before | None:
 
 
 def _setup(db: Db, run: Record[BenchmarkRun]) -> RunSetup:
-    """What the run was made and judged with, its version by name."""
-    found = setup_of(db, run.id, run.fields)
-    return found.model_copy(update={"version": named(version_names(db, [found.version]), found.version) or None})
+    """Returns what the run was made and judged with, its version by name."""
+    setup = setup_of(db, run.id, run.fields)
+    return setup.model_copy(update={"version": named(version_names(db, [setup.version]), setup.version) or None})

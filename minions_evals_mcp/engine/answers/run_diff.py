@@ -91,12 +91,12 @@ class RunDiff(Value):
 
 
 async def diff_runs(engine: Engine, before: str, after: str, *, limit: int) -> RunDiff:
-    """What changed from one benchmark-run to another: at most `limit` changes, with their outputs word by word.
+    """Returns what changed from one benchmark-run to another: at most `limit` changes, with their outputs word by word.
 
     Raises `NotFoundError` for a run that is not there, `BadInputError` where the two have no case in common.
     """
-    one, other = await find_benchmark_run(engine, before), await find_benchmark_run(engine, after)
-    return await engine.store.read(partial(_shown, before=one, after=other, limit=limit))
+    first, other = await find_benchmark_run(engine, before), await find_benchmark_run(engine, after)
+    return await engine.store.read(partial(_shown, before=first, after=other, limit=limit))
 
 
 def _shown(db: Db, *, before: str, after: str, limit: int) -> RunDiff:
@@ -105,27 +105,27 @@ def _shown(db: Db, *, before: str, after: str, limit: int) -> RunDiff:
 
 def first_changes(db: Db, whole: RunDiff, *, limit: int) -> RunDiff:
     """The same with at most `limit` of the changes, and with their outputs word by word."""
-    changed = [one for one in whole.changes if one.kind != "same"]
+    changed = [change for change in whole.changes if change.kind != "same"]
     shown = _with_outputs(db, changed[:limit], whole.before.run_id, whole.after.run_id)
     return whole.model_copy(update={"changes": tuple(shown), "more": len(changed) - len(shown)})
 
 
 def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = None) -> RunDiff:
     """The two runs with every case, the largest loss first, those that cannot be compared last; without outputs."""
-    one, other = scores or run_pairs.both_scores(db, before, after)
-    shared = [case_id for case_id in one if case_id in other]
+    first, other = scores or run_pairs.both_scores(db, before, after)
+    shared = [case_id for case_id in first if case_id in other]
     if not shared:
         raise BadInputError(
             f"{before} and {after} have no case in common.", remedy="Name two runs of the same benchmark."
         )
-    changes = [_change(case_id, one.get(case_id), other.get(case_id)) for case_id in {**one, **other}]
+    changes = [_change(case_id, first.get(case_id), other.get(case_id)) for case_id in {**first, **other}]
     alike = [change.test_case_id for change in changes if change.kind not in APART]
     counts = Counter(change.kind for change in changes)
     subject = _of(db, after)[0]
     return RunDiff(
         benchmark_id=subject,
         title=report_units.titles(db, [subject]).get(subject, subject),
-        before=_totals(db, before, one, alike),
+        before=_totals(db, before, first, alike),
         after=_totals(db, after, other, alike),
         shared=len(shared),
         alike=len(alike),
@@ -137,27 +137,27 @@ def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = Non
 
 
 def _what_changed(db: Db, before: str, after: str) -> tuple[str, ...]:
-    """What differs in how the two were made and judged, by name; nothing is known of one that was not concluded."""
-    one, other = runs.benchmark_run(db, before), runs.benchmark_run(db, after)
-    if one is None or other is None:
+    """Returns what differs in how the two were made and judged, by name; nothing is known of one that was not concluded."""
+    run, other = runs.benchmark_run(db, before), runs.benchmark_run(db, after)
+    if run is None or other is None:
         return ()
-    names = version_names(db, (one.fields.prompt_version_ref, other.fields.prompt_version_ref))
-    return tuple(renamed(words, names) for words in changes_between(db, one, other))
+    names = version_names(db, (run.fields.prompt_version_ref, other.fields.prompt_version_ref))
+    return tuple(renamed(words, names) for words in changes_between(db, run, other))
 
 
 def _change(case_id: str, before: CaseScores | None, after: CaseScores | None) -> CaseChange:
-    one, other = _measured(before), _measured(after)
-    if before is None or after is None or one is None or other is None:
+    first, other = _measured(before), _measured(after)
+    if before is None or after is None or first is None or other is None:
         return CaseChange(
-            test_case_id=case_id, kind="only-after" if before is None else "only-before", before=one, after=other
+            test_case_id=case_id, kind="only-after" if before is None else "only-before", before=first, after=other
         )
     differing = unlike(before, after)
     return CaseChange(
         test_case_id=case_id,
-        kind="not-alike" if differing else _kind(one, other),
-        before=one,
+        kind="not-alike" if differing else _kind(first, other),
+        before=first,
         after=other,
-        loss=one.score - other.score,
+        loss=first.score - other.score,
         unlike=differing,
     )
 
@@ -183,33 +183,33 @@ def _kind(before: Measured, after: Measured) -> Kind:
 
 def _totals(db: Db, run_id: str, scores: Mapping[str, CaseScores], alike: Sequence[str]) -> Totals:
     counted = [scores[case_id] for case_id in alike]
-    possible = sum(one.possible * len(one.passed) for one in counted)
+    possible = sum(scores.possible * len(scores.passed) for scores in counted)
     return Totals(
         run_id=run_id,
         version=_of(db, run_id)[1],
-        score=sum(one.possible * sum(one.fractions) for one in counted) / possible if possible else None,
-        passed=sum(sum(one.passed) for one in counted),
-        trials=sum(len(one.passed) for one in counted),
+        score=sum(scores.possible * sum(scores.fractions) for scores in counted) / possible if possible else None,
+        passed=sum(sum(scores.passed) for scores in counted),
+        trials=sum(len(scores.passed) for scores in counted),
     )
 
 
 def _of(db: Db, run_id: str) -> tuple[str, str | None]:
     """The benchmark and the prompt version of a run."""
-    found = runs.benchmark_run(db, run_id)
-    assert found is not None
-    return found.fields.benchmark_id, found.fields.prompt_version_ref
+    run = runs.benchmark_run(db, run_id)
+    assert run is not None
+    return run.fields.benchmark_id, run.fields.prompt_version_ref
 
 
 def _with_outputs(db: Db, changes: Sequence[CaseChange], before: str, after: str) -> list[CaseChange]:
     """The same with titles and what changed in the first trial's output."""
     ids = [change.test_case_id for change in changes]
     titles = report_units.titles(db, ids)
-    one, other = report_units.outputs(db, before, ids), report_units.outputs(db, after, ids)
+    first, other = report_units.outputs(db, before, ids), report_units.outputs(db, after, ids)
     return [
         replace(
             change,
             title=titles.get(change.test_case_id, change.test_case_id),
-            output_diff=_output_diff(one.get(change.test_case_id), other.get(change.test_case_id)),
+            output_diff=_output_diff(first.get(change.test_case_id), other.get(change.test_case_id)),
         )
         for change in changes
     ]

@@ -1,4 +1,4 @@
-"""What stands above a run's cases: what was measured with what, what it cost, and what changed since the run before."""
+"""The head above a run's cases: what was measured with what, what it cost, and what changed since the run before."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def _target(name: object) -> str:
 
 
 def _judge(db: Db, job: Job) -> str:
-    """Who judged: by name where a model did."""
+    """Returns who judged: by name where a model did."""
     kinds = [JUDGES[kind] for kind in run_cases.judge_types(db, job.id)]
     model = job.spec.get("judgeModel")
-    told = [str(model) if one == "a model" and isinstance(model, str) else one for one in kinds]
-    return " and ".join(told) or "nobody yet"
+    judges = [str(model) if kind == "a model" and isinstance(model, str) else kind for kind in kinds]
+    return " and ".join(judges) or "nobody yet"

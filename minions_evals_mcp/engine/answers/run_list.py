@@ -21,6 +21,6 @@ async def read_runs(
 
 
 def _runs(db: Db, *, skip: int, limit: int, states: Sequence[str], subject_id: str | None) -> list[RunLine]:
-    found = page_lists.run_lines(db, skip=skip, limit=limit, states=states, subject_id=subject_id)
-    names = version_names(db, (one.version or None for one in found))
-    return [replace(one, version=names.get(one.version, one.version)) for one in found]
+    lines = page_lists.run_lines(db, skip=skip, limit=limit, states=states, subject_id=subject_id)
+    names = version_names(db, (run.version or None for run in lines))
+    return [replace(run, version=names.get(run.version, run.version)) for run in lines]

@@ -1,4 +1,4 @@
-"""What stands around a run's table of cases: how many have ended, and by what they can be chosen."""
+"""The frame around a run's table of cases: how many have ended, and by what they can be chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run came to, short enough to read at once: the figures first, then the cases that matter."""
+"""The result of a run, short enough to read at once: the figures first, then the cases that matter."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Bounds(Value):
 
 
 class WorkerLine(Value):
-    """What a worker of a cluster did: units that it returned, units that it has now, and chunks that were lost with it."""
+    """The work of one worker of a cluster: units that it returned, units that it has now, and chunks that were lost with it."""
 
     worker: str
     returned: int
@@ -135,7 +135,7 @@ def _summary_of(db: Db, job: Job, limit: int, *, causes: bool) -> tuple[RunSumma
 
 def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
     counts = _counts(db, job)
-    found = runs.benchmark_run(db, job.id) if job.kind == "benchmark" else None
+    run = runs.benchmark_run(db, job.id) if job.kind == "benchmark" else None
     failing = runs.failing_of(db, job.id, limit=limit) if limit else []
     failures = runs.failures_of(db, [run.id for run in failing])
     waiting = counts.get("awaiting-judgments", 0)
@@ -151,8 +151,8 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         outcomes={str(outcome): number for outcome, number in counts.items()},
         open=job.total - sum(counts.values()),
         spent=job.spent,
-        benchmark_run=_benchmark_json(found),
-        bounds=_bounds(found, counts.get("skipped", 0)),
+        benchmark_run=_benchmark_json(run),
+        bounds=_bounds(run, counts.get("skipped", 0)),
         test_runs=[_run_json(db, run) for run in runs.job_runs(db, job.id, limit=limit)]
         if job.kind == "test-case"
         else [],
@@ -165,23 +165,23 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
             )
             for row in jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=limit)
         ],
-        regression=_regression(db, found),
-        trend=_trend(db, found),
+        regression=_regression(db, run),
+        trend=_trend(db, run),
         comparison=_comparison(db, job),
         packets=packets,
         more_packets=max(0, waiting - len(packets)),
         lacks_model=lacks_model,
         started_at=iso(job.created_at),
-        judge=None if found is None else _judge(db, found),
-        corrected=None if found is None else corrected_pass_rate(db, found.id),
-        audit=None if found is None else _audit(db, job),
-        names=version_names(db, (job.subject_id, None if found is None else found.fields.prompt_version_ref)),
+        judge=None if run is None else _judge(db, run),
+        corrected=None if run is None else corrected_pass_rate(db, run.id),
+        audit=None if run is None else _audit(db, job),
+        names=version_names(db, (job.subject_id, None if run is None else run.fields.prompt_version_ref)),
         workers=[WorkerLine.model_validate(asdict(share)) for share in leases.shares(db, job.id)],
     )
 
 
 def _audit(db: Db, job: Job) -> AuditStanding | None:
-    """Whether the checks that the run was judged by were audited; None where only some of the cases were run."""
+    """Returns whether the checks that the run was judged by were audited; None where only some of the cases were run."""
     if request_of(job).case_ids is not None:
         return None
     measured = digests_of(job)
@@ -189,13 +189,13 @@ def _audit(db: Db, job: Job) -> AuditStanding | None:
 
 
 def _judge(db: Db, run: Record[BenchmarkRun]) -> JudgeStanding | None:
-    """What is known of the models or callers that judged; None where rules or people judged alone."""
+    """Returns what is known of the models or callers that judged; None where rules or people judged alone."""
     standing = judge_standing(db, [run.id], at=run.fields.ran_at)
     return None if standing.state == "none" else standing
 
 
 def _counts(db: Db, job: Job) -> dict[Outcome, int]:
-    """How many units ended how; of a comparison, those of both sides."""
+    """Returns how many units ended how; of a comparison, those of both sides."""
     if job.kind != "comparison":
         return jobs.unit_counts(db, job.id)
     total: Counter[Outcome] = Counter()
@@ -208,9 +208,9 @@ def _counts(db: Db, job: Job) -> dict[Outcome, int]:
 def _benchmark_json(run: Record[BenchmarkRun] | None) -> Json | None:
     if run is None:
         return None
-    found = run.wire()["fields"]
-    assert isinstance(found, dict)
-    return {"id": run.id, **{name: value for name, value in found.items() if name != "testRunIds"}}
+    fields = run.wire()["fields"]
+    assert isinstance(fields, dict)
+    return {"id": run.id, **{name: value for name, value in fields.items() if name != "testRunIds"}}
 
 
 def _bounds(run: Record[BenchmarkRun] | None, skipped: int) -> Bounds | None:
@@ -223,12 +223,13 @@ def _bounds(run: Record[BenchmarkRun] | None, skipped: int) -> Bounds | None:
 
 
 def _run_json(db: Db, run: Record[TestRun]) -> Json:
-    found = run.wire()["fields"]
-    assert isinstance(found, dict)
+    fields = run.wire()["fields"]
+    assert isinstance(fields, dict)
     judged = [
-        {"id": one.id, **one.fields.model_dump(mode="json", include=_TOLD)} for one in runs.judgments_of(db, run.id)
+        {"id": judgment.id, **judgment.fields.model_dump(mode="json", include=_TOLD)}
+        for judgment in runs.judgments_of(db, run.id)
     ]
-    return {"id": run.id, **found, "judgments": judged}  # pyright: ignore[reportReturnType]  JSON all through
+    return {"id": run.id, **fields, "judgments": judged}  # pyright: ignore[reportReturnType]  JSON all through
 
 
 _TOLD = {"criterion_id", "score", "min_score", "max_score", "rationale", "judged_by", "judged_by_type", "confidence"}
@@ -254,8 +255,8 @@ def _failure_line(db: Db, run: Record[TestRun], failure: Record[EvalFailure]) ->
 
 def _lost_most(db: Db, failure: EvalFailure) -> str:
     """The name of the criterion that cost the most; none where the case's own checks decided."""
-    found = records.minion(db, failure.affected_criterion_ids[0]) if failure.affected_criterion_ids else None
-    return found.title if found else ""
+    criterion = records.minion(db, failure.affected_criterion_ids[0]) if failure.affected_criterion_ids else None
+    return criterion.title if criterion else ""
 
 
 def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
@@ -291,10 +292,10 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     if run is None or run.fields.selection is not None:
         return None
-    found = records.get(db, trend_id(run.fields.benchmark_id), EvalTrend)
-    if found is None:
+    trend = records.get(db, trend_id(run.fields.benchmark_id), EvalTrend)
+    if trend is None:
         return None
-    fields = found.fields
+    fields = trend.fields
     return {
         "direction": fields.direction, "provisional": fields.provisional, "volatile": fields.volatile, "slope": fields.slope,
         "pValue": fields.p_value, "consecutiveDegrading": fields.consecutive_degrading, "evidence": fields.evidence,
@@ -303,12 +304,12 @@ def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
 
 
 def _comparison(db: Db, job: Job) -> Json | None:
-    """What a comparison's job came to so far: its two runs, and the record once both are concluded."""
+    """Returns what a comparison's job came to so far: its two runs, and the record once both are concluded."""
     if job.kind != "comparison":
         return None
     sides = [jobs.job_by_key(db, f"{job.id}:{which}") for which in ("A", "B")]
-    found = run_pairs.comparison(db, job.id)
-    record = None if found is None else found.wire()["fields"]
+    comparison = run_pairs.comparison(db, job.id)
+    record = None if comparison is None else comparison.wire()["fields"]
     return {"runIds": [side.id for side in sides if side is not None], "record": record}
 
 
@@ -324,14 +325,14 @@ def _packets(db: Db, job: Job, limit: int) -> tuple[list[Packet], bool]:
         (measure,) = measures(db, (row.case_id,), rubrics)
         case = measure.case.fields
         work = Work(case.inputs, case.expected_outputs, row.observed)
-        asked = _asked(job, measure)
+        criteria = _outside_criteria(job, measure)
         if isinstance(measure.yardstick, RubricInUse) and request_of(job).judge == "auto":
-            lacks_model |= any(one.fields.judge_type == "llm" for one in asked)
-        out.append(packet(row.key, row.case_id, asked, work))
+            lacks_model |= any(one.fields.judge_type == "llm" for one in criteria)
+        out.append(packet(row.key, row.case_id, criteria, work))
     return out, lacks_model and not job.spec["judgeModel"]
 
 
-def _asked(job: Job, measure: Measure) -> tuple[Criterion, ...]:
+def _outside_criteria(job: Job, measure: Measure) -> tuple[Criterion, ...]:
     if not isinstance(measure.yardstick, RubricInUse):
         return (implicit(measure),)
     return outside_criteria(measure.yardstick, request_of(job).judge, has_model=isinstance(job.spec["judgeModel"], str))

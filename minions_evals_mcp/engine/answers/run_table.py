@@ -35,19 +35,19 @@ async def run_rows(engine: Engine, run_id: str) -> AsyncIterator[Json]:
 
 def _titles(db: Db, *, run_id: str) -> dict[str, str]:
     """Column names by criterion: its name, or its id where the name is another column's too."""
-    named = {one.dimension: one.title for one in runs.means(db, run_id)}
+    named = {mean.dimension: mean.title for mean in runs.means(db, run_id)}
     taken = Counter([CASE, *FIGURES, *named.values()])
     return {ident: title if taken[title] == 1 else ident for ident, title in named.items()}
 
 
 def _page(db: Db, *, run_id: str, titles: Mapping[str, str], after: int) -> list[tuple[int, Json]]:
-    found = runs.runs_of(db, run_id, after=after, limit=PAGE)
-    return [(seq, _row(run, _criterion_scores(db, run.id, titles))) for seq, run in found]
+    page = runs.runs_of(db, run_id, after=after, limit=PAGE)
+    return [(seq, _row(run, _criterion_scores(db, run.id, titles))) for seq, run in page]
 
 
 def _criterion_scores(db: Db, test_run_id: str, titles: Mapping[str, str]) -> Json:
-    judgments = [one.fields for one in runs.judgments_of(db, test_run_id)]
-    return {titles[one.criterion_id]: one.score for one in judgments if one.criterion_id in titles}
+    judgments = [judgment.fields for judgment in runs.judgments_of(db, test_run_id)]
+    return {titles[judgment.criterion_id]: judgment.score for judgment in judgments if judgment.criterion_id in titles}
 
 
 def _row(run: Record[TestRun], criteria: Json) -> Json:

@@ -28,17 +28,17 @@ class ScoringCode:
     trusted: bool = False
 
     async def score(self, rows: Sequence[Row]) -> CustomScore:
-        """What the code returns for those rows, which it finds in `data`.
+        """Returns what the code returns for those rows, which it finds in `data`.
 
         Raises `BadInputError` where the code is at fault, `InstrumentError` with the limit that it exceeded.
         """
         async with Snippets(trusted=self.trusted, limits=LIMITS) as snippets:
-            found = await snippets.run(self.language, self.text, {"data": [dict(row) for row in rows]})
-        if isinstance(found, Broke):
-            stop = InstrumentError if found.kind in _LIMITS else BadInputError
-            raise stop(f"{self.name}: {found.error}.", remedy=_remedy(found))
+            outcome = await snippets.run(self.language, self.text, {"data": [dict(row) for row in rows]})
+        if isinstance(outcome, Broke):
+            stop = InstrumentError if outcome.kind in _LIMITS else BadInputError
+            raise stop(f"{self.name}: {outcome.error}.", remedy=_remedy(outcome))
         try:
-            return custom_score(found.value)
+            return custom_score(outcome.value)
         except InvalidRecordError as error:
             raise error.at(self.name) from None
 

@@ -1,4 +1,4 @@
-"""Where a benchmark is heading, read for a decision: the direction and why, its slope, its breaks and its regressions."""
+"""The direction of a benchmark, read for a decision: the direction and why, its slope, its breaks and its regressions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def summarize_trend(engine: Engine, benchmark_id: str, *, limit: int = 20)
 
 
 def no_points(db: Db, benchmark_id: str) -> BadInputError:
-    """Why a benchmark has no trend: it never ran, or only in runs that are no point of one."""
+    """Returns why a benchmark has no trend: it never ran, or only in runs that are no point of one."""
     newest = newest_run(db, benchmark_id)
     if newest is None:
         return NotFoundError("run of the benchmark", benchmark_id, remedy=f"minions-evals run-benchmark {benchmark_id}")

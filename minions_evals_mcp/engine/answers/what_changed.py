@@ -1,4 +1,4 @@
-"""What changed in a benchmark's history: its levels, when each began and what changed then, the cases behind it, flaky ones
+"""The changes in a benchmark's history: its levels, when each began and what changed then, the cases behind it, flaky ones
 set apart, and what it cost. Read from stored runs; nothing is run or paid for.
 """
 
@@ -230,9 +230,9 @@ def _groups(db: Db, cases: Mapping[str, CaseShare]) -> CaseGroups | None:
     if not cases:
         return None
     idents = [share.failed_run for share in cases.values() if share.failed_run is not None]
-    found: FailureGroups = groups_of_runs(db, idents)
+    groups: FailureGroups = groups_of_runs(db, idents)
     return CaseGroups(
-        cases=len(cases), test_case_ids=sorted(cases), by_tag=dict(found.tags), by_cause=dict(found.types)
+        cases=len(cases), test_case_ids=sorted(cases), by_tag=dict(groups.tags), by_cause=dict(groups.types)
     )
 
 
@@ -241,20 +241,20 @@ def _flaky(db: Db, benchmark_id: str, case_ids: Iterable[str], segments: Sequenc
     levels = {run.point.run_id: place for place, segment in enumerate(segments) for run in segment}
     if max(map(len, segments)) <= FLIPS:  # so few runs hold too few flips, whatever the case
         return []
-    found: list[FlakyCase] = []
+    flaky: list[FlakyCase] = []
     for case_id in case_ids:
         made = level_cases.newest_runs(db, benchmark_id, case_id, limit=FLAKY_RUNS)
         groups = groupby(made, key=lambda run: (levels.get(run.benchmark_run_id), run.measured))
         worst = max((_flips(list(group)) for _, group in groups), default=(0, 0))
         if worst[0] >= FLIPS:
-            found.append(
+            flaky.append(
                 FlakyCase(test_case_id=case_id, flips=worst[0], runs=worst[1], flip_rate=worst[0] / (worst[1] - 1))
             )
-    return sorted(found, key=lambda case: (-case.flip_rate, case.test_case_id))
+    return sorted(flaky, key=lambda case: (-case.flip_rate, case.test_case_id))
 
 
 def _flips(made: Sequence[CaseRun]) -> tuple[int, int]:
-    return sum(one.passed != other.passed for one, other in pairwise(made)), len(made)
+    return sum(first.passed != other.passed for first, other in pairwise(made)), len(made)
 
 
 def _sentence(level: Level) -> str:

@@ -42,11 +42,13 @@ def _of_rubric(rubric: RubricInUse, *, embeds: bool) -> Rules:
     parts: list[Part] = []
     others: list[str] = []
     for ident, criterion in rubric.criteria:
-        asked = guide(criterion.scoring_guide) if criterion.judge_type == "heuristic" and is_rule(criterion) else ""
+        assertions = (
+            guide(criterion.scoring_guide) if criterion.judge_type == "heuristic" and is_rule(criterion) else ""
+        )
         ruled, left = (), [criterion.judge_type.replace("llm", A_MODEL).replace("human", "a person")]
-        if not isinstance(asked, str):
-            ruled, left = ruled_ones(asked, embeds=embeds)
-        elif asked:
+        if not isinstance(assertions, str):
+            ruled, left = ruled_ones(assertions, embeds=embeds)
+        elif assertions:
             left = ["scores that a proposal brings"]
         others += [f"{criterion.name}: {who}" for who in left]
         if ruled:
@@ -74,26 +76,26 @@ def ruled_ones(assertions: Sequence[Assertion], *, embeds: bool) -> tuple[tuple[
     """The assertions that rules decide, and who decides the others."""
     kept: list[Assertion] = []
     left: list[str] = []
-    for one in assertions:
-        if one.base_type == SET:
-            inner, others = ruled_ones(one.assertions, embeds=embeds)
+    for assertion in assertions:
+        if assertion.base_type == SET:
+            inner, others = ruled_ones(assertion.assertions, embeds=embeds)
             left += others
             if inner:
-                kept.append(one.model_copy(update={"assertions": inner}))
+                kept.append(assertion.model_copy(update={"assertions": inner}))
             continue
-        other = next(_elsewhere(one, embeds=embeds), "")
+        other = next(_elsewhere(assertion, embeds=embeds), "")
         if other:
             left.append(other)
         else:
-            kept.append(one)
+            kept.append(assertion)
     return tuple(kept), list(dict.fromkeys(left))
 
 
-def _elsewhere(one: Assertion, *, embeds: bool) -> Iterator[str]:
-    """Who decides an assertion that rules do not."""
-    if one.base_type in GRADED:
+def _elsewhere(assertion: Assertion, *, embeds: bool) -> Iterator[str]:
+    """Yields who decides an assertion that rules do not."""
+    if assertion.base_type in GRADED:
         yield A_MODEL
-    if one.base_type == OWN:
+    if assertion.base_type == OWN:
         yield OWN_FUNCTION
-    if one.base_type in SIMILAR and (not embeds or one.provider is not None):
+    if assertion.base_type in SIMILAR and (not embeds or assertion.provider is not None):
         yield OWN_EMBEDDER

@@ -56,35 +56,41 @@ class ModelAudit:
         return self.panel.llm.name
 
     def in_words(self) -> str:
-        """What is asked, and what that costs at most."""
+        """Returns what is asked, and what that costs at most."""
         cost = "its price is not known" if self.bound_usd is None else f"at most ${self.bound_usd:.4f}"
         return f"{self.name} would be asked {self.calls} times: {cost}"
 
-    async def also(self, found: Audited) -> Audited:
+    async def also(self, audited: Audited) -> Audited:
         """The audit of a case with the cheats that its model lets pass besides; a case of rules alone stays as it is."""
-        if found.plan is None or not self.panel.asks_model(found.measure) or found.measure.case.fields.canary:
-            return found
-        tried = [one for kind in ASKED_KINDS for one in found.plan.cheats if one.kind == kind][: 2 * len(ASKED_KINDS)]
-        distinct = list({one.kind: one for one in reversed(tried)}.values())
-        said = {one.kind: await self._said(found.measure, one) for one in distinct}
+        if audited.plan is None or not self.panel.asks_model(audited.measure) or audited.measure.case.fields.canary:
+            return audited
+        tried = [cheat for kind in ASKED_KINDS for cheat in audited.plan.cheats if cheat.kind == kind][
+            : 2 * len(ASKED_KINDS)
+        ]
+        distinct = list({cheat.kind: cheat for cheat in reversed(tried)}.values())
+        verdicts = {cheat.kind: await self._cheat_verdict(audited.measure, cheat) for cheat in distinct}
         if self.dry_run:
-            return found
-        return self._with(found, said)
+            return audited
+        return self._with(audited, verdicts)
 
-    def _with(self, found: Audited, said: dict[str, bool | str]) -> Audited:
+    def _with(self, audited: Audited, verdicts: dict[str, bool | str]) -> Audited:
         """The audit with what the model said of each kind of cheat; where it failed, rules alone tell, and that is told."""
-        problem = next((one for one in said.values() if isinstance(one, str)), "")
-        by_rule = found.audit.cheats_passed
-        passed = {kind for kind, one in said.items() if one is True or (isinstance(one, str) and kind in by_rule)}
+        problem = next((verdict for verdict in verdicts.values() if isinstance(verdict, str)), "")
+        by_rule = audited.audit.cheats_passed
+        passed = {
+            kind
+            for kind, verdict in verdicts.items()
+            if verdict is True or (isinstance(verdict, str) and kind in by_rule)
+        }
         changed: dict[str, object] = {"cheats_passed": tuple(kind for kind in CHEAT_KINDS if kind in passed)}
         if problem:
             self.errors += 1
             self.problem = self.problem or problem
             changed["not_audited"] = f"could not be audited with the judge: {problem}"
-        return Audited(found.measure, found.audit.model_copy(update=changed), found.holes, found.plan)
+        return Audited(audited.measure, audited.audit.model_copy(update=changed), audited.holes, audited.plan)
 
-    async def _said(self, measure: Measure, cheat: Cheat) -> bool | str:
-        """Whether the cheat passes; why that cannot be told where the model fails or may not be asked any more."""
+    async def _cheat_verdict(self, measure: Measure, cheat: Cheat) -> bool | str:
+        """Returns whether the cheat passes; why that cannot be told where the model fails or may not be asked any more."""
         case = measure.case.fields
         work = Work(case.inputs, case.expected_outputs, Observed(output=cheat.output), case_id=measure.case.id)
         self._count(measure, work)
@@ -104,13 +110,13 @@ class ModelAudit:
         return verdict.reason
 
     def _count(self, measure: Measure, work: Work) -> None:
-        asked = sum(kind == "llm" for _, kind in self.panel.parts(measure)) + len(self.panel.asks(measure))
-        self.calls += asked
+        calls = sum(kind == "llm" for _, kind in self.panel.parts(measure)) + len(self.panel.asks(measure))
+        self.calls += calls
         judge_model = self.panel.llm
         assert judge_model is not None, "a model was named"
         size = len(work.text) + PROMPT_CHARACTERS
         each = estimate_usd(judge_model.client.provider, judge_model.model, size, MAX_TOKENS)
-        self.bound_usd = None if each is None or self.bound_usd is None else self.bound_usd + each * asked
+        self.bound_usd = None if each is None or self.bound_usd is None else self.bound_usd + each * calls
 
     async def _verdict(self, measure: Measure, work: Work) -> bool | JudgeErrored:
         graders = RowGrades(self.panel.llm, self.budget)
@@ -123,17 +129,17 @@ class ModelAudit:
         if not isinstance(measure.yardstick, RubricInUse):
             return ruled.whole is not None and ruled.whole.passed
         parts = self.panel.parts(measure)
-        asked = [criterion for criterion, kind in parts if kind == "llm"]
+        criteria = [criterion for criterion, kind in parts if kind == "llm"]
         assert self.panel.llm is not None, "a model was named"
-        said = await self.panel.llm.judge(asked, work) if asked else []
-        failed = next((one for one in said if isinstance(one, JudgeErrored)), None)
+        model_verdicts = await self.panel.llm.judge(criteria, work) if criteria else []
+        failed = next((verdict for verdict in model_verdicts if isinstance(verdict, JudgeErrored)), None)
         if failed is not None:
             return failed
-        verdicts = [*ruled.verdicts.values(), *(one for one in said if isinstance(one, Verdict))]
+        verdicts = [*ruled.verdicts.values(), *(verdict for verdict in model_verdicts if isinstance(verdict, Verdict))]
         return len(verdicts) == len(parts) and totals(measure.yardstick, verdicts).passed
 
 
-def model_audit(engine: Engine, asked: JudgeAsked) -> ModelAudit:
+def model_audit(engine: Engine, wanted: JudgeAsked) -> ModelAudit:
     """The configured judge model for an audit; raises `UnsupportedError` where there is none."""
     model = engine.judge_model()
     if model is None:
@@ -142,7 +148,7 @@ def model_audit(engine: Engine, asked: JudgeAsked) -> ModelAudit:
             remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
         )
     stopped: list[str] = []
-    budget = Budget(asked.max_cost_usd, None, stopped.append)
-    request = RunRequest(subject_id="audit", max_cost_usd=asked.max_cost_usd)
+    budget = Budget(wanted.max_cost_usd, None, stopped.append)
+    request = RunRequest(subject_id="audit", max_cost_usd=wanted.max_cost_usd)
     panel = planning.judge_for(engine, request, budget, model=model).panel
-    return ModelAudit(engine, panel, budget, asked.dry_run, stopped=stopped)
+    return ModelAudit(engine, panel, budget, wanted.dry_run, stopped=stopped)

@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.results import CaseAudit, CheckAudit, CriterionAud
 from minions_evals_mcp.engine.audit.case_rules import rules_of
 from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
-from minions_evals_mcp.scoring.audit.cheats import Asked
+from minions_evals_mcp.scoring.audit.cheats import AuditedCase
 from minions_evals_mcp.scoring.audit.holes import Holes, Passing, Plan, found, plan_of
 from minions_evals_mcp.scoring.audit.mutants import Mutant
 from minions_evals_mcp.scoring.audit.references import reference_of
@@ -82,8 +82,8 @@ async def audit_page(
     holes = await _holes(measures, plans, judges)
     suggested = await _suggestions(measures, plans, holes, judges) if suggest else [None] * len(plans)
     return [
-        Audited(measure, _case_audit(measure, plan, hole, told), hole, plan)
-        for measure, plan, hole, told in zip(measures, plans, holes, suggested, strict=True)
+        Audited(measure, _case_audit(measure, plan, hole, suggestion), hole, plan)
+        for measure, plan, hole, suggestion in zip(measures, plans, holes, suggested, strict=True)
     ]
 
 
@@ -93,21 +93,24 @@ def _plans(
     cases = [measure.case.fields for measure in measures]
     rules = [rules_of(measure, embeds=embeds) for measure in measures]
     references = [
-        reference_of(case, one, recorded.get(measure.case.id, ()))
-        for case, one, measure in zip(cases, rules, measures, strict=True)
+        reference_of(case, ruled_by, recorded.get(measure.case.id, ()))
+        for case, ruled_by, measure in zip(cases, rules, measures, strict=True)
     ]
-    answers = [None if one is None else one.output for one in references]
-    shapes = [_shape("" if one is None else output_text(one)) for one in answers]
-    pasted = list(dict.fromkeys(output_text(one) for one in answers if one is not None))
+    answers = [None if reference is None else reference.output for reference in references]
+    shapes = [_shape("" if answer is None else output_text(answer)) for answer in answers]
+    pasted = list(dict.fromkeys(output_text(answer) for answer in answers if answer is not None))
     plans = (
-        plan_of(Asked(case.inputs, one, reference, _others(number, answers, shapes), pasted), question_of(case.inputs))
-        for number, (case, one, reference) in enumerate(zip(cases, rules, references, strict=True))
+        plan_of(
+            AuditedCase(case.inputs, case_rules, reference, _others(number, answers, shapes), pasted),
+            question_of(case.inputs),
+        )
+        for number, (case, case_rules, reference) in enumerate(zip(cases, rules, references, strict=True))
     )
     return [replace(plan, mutants=looks.kept(plan.mutants)) for plan in plans]
 
 
 def question_of(inputs: Json) -> str:
-    """What a case asks for in words, without the material that it gives."""
+    """Returns what a case asks for in words, without the material that it gives."""
     if len(inputs) > 1:
         return "\n".join(value_text(value) for key, value in inputs.items() if key.casefold() in _QUESTIONS)
     text = "\n".join(map(value_text, inputs.values()))
@@ -135,38 +138,40 @@ Shape = tuple[object, ...]
 def _shape(text: str) -> Shape:
     parts = text.split()
     return (
-        text.lstrip()[:1] in {"{", "["}, any(one.isdigit() for one in text), min(5, len(parts).bit_length()), text[:1].isupper(),
+        text.lstrip()[:1] in {"{", "["}, any(sign.isdigit() for sign in text), min(5, len(parts).bit_length()), text[:1].isupper(),
         text[:1].isdigit(), parts[0].casefold() if parts else "", text[-1:].isalnum(),
     )  # fmt: skip
 
 
 async def _holes(measures: Sequence[Measure], plans: Sequence[Plan], judges: Judges) -> list[Holes]:
-    told = await _tried([[] if plan.asked.rules.is_empty else list(plan.trials()) for plan in plans], judges)
-    probing = [plan.probing(verdicts) if verdicts else None for plan, verdicts in zip(plans, told, strict=True)]
-    probed = await _tried([[] if one is None else list(one.trials()) for one in probing], judges)
+    trials_made = await _tried([[] if plan.asked.rules.is_empty else list(plan.trials()) for plan in plans], judges)
+    probing = [plan.probing(verdicts) if verdicts else None for plan, verdicts in zip(plans, trials_made, strict=True)]
+    probed = await _tried([[] if plan is None else list(plan.trials()) for plan in probing], judges)
     return [
-        found(plan, [*verdicts, *(one.verdicts(more) if one else ())], canary=measure.case.fields.canary)
+        found(plan, [*verdicts, *(probe.verdicts(more) if probe else ())], canary=measure.case.fields.canary)
         if verdicts
         else Holes()
-        for measure, plan, verdicts, one, more in zip(measures, plans, told, probing, probed, strict=True)
+        for measure, plan, verdicts, probe, more in zip(measures, plans, trials_made, probing, probed, strict=True)
     ]
 
 
 async def _tried(trials: Sequence[Sequence[Trial]], judges: Judges) -> list[list[Tried]]:
     """The verdicts on the trials of each case, judged in one go."""
-    said = iter(await judge([one for several in trials for one in several], judges))
-    return [[next(said) for _ in several] for several in trials]
+    verdicts = iter(await judge([trial for several in trials for trial in several], judges))
+    return [[next(verdicts) for _ in several] for several in trials]
 
 
 async def _suggestions(
     measures: Sequence[Measure], plans: Sequence[Plan], holes: Sequence[Holes], judges: Judges
 ) -> list[Suggestion | str | None]:
-    """What closes the holes of each case that has some, tried before it is told; else why there is nothing to suggest."""
+    """Returns what closes the holes of each case that has some, tried before it is told; else why there is nothing to suggest."""
     proposed = [_proposed(measure, plan, hole) for measure, plan, hole in zip(measures, plans, holes, strict=True)]
-    tried = await _tried([list(one.trials()) if isinstance(one, Proposal) else [] for one in proposed], judges)
+    tried = await _tried(
+        [list(proposal.trials()) if isinstance(proposal, Proposal) else [] for proposal in proposed], judges
+    )
     return [
-        _suggestion(one, stricter(one, verdicts)) if isinstance(one, Proposal) else one
-        for one, verdicts in zip(proposed, tried, strict=True)
+        _suggestion(proposal, stricter(proposal, verdicts)) if isinstance(proposal, Proposal) else proposal
+        for proposal, verdicts in zip(proposed, tried, strict=True)
     ]
 
 
@@ -186,8 +191,8 @@ def _suggestion(proposal: Proposal, better: Stricter | str) -> Suggestion | str:
     if isinstance(better, str):
         return better
     return Suggestion(
-        assertions=tuple(_wire(one.model_dump(mode="json")) for one in better.assertions),
-        added=tuple(_wire(one.model_dump(mode="json")) for one in better.added),
+        assertions=tuple(_wire(assertion.model_dump(mode="json")) for assertion in better.assertions),
+        added=tuple(_wire(assertion.model_dump(mode="json")) for assertion in better.added),
         closes=better.closes,
         open=better.open,
         replaces="rubricId" if proposal.replaces else None,
@@ -200,28 +205,29 @@ def _wire(dumped: Json) -> Json:
     return {key: value for key, value in dumped.items() if value is not None and (key, value) != ("weight", 1.0)}
 
 
-def _case_audit(measure: Measure, plan: Plan, holes: Holes, told: Suggestion | str | None) -> CaseAudit:
+def _case_audit(measure: Measure, plan: Plan, holes: Holes, suggestion: Suggestion | str | None) -> CaseAudit:
     rules = plan.asked.rules
     let = [
-        *((one, True) for one in (*holes.cheats, *holes.survivors)),
-        *((one, False) for one in (*holes.shown, *holes.looks)),
+        *((seen, True) for seen in (*holes.cheats, *holes.survivors)),
+        *((seen, False) for seen in (*holes.shown, *holes.looks)),
     ]
     findings = () if measure.case.fields.canary else holes.findings
     if rules.is_empty and plan.asked.reference is None and not measure.case.fields.canary:
         findings = ("no-reference",)
-        told = REMEDIES["no-reference"]
+        suggestion = REMEDIES["no-reference"]
     return CaseAudit(
         test_case_id=measure.case.id,
         cheats_passed=holes.kinds(),
         mutants_survived=holes.survived(),
         findings=findings,
-        suggestion=told if isinstance(told, Suggestion) else None,
-        unsuggested=told if isinstance(told, str) else "",
-        cheats_shown=tuple(dict.fromkeys(one.kind for one in holes.shown)),
-        mutants_to_look=tuple(dict.fromkeys(one.kind for one in holes.looks)),
-        let_through=tuple(_let_through(one, counted=counted) for one, counted in let[:LET_THROUGH]),
+        suggestion=suggestion if isinstance(suggestion, Suggestion) else None,
+        unsuggested=suggestion if isinstance(suggestion, str) else "",
+        cheats_shown=tuple(dict.fromkeys(cheat.kind for cheat in holes.shown)),
+        mutants_to_look=tuple(dict.fromkeys(passing.kind for passing in holes.looks)),
+        let_through=tuple(_let_through(cheat, counted=counted) for cheat, counted in let[:LET_THROUGH]),
         checks=tuple(
-            CheckAudit(finding=one.finding, check=one.check, criterion_id=one.part or None) for one in holes.checks
+            CheckAudit(finding=check.finding, check=check.check, criterion_id=check.part or None)
+            for check in holes.checks
         ),
         criteria=tuple(
             CriterionAudit(criterion_id=ident, cheats_passed=cheats, mutants_survived=mutants)
@@ -233,25 +239,25 @@ def _case_audit(measure: Measure, plan: Plan, holes: Holes, told: Suggestion | s
 
 
 def _not_audited(left_out: Sequence[str], holes: Holes) -> str:
-    said = [f"also judged by {one}" for one in left_out]
-    return "; ".join([*said, *([holes.problem] if holes.problem else [])])
+    reasons = [f"also judged by {other}" for other in left_out]
+    return "; ".join([*reasons, *([holes.problem] if holes.problem else [])])
 
 
-def _let_through(one: Passing, *, counted: bool) -> LetThrough:
-    text = one.text if len(one.text) <= SHOWN else f"{one.text[: SHOWN - 1]}…"
-    return LetThrough(kind=one.kind, text=text, told=one.told, counted=counted)
+def _let_through(passing: Passing, *, counted: bool) -> LetThrough:
+    text = passing.text if len(passing.text) <= SHOWN else f"{passing.text[: SHOWN - 1]}…"
+    return LetThrough(kind=passing.kind, text=text, told=passing.told, counted=counted)
 
 
 def sameness(case: TestCase) -> str:
     """Equal for cases that ask the same and expect or check the same: the second measures nothing."""
-    asked = [normal(value_text(value)) for value in case.inputs.values()]
-    named = [] if any(asked) else [case.name, case.description]
-    checks = [one.model_dump(mode="json") for one in case.assertions]
+    texts = [normal(value_text(value)) for value in case.inputs.values()]
+    named = [] if any(texts) else [case.name, case.description]
+    checks = [assertion.model_dump(mode="json") for assertion in case.assertions]
     expected: Json | None = case.expected_outputs and {
         key: normal(value_text(value)) for key, value in case.expected_outputs.items()
     }
     about: list[JsonValue] = [
-        [*sorted(asked)],
+        [*sorted(texts)],
         [*named],
         expected,
         [] if expected else [*checks],

@@ -36,7 +36,7 @@ SubjectKind = Literal["benchmark", "suite", "config"]
 
 @dataclass(frozen=True, slots=True)
 class AuditSubject:
-    """What is audited: a benchmark, or the cases of a file. `benchmarks` are those that the file brings, with their cases."""
+    """The subject of an audit: a benchmark, or the cases of a file. `benchmarks` are those that the file brings, with their cases."""
 
     name: str
     kind: SubjectKind
@@ -46,7 +46,7 @@ class AuditSubject:
 
 @dataclass(slots=True, eq=False)
 class AuditTally:
-    """What the audit came to so far."""
+    """The sums of the audit so far."""
 
     cases: int = 0
     cheated: int = 0
@@ -60,9 +60,9 @@ class AuditTally:
     seen: dict[str, str] = field(default_factory=dict[str, str])
     worst: list[CaseAudit] = field(default_factory=list[CaseAudit])
 
-    def took(self, found: Audited) -> CaseAudit:
+    def took(self, audited: Audited) -> CaseAudit:
         """The case's audit, marked where an earlier case asks and checks the same."""
-        measure, audit = found.measure, found.audit
+        measure, audit = audited.measure, audited.audit
         self.digests[measure.case.id] = (measure.case_digest(), measure.rubric_digest())
         first = self.seen.setdefault(sameness(measure.case.fields), measure.case.id)
         if first != measure.case.id:
@@ -72,9 +72,9 @@ class AuditTally:
             audit = audit.model_copy(update=more)
         self.cases += 1
         self.cheated += bool(audit.cheats_passed)
-        self.mutants += found.holes.mutants
-        self.killed += found.holes.killed
-        self.looks += found.holes.looked_at
+        self.mutants += audited.holes.mutants
+        self.killed += audited.holes.killed
+        self.looks += audited.holes.looked_at
         self.not_audited += bool(audit.not_audited)
         self.by_kind.update((*audit.cheats_passed, *audit.mutants_survived))
         self.findings.update(audit.findings)
@@ -90,12 +90,12 @@ class AuditTally:
 
 async def subject_of(engine: Engine, ident: str) -> AuditSubject:
     """The benchmark under that id as the subject of an audit; raises `NotFoundError`."""
-    found = await engine.store.read(lambda db: records.minion(db, ident))
-    if found is None or not isinstance(found.fields, Benchmark) or found.deleted_at is not None:
+    record = await engine.store.read(lambda db: records.minion(db, ident))
+    if record is None or not isinstance(record.fields, Benchmark) or record.deleted_at is not None:
         raise NotFoundError(
             "benchmark", ident, remedy="`minions-evals list benchmark` shows them; a suite file works, too."
         )
-    case_ids = found.fields.test_case_ids
+    case_ids = record.fields.test_case_ids
     return AuditSubject(ident, "benchmark", case_ids, {ident: case_ids})
 
 
@@ -116,8 +116,8 @@ async def audit_suite(
     embeds = is_local(engine.embedder().name)
     judges = judges_of(engine, apart=True)
     async for page, logs in _pages(engine, subject.case_ids):
-        for found in await audit_page(page, judges, recorded=logs, suggest=suggest, embeds=embeds, looks=looks):
-            audit = tally.took(found if model is None else await model.also(found))
+        for audited in await audit_page(page, judges, recorded=logs, suggest=suggest, embeds=embeds, looks=looks):
+            audit = tally.took(audited if model is None else await model.also(audited))
             if each is not None:
                 each(audit)
     if not tally.cases:
@@ -169,12 +169,12 @@ async def keep_audit(engine: Engine, record: Record[Audit]) -> None:
     def write(db: Db) -> None:
         insert(db, record)
         fields = record.fields
-        told = {
+        wire = {
             "subject": fields.subject,
             "cheatPassRate": fields.cheat_pass_rate,
             "mutationScore": fields.mutation_score,
         }
-        append(db, Event("suite-audited", Audit.slug, record.id, {**told}), at=record.created_at)
+        append(db, Event("suite-audited", Audit.slug, record.id, {**wire}), at=record.created_at)
 
     await engine.store.write(write)
 
@@ -195,8 +195,10 @@ async def _pages(engine: Engine, case_ids: Sequence[str]) -> AsyncIterator[tuple
 def _read(db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse]) -> tuple[list[Measure], _Logs]:
     hidden = seals.sealed_among(db, part)
     page = [
-        one
-        for one in measures(db, part, rubrics)
-        if one.case.deleted_at is None and one.case.fields.status == "active" and one.case.id not in hidden
+        measure
+        for measure in measures(db, part, rubrics)
+        if measure.case.deleted_at is None and measure.case.fields.status == "active" and measure.case.id not in hidden
     ]
-    return page, {one.case.id: logs_of(db, one.case.fields.inputs) for one in page if one.case.fields.inputs}
+    return page, {
+        measure.case.id: logs_of(db, measure.case.fields.inputs) for measure in page if measure.case.fields.inputs
+    }

@@ -1,1 +1,1 @@
-"""Whether a benchmark was audited as it stands, which runs and approvals ask."""
+"""The audit of a benchmark as it stands, which runs and approvals ask."""

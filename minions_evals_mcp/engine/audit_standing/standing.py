@@ -1,4 +1,4 @@
-"""Whether a benchmark's checks were audited as they are now: one word, one sentence, and what to do next."""
+"""The audit of a benchmark's checks as they are now: one word, one sentence, and what to do next."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AuditState = Literal["audited", "changed", "never"]
 
 
 class AuditStanding(Value):
-    """What is known of a benchmark's checks. `audited`: exactly these; `changed`: others, before; `never`: none."""
+    """The knowledge of a benchmark's checks. `audited`: exactly these; `changed`: others, before; `never`: none."""
 
     state: AuditState
     in_words: str
@@ -47,39 +47,41 @@ class AuditStanding(Value):
 
 def benchmark_digest(db: Db, benchmark_id: str) -> str | None:
     """The digest of a benchmark's active cases and their rubrics as they are now; None where there is no such benchmark."""
-    found = records.minion(db, benchmark_id)
-    if found is None or not isinstance(found.fields, Benchmark):
+    benchmark = records.minion(db, benchmark_id)
+    if benchmark is None or not isinstance(benchmark.fields, Benchmark):
         return None
     rubrics: dict[str, RubricInUse] = {}
-    there = measures(db, found.fields.test_case_ids, rubrics)
-    active = [one for one in there if one.case.deleted_at is None and one.case.fields.status == "active"]
-    return suite_digest([one.case_digest() for one in active], [one.rubric_digest() for one in active])
+    there = measures(db, benchmark.fields.test_case_ids, rubrics)
+    active = [
+        measure for measure in there if measure.case.deleted_at is None and measure.case.fields.status == "active"
+    ]
+    return suite_digest([measure.case_digest() for measure in active], [measure.rubric_digest() for measure in active])
 
 
 def audit_standing(db: Db, benchmark_id: str, suite: str | None) -> AuditStanding:
-    """Whether a suite of that digest was audited; nothing is written."""
-    found = None if suite is None else audit_of(db, benchmark_id, suite)
-    if found is not None:
-        rate, score = found.cheat_pass_rate or 0.0, found.mutation_score
+    """Returns whether a suite of that digest was audited; nothing is written."""
+    figures = None if suite is None else audit_of(db, benchmark_id, suite)
+    if figures is not None:
+        rate, score = figures.cheat_pass_rate or 0.0, figures.mutation_score
         mutants = "" if score is None else f", {100 * score:.0f} % of mutants fail"
         return AuditStanding(
             state="audited",
             in_words=f"Its checks were audited: cheats pass {100 * rate:.0f} % of cases{mutants}.",
-            audit_id=found.id,
-            cheat_pass_rate=found.cheat_pass_rate,
+            audit_id=figures.id,
+            cheat_pass_rate=figures.cheat_pass_rate,
             mutation_score=score,
         )
     following = f"minions-evals audit {benchmark_id}"
     if was_audited(db, benchmark_id):
-        said = "Its cases or rubrics were changed since its checks were audited."
-        return AuditStanding(state="changed", in_words=said, next=following)
+        reason = "Its cases or rubrics were changed since its checks were audited."
+        return AuditStanding(state="changed", in_words=reason, next=following)
     return AuditStanding(
         state="never", in_words="Its checks were never audited: a wrong answer may pass them.", next=following
     )
 
 
 async def standing_now(engine: Engine, benchmark_id: str) -> AuditStanding:
-    """Whether a benchmark was audited as it is now, a sealed one too: the digests of its cases are taken of all that they say."""
+    """Returns whether a benchmark was audited as it is now, a sealed one too: the digests of its cases are taken of all that they say."""
     return await engine.store.read_whole(
         lambda db: audit_standing(db, benchmark_id, benchmark_digest(db, benchmark_id))
     )
@@ -100,7 +102,7 @@ def carry_audit(db: Db, audit_id: str, parts: Sequence[str], *, to: str, at: dat
     An audit is never changed: this is one of its own, about `to`, without the cases of the other.
     """
     whole = records.require(db, audit_id, Audit)
-    covers = {part: found for part in parts if (found := benchmark_digest(db, part)) is not None}
+    covers = {part: part_digest for part in parts if (part_digest := benchmark_digest(db, part)) is not None}
     fields = whole.fields.model_copy(
         update={"subject": to, "kind": "benchmark", "digest": covers[to], "covers": covers, "cases": ()}
     )

@@ -104,7 +104,7 @@ async def save_spooled(engine: Engine, arrivals: Iterator[Arrival], *, by: str) 
 
 
 def _write_spooled(db: Db, *, spool: Spool, speaker: str, by: str, now: datetime) -> tuple[Saved, list[str]]:
-    """How many were saved, and the ids of the cases that were kept before."""
+    """Returns how many were saved, and the ids of the cases that were kept before."""
     write = partial(write_batch, db, by=speaker, now=now)
     saved, known_cases = write(batch=batch_of(spool.first)), list[str]()
     for page in spool.pages():
@@ -114,7 +114,7 @@ def _write_spooled(db: Db, *, spool: Spool, speaker: str, by: str, now: datetime
         if sorted_out.other:
             batch = batch_again(sorted_out.other)
             saved += write(batch=replace(batch, events=_new_baselines(db, _cases(batch.arrivals), by=by)))
-        known_cases += [one.id for one in (*sorted_out.same, *sorted_out.other) if one.type == TestCase.slug]
+        known_cases += [record.id for record in (*sorted_out.same, *sorted_out.other) if record.type == TestCase.slug]
     return saved + write(batch=batch_of(spool.last)), known_cases
 
 
@@ -147,15 +147,15 @@ async def _judge_what_waited(engine: Engine, case_ids: Sequence[str]) -> WentOn:
     return WentOn(_distinct(judged), _distinct(left))
 
 
-def _distinct(said: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(said))
+def _distinct(idents: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(idents))
 
 
 async def case_of_run(engine: Engine, run_id: str) -> str:
     """The test case of a test-run, or of an output that waits under the id that its run will have."""
-    found = await engine.store.read(lambda db: records.get(db, run_id, TestRun))
-    if found is not None:
-        return found.fields.test_case_id
+    test_run = await engine.store.read(lambda db: records.get(db, run_id, TestRun))
+    if test_run is not None:
+        return test_run.fields.test_case_id
     row = await engine.store.read(lambda db: _unit_of(db, run_id))
     if row is None:
         raise NotFoundError("test-run", run_id, remedy="`minions-evals history CASE` shows them.")
@@ -163,22 +163,22 @@ async def case_of_run(engine: Engine, run_id: str) -> str:
 
 
 async def save_case(
-    engine: Engine, kept: Record[TestCase], changes: Json, *, by: str, test_run_id: str | None = None
+    engine: Engine, stored: Record[TestCase], changes: Json, *, by: str, test_run_id: str | None = None
 ) -> None:
     """Writes the case with those fields changed, and the event of a new baseline where it gets one.
 
     Raises `ConflictError` where another than that case is kept by now.
     """
-    merged = {**wire_fields(kept.fields), **changes}
-    wire: Json = {**kept.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
-    record = of_type(record_from_wire(cast("JsonValue", wire), new_id=kept.id, now=engine.clock()), TestCase)
+    merged = {**wire_fields(stored.fields), **changes}
+    wire: Json = {**stored.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
+    record = of_type(record_from_wire(cast("JsonValue", wire), new_id=stored.id, now=engine.clock()), TestCase)
     assert record is not None
-    change = _new_baseline(kept, record, by=by, test_run_id=test_run_id)
-    await save_records(engine, [Arrival(record, over=kept)], events=[] if change is None else [change])
+    change = _new_baseline(stored, record, by=by, test_run_id=test_run_id)
+    await save_records(engine, [Arrival(record, over=stored)], events=[] if change is None else [change])
 
 
 def _cases(arrivals: Iterable[Arrival]) -> list[Record[TestCase]]:
-    return [case for one in arrivals if (case := of_type(one.record, TestCase)) is not None]
+    return [case for arrival in arrivals if (case := of_type(arrival.record, TestCase)) is not None]
 
 
 def _new_baselines(db: Db, cases: Sequence[Record[TestCase]], *, by: str) -> list[Event]:
@@ -188,12 +188,12 @@ def _new_baselines(db: Db, cases: Sequence[Record[TestCase]], *, by: str) -> lis
 
 
 def _new_baseline(
-    kept: Record[TestCase] | None, case: Record[TestCase], *, by: str, test_run_id: str | None = None
+    stored: Record[TestCase] | None, case: Record[TestCase], *, by: str, test_run_id: str | None = None
 ) -> Event | None:
     """The event that says what a case expected before; None where it is new or expects what it did."""
-    if kept is None:
+    if stored is None:
         return None
-    before, after = kept.fields.expected_outputs, case.fields.expected_outputs
+    before, after = stored.fields.expected_outputs, case.fields.expected_outputs
     if before == after:
         return None
     about: Json = {} if test_run_id is None else {"testRunId": test_run_id}
@@ -232,9 +232,9 @@ def _output_of(db: Db, test_case_id: str, run_id: str | None) -> tuple[str, Json
         if not page and not waiting:
             raise NotFoundError("output of the test-case", test_case_id, remedy="Run it first, or give the output.")
         run_id = page[0][1].id if page else waiting[0].run_id
-    found = records.get(db, run_id, TestRun)
-    if found is not None:
-        case_id, output = found.fields.test_case_id, found.fields.actual_output
+    test_run = records.get(db, run_id, TestRun)
+    if test_run is not None:
+        case_id, output = test_run.fields.test_case_id, test_run.fields.actual_output
     else:
         row = _unit_of(db, run_id)
         if row is None or row.observed is None:
@@ -248,8 +248,8 @@ def _output_of(db: Db, test_case_id: str, run_id: str | None) -> tuple[str, Json
 
 
 def _unit_of(db: Db, run_id: str) -> jobs.UnitRow | None:
-    found = _RUN_ID.fullmatch(run_id)
-    if found is None:
+    match = _RUN_ID.fullmatch(run_id)
+    if match is None:
         return None
-    position, trial = int(found["number"]) - 1, int(found["trial"])
-    return jobs.units(db, found["job"], first=position, last=position + 1).get((position, trial))
+    position, trial = int(match["number"]) - 1, int(match["trial"])
+    return jobs.units(db, match["job"], first=position, last=position + 1).get((position, trial))

@@ -1,4 +1,4 @@
-"""Which version of a prompt is in use: what was approved last, else what a person named, else what this store kept first."""
+"""The version of a prompt that is in use: what was approved last, else what a person named, else what this store kept first."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Promoted(Value):
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is promoted: the output with its inputs, what was wrong with it, and the case that it failed, if one."""
+    """The source of a promotion: the output with its inputs, what was wrong with it, and the case that it failed, if one."""
 
     ident: str
     inputs: Json
@@ -86,7 +86,7 @@ async def promote_failure(
         source_id=source.ident,
         wrong_output=output_text(source.output),
         corrected=corrected,
-        assertions=[one.model_dump(mode="json", exclude_none=True) for one in checks],
+        assertions=[check.model_dump(mode="json", exclude_none=True) for check in checks],
         what_was_wrong=why or source.wrong,
         benchmark_id=into,
     )
@@ -111,7 +111,7 @@ def _case(
     title = source.case.title if source.case is not None else f"a trace of {source.agent_id}"
     return TestCase(
         name=f"Failed once: {title}"[:LONG_NAME],
-        description="\n".join(_told(source, corrected, why)),
+        description="\n".join(_lines(source, corrected, why)),
         agent_id=source.agent_id or (origin.agent_id if origin else None),
         skill_id=origin.skill_id if origin else None,
         prompt_id=origin.prompt_id if origin else None,
@@ -126,7 +126,7 @@ def _case(
     )
 
 
-def _told(source: _Source, corrected: str | None, why: str | None) -> Iterator[str]:
+def _lines(source: _Source, corrected: str | None, why: str | None) -> Iterator[str]:
     yield f"Made of {source.ident}."
     yield f"What was wrong: {why or source.wrong}"
     if corrected is None:
@@ -143,12 +143,12 @@ def _source(db: Db, *, ident: str) -> _Source:
     trace = records.get(db, ident, AgentRun)
     if trace is not None:
         return _of_trace(trace)
-    found = next(_runs_named(db, ident), None)
-    if found is None:
+    test_run = next(_runs_named(db, ident), None)
+    if test_run is None:
         raise NotFoundError(
             "failed run", ident, remedy="Name it as RUN:CASE; `minions-evals classify RUN` shows the cases that failed."
         )
-    return _of_run(db, found)
+    return _of_run(db, test_run)
 
 
 def _runs_named(db: Db, ident: str) -> Iterator[Record[TestRun]]:
@@ -163,7 +163,7 @@ def _runs_named(db: Db, ident: str) -> Iterator[Record[TestRun]]:
             continue
         _refuse_sealed(db, case_id)
         tried = runs.runs_of_case(db, job.id, case_id)
-        failed = [one for one in tried if not one.fields.passed]
+        failed = [test_run for test_run in tried if not test_run.fields.passed]
         if tried and not failed:
             raise BadInputError(f"{case_id} passed in {job.id}: there is no failure to promote.")
         yield from failed
@@ -200,9 +200,16 @@ def _of_trace(trace: Record[AgentRun]) -> _Source:
 
 def _with_case(db: Db, *, ident: str, case_id: str) -> Record[Benchmark]:
     """The benchmark with the case among its own."""
-    found = records.require(db, ident, Benchmark)
-    cases = tuple(dict.fromkeys((*found.fields.test_case_ids, case_id)))
-    fields = found.fields.model_copy(update={"test_case_ids": cases})
+    benchmark = records.require(db, ident, Benchmark)
+    cases = tuple(dict.fromkeys((*benchmark.fields.test_case_ids, case_id)))
+    fields = benchmark.fields.model_copy(update={"test_case_ids": cases})
     return Record(
-        found.id, fields, found.title, found.created_at, found.updated_at, found.tags, found.status, found.created_by
+        benchmark.id,
+        fields,
+        benchmark.title,
+        benchmark.created_at,
+        benchmark.updated_at,
+        benchmark.tags,
+        benchmark.status,
+        benchmark.created_by,
     )

@@ -118,7 +118,7 @@ class DayFigures(Value):
 
 
 class TestCaseStats(Value):
-    """What a case's runs come to; comparisons, later trials and errors are not among them."""
+    """The figures of a case's runs; comparisons, later trials and errors are not among them."""
 
     __test__: ClassVar[bool] = False
 
@@ -139,7 +139,7 @@ async def test_case(engine: Engine, test_case_id: str) -> TestCaseSummary:
 async def test_cases(engine: Engine, prompt_id: str) -> list[TestCaseSummary]:
     """The cases of a prompt that are not deleted, in the order in which they were made."""
     return await engine.store.read(
-        lambda db: [_summary(db, one) for one in case_history.cases_of_prompt(db, prompt_id)]
+        lambda db: [_summary(db, case) for case in case_history.cases_of_prompt(db, prompt_id)]
     )
 
 
@@ -205,13 +205,13 @@ def execution_of(run: Record[TestRun], case: Record[TestCase], reason: str) -> T
 
 
 def expected_text(case: TestCase) -> str | None:
-    """What the case expects, as text."""
+    """Returns what the case expects, as text."""
     return output_text(case.expected_outputs) if case.expected_outputs else None
 
 
 def _summary(db: Db, case: Record[TestCase]) -> TestCaseSummary:
     fields = case.fields
-    found = case_history.figures(db, case.id)
+    figures = case_history.figures(db, case.id)
     newest = case_history.recent(db, case.id, limit=1)
     return TestCaseSummary(
         id=case.id,
@@ -220,9 +220,9 @@ def _summary(db: Db, case: Record[TestCase]) -> TestCaseSummary:
         description=fields.description,
         input=fields.inputs,
         expected_output=expected_text(fields),
-        total_runs=found.runs,
-        pass_rate=_pass_rate(found),
-        avg_score=found.average,
+        total_runs=figures.runs,
+        pass_rate=_pass_rate(figures),
+        avg_score=figures.average,
         last_run=newest[0].fields.ran_at if newest else None,
         last_passed=newest[0].fields.passed if newest else None,
         created_at=case.created_at,
@@ -240,8 +240,8 @@ def _with_prompt(db: Db, summary: TestCaseSummary) -> TestCaseSummary:
     return summary
 
 
-def _pass_rate(found: case_history.Figures) -> float | None:
-    return 100 * found.passed / found.runs if found.runs else None
+def _pass_rate(figures: case_history.Figures) -> float | None:
+    return 100 * figures.passed / figures.runs if figures.runs else None
 
 
 def _executions(
@@ -256,15 +256,17 @@ def _executions(
 
 def _stats(db: Db, test_case_id: str, limit: int) -> TestCaseStats:
     case_record(db, test_case_id)
-    found = case_history.figures(db, test_case_id)
+    figures = case_history.figures(db, test_case_id)
     return TestCaseStats(
         test_case_id=test_case_id,
-        total_runs=found.runs,
-        pass_rate=_pass_rate(found),
-        avg_score=found.average,
+        total_runs=figures.runs,
+        pass_rate=_pass_rate(figures),
+        avg_score=figures.average,
         recent_runs=tuple(_line(run) for run in case_history.recent(db, test_case_id, limit=limit)),
         regressions=tuple(_line(run) for run in case_history.recent(db, test_case_id, regressions=True, limit=limit)),
-        trend_data=tuple(_day(day, one) for day, one in case_history.figures_by_day(db, test_case_id, limit=DAYS)),
+        trend_data=tuple(
+            _day(day, figures) for day, figures in case_history.figures_by_day(db, test_case_id, limit=DAYS)
+        ),
     )
 
 
@@ -281,8 +283,8 @@ def _line(run: Record[TestRun]) -> RunLine:
     )
 
 
-def _day(date: str, found: case_history.Figures) -> DayFigures:
-    assert found.average is not None, "a day without runs is no day of the trend"
+def _day(date: str, figures: case_history.Figures) -> DayFigures:
+    assert figures.average is not None, "a day without runs is no day of the trend"
     return DayFigures(
-        date=date, total_runs=found.runs, pass_rate=100 * found.passed / found.runs, avg_score=found.average
+        date=date, total_runs=figures.runs, pass_rate=100 * figures.passed / figures.runs, avg_score=figures.average
     )

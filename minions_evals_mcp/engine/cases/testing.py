@@ -48,7 +48,7 @@ class NotRun(Value):
 
 
 class Batch(Value):
-    """What a batch came to, in the order asked for."""
+    """The result of a batch, in the order asked for."""
 
     executions: Annotated[tuple[TestCaseExecution, ...], Field(strict=False)]
     not_run: Annotated[tuple[NotRun, ...], Field(strict=False)] = ()
@@ -164,19 +164,19 @@ async def batch_run_tests(  # noqa: PLR0913  as above
     What could not be run is named beside it. Raises `BadInputError` for no case, or one of another prompt, and as
     `find_version` does for an unknown version: nothing has run then.
     """
-    asked = RunRequest(
+    request = RunRequest(
         subject_id=prompt_id,
         prompt_version_ref=None if prompt_version is None else str(prompt_version),
         target=target,
         key=key,
         triggered_by=triggered_by,
     )
-    return await run_batch(engine, asked, test_case_ids)
+    return await run_batch(engine, request, test_case_ids)
 
 
-async def run_batch(engine: Engine, asked: RunRequest, test_case_ids: Sequence[str] | None) -> Batch:
+async def run_batch(engine: Engine, wanted: RunRequest, test_case_ids: Sequence[str] | None) -> Batch:
     """The batch that `asked`, whose subject is the prompt, says for those cases; as `batch_run_tests`."""
-    requests = await batch_requests(engine, asked, test_case_ids)
+    requests = await batch_requests(engine, wanted, test_case_ids)
     ended: dict[str, TestCaseExecution | NotRun] = {}
     places = anyio.CapacityLimiter(engine.config.concurrency)
 
@@ -208,20 +208,20 @@ def batch_of(ended: Iterable[TestCaseExecution | NotRun]) -> Batch:
 
 
 async def batch_requests(
-    engine: Engine, asked: RunRequest, test_case_ids: Sequence[str] | None
+    engine: Engine, wanted: RunRequest, test_case_ids: Sequence[str] | None
 ) -> tuple[RunRequest, ...]:
     """The run of each case of a batch, under a key of its own; a name of a version stands for the same one in all.
 
     A cap on cost is shared out evenly, so that the whole keeps within it. Raises as `batch_run_tests` does.
     """
-    idents, version = await engine.store.read(partial(_vetted_batch, asked=asked, named=test_case_ids))
-    cap = None if asked.max_cost_usd is None else asked.max_cost_usd / len(idents)
+    idents, version = await engine.store.read(partial(_vetted_batch, asked=wanted, named=test_case_ids))
+    cap = None if wanted.max_cost_usd is None else wanted.max_cost_usd / len(idents)
     return tuple(
-        asked.model_copy(
+        wanted.model_copy(
             update={
                 "subject_id": ident,
                 "prompt_version_ref": version,
-                "key": None if asked.key is None else f"{asked.key}/{ident}",
+                "key": None if wanted.key is None else f"{wanted.key}/{ident}",
                 "max_cost_usd": cap,
             }
         )

@@ -54,12 +54,12 @@ class ApprovalAsked(Value):
     override_reason: Visible | None = None
 
 
-async def approve_prompt_version(engine: Engine, asked: ApprovalAsked) -> Record[Approval]:
+async def approve_prompt_version(engine: Engine, request: ApprovalAsked) -> Record[Approval]:
     """The decision, written down; a refusal needs no evidence.
 
     Raises `RuleError` (HR2) saying what is missing and what to do next, `NotFoundError` for an unknown version.
     """
-    decide = partial(_decide, asked=asked, ident=engine.new_id(), at=engine.clock())
+    decide = partial(_decide, asked=request, ident=engine.new_id(), at=engine.clock())
     skills = engine.skills
 
     def vetted(db: Db) -> Record[Approval]:
@@ -72,7 +72,7 @@ async def approve_prompt_version(engine: Engine, asked: ApprovalAsked) -> Record
 
 
 async def barred_for_agents(engine: Engine, version: str, comparison_id: str) -> EvalsError | None:
-    """Why an agent may not approve the version on that comparison, though it improved; None where one may."""
+    """Returns why an agent may not approve the version on that comparison, though it improved; None where one may."""
     asked = ApprovalAsked(
         prompt_version_ref=version, comparison_id=comparison_id, decided_by="an agent", decided_by_type="agent"
     )
@@ -88,13 +88,13 @@ async def barred_for_agents(engine: Engine, version: str, comparison_id: str) ->
 
 
 async def evidence_judges(engine: Engine, decided: Approval) -> JudgeStanding:
-    """Whether the judges can be trusted on which the decision rests; state `none` where rules or people judged, or it needed none."""
+    """The trust in the judges on which the decision rests; state `none` where rules or people judged, or it needed none."""
 
     def standing(db: Db) -> JudgeStanding:
-        found = None if decided.comparison_id is None else run_pairs.comparison(db, decided.comparison_id)
-        if found is None:
+        comparison = None if decided.comparison_id is None else run_pairs.comparison(db, decided.comparison_id)
+        if comparison is None:
             return JudgeStanding()
-        runs = (found.fields.benchmark_run_id_a, found.fields.benchmark_run_id_b)
+        runs = (comparison.fields.benchmark_run_id_a, comparison.fields.benchmark_run_id_b)
         return judge_standing(db, runs, at=decided.decided_at)
 
     return await engine.store.read(standing)
@@ -117,13 +117,13 @@ def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record
     insert(db, record)
     detail = {"promptVersionRef": asked.prompt_version_ref, "decision": asked.decision}
     append(db, Event("approval-recorded", "approval", ident, {**detail}), at=at)
-    told = message("prompt-version-decided", {**detail, "approvalId": ident, "decidedBy": asked.decided_by}, at=at)
-    queue(db, f"{ident}:told", told, key=f"prompt-version-decided:{ident}", at=at)
+    decided = message("prompt-version-decided", {**detail, "approvalId": ident, "decidedBy": asked.decided_by}, at=at)
+    queue(db, f"{ident}:told", decided, key=f"prompt-version-decided:{ident}", at=at)
     return record
 
 
 def _not_audited(db: Db, evidence: Record[PromptComparison]) -> str:
-    """What the reason says besides where nobody knows what the checks let pass."""
+    """Returns what the reason says besides where nobody knows what the checks let pass."""
     standing = audited(db, evidence)
     return "" if standing.state == "audited" else f". {standing.in_words}"
 
@@ -136,9 +136,9 @@ def _reason(db: Db, evidence: Record[PromptComparison]) -> str:
     return f"{fields.verdict}: {fields.score_delta:+.3f}{between} on {fields.sample_size} cases"
 
 
-def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
+def _evidence(db: Db, request: ApprovalAsked) -> Record[PromptComparison]:
     """The comparison that the approval rests on; raises `RuleError` with the first thing that is missing."""
-    version = asked.prompt_version_ref
+    version = request.prompt_version_ref
     current = current_version(db, version)
     if current == version:
         alone = len(versions_ever(db, version)) == 1
@@ -147,29 +147,35 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
             ALONE if alone else "Nothing needs to be approved.",
         )
     compare = f"Run: minions-evals compare BENCHMARK --from {current} --to {version}"
-    found = _comparison(db, asked, current, compare)
-    fields = found.fields
+    comparison = _comparison(db, request, current, compare)
+    fields = comparison.fields
     if fields.prompt_version_b != version or fields.prompt_version_a != current:
         raise missing(
-            f"{found.id} compares {fields.prompt_version_b} with {fields.prompt_version_a}; the current version is {current}.",
+            f"{comparison.id} compares {fields.prompt_version_b} with {fields.prompt_version_a}; the current version is {current}.",
             compare,
         )
     if fields.open_part:
         raise missing(
-            f"{found.id} is on the open part of a benchmark that is sealed in part: it is there to learn from.",
+            f"{comparison.id} is on the open part of a benchmark that is sealed in part: it is there to learn from.",
             f"Compare on {_sealed_part(db, fields.benchmark_id)}: its sealed cases decide.",
         )
     if is_sealed(db, fields.benchmark_id):
-        _vet_sealed_standing(db, found, compare)
-        vet_whose(db, found, Decider(asked.decided_by, asked.decided_by_type, asked.reason or asked.override_reason))
-        return found
+        _vet_sealed_standing(db, comparison, compare)
+        vet_whose(
+            db,
+            comparison,
+            Decider(request.decided_by, request.decided_by_type, request.reason or request.override_reason),
+        )
+        return comparison
     if fields.winner != version:
-        raise missing(f"{version} is not the winner of {found.id}: that is {fields.winner}.", "Improve it first.")
-    if fields.verdict != "improved" and not _overridden(asked, fields):
-        raise missing(f"the verdict of {found.id} is {fields.verdict}, not improved.", _how_on(asked, fields))
-    _vet_standing(db, found, compare)
-    vet_whose(db, found, Decider(asked.decided_by, asked.decided_by_type, asked.reason or asked.override_reason))
-    return found
+        raise missing(f"{version} is not the winner of {comparison.id}: that is {fields.winner}.", "Improve it first.")
+    if fields.verdict != "improved" and not _overridden(request, fields):
+        raise missing(f"the verdict of {comparison.id} is {fields.verdict}, not improved.", _how_on(request, fields))
+    _vet_standing(db, comparison, compare)
+    vet_whose(
+        db, comparison, Decider(request.decided_by, request.decided_by_type, request.reason or request.override_reason)
+    )
+    return comparison
 
 
 def _sealed_part(db: Db, benchmark_id: str) -> str:
@@ -177,92 +183,98 @@ def _sealed_part(db: Db, benchmark_id: str) -> str:
     return benchmark_id if seal is None else seal.benchmark_id
 
 
-def _vet_sealed_standing(db: Db, found: Record[PromptComparison], compare: str) -> None:
+def _vet_sealed_standing(db: Db, comparison: Record[PromptComparison], compare: str) -> None:
     """As for any evidence, saying nothing of the sealed cases but the verdict; no reason overrides it."""
-    if found.fields.verdict != "improved" or found.fields.winner != found.fields.prompt_version_b:
+    if comparison.fields.verdict != "improved" or comparison.fields.winner != comparison.fields.prompt_version_b:
         raise missing(
-            f"the verdict of {found.id} on sealed cases is {found.fields.verdict}, not improved.",
+            f"the verdict of {comparison.id} on sealed cases is {comparison.fields.verdict}, not improved.",
             "Improve the version, then compare again; nothing overrides a sealed verdict.",
         )
     try:
-        _vet_standing(db, found, compare)
+        _vet_standing(db, comparison, compare)
     except EvalsError:
         raise missing(
-            f"{found.id} does not hold any more: cases lack a verdict, were judged by whoever produced them, or its two"
+            f"{comparison.id} does not hold any more: cases lack a verdict, were judged by whoever produced them, or its two"
             " runs do not say what it says.",
             compare,
         ) from None
 
 
-def _comparison(db: Db, asked: ApprovalAsked, current: str, compare: str) -> Record[PromptComparison]:
-    if asked.comparison_id is not None:
-        found = run_pairs.comparison(db, asked.comparison_id)
-        if found is None:
-            raise missing(f"there is no comparison {asked.comparison_id}.", compare)
-        return found
+def _comparison(db: Db, request: ApprovalAsked, current: str, compare: str) -> Record[PromptComparison]:
+    if request.comparison_id is not None:
+        comparison = run_pairs.comparison(db, request.comparison_id)
+        if comparison is None:
+            raise missing(f"there is no comparison {request.comparison_id}.", compare)
+        return comparison
     against = [
-        one
-        for one in run_pairs.comparisons_of(db, asked.prompt_version_ref)
-        if one.fields.prompt_version_a == current
+        comparison
+        for comparison in run_pairs.comparisons_of(db, request.prompt_version_ref)
+        if comparison.fields.prompt_version_a == current
     ]  # fmt: skip
     if not against:
-        raise missing(f"no comparison shows {asked.prompt_version_ref} against the current version {current}.", compare)
+        raise missing(
+            f"no comparison shows {request.prompt_version_ref} against the current version {current}.", compare
+        )
     # Each was decided within the budget of all: the newest that the version won may be taken, whatever came after.
-    deciding = [one for one in against if not one.fields.open_part] or against
-    won = [one for one in deciding if one.fields.verdict == "improved"]
-    return next((one for one in won if is_sealed(db, one.fields.benchmark_id)), [*won, *deciding][0])
-
-
-def _overridden(asked: ApprovalAsked, fields: PromptComparison) -> bool:
-    return (
-        fields.verdict == "inconclusive"
-        and asked.decided_by_type == "human"
-        and asked.override_reason is not None
-        and not is_blank(asked.override_reason)
+    deciding = [comparison for comparison in against if not comparison.fields.open_part] or against
+    won = [comparison for comparison in deciding if comparison.fields.verdict == "improved"]
+    return next(
+        (comparison for comparison in won if is_sealed(db, comparison.fields.benchmark_id)), [*won, *deciding][0]
     )
 
 
-def _how_on(asked: ApprovalAsked, fields: PromptComparison) -> str:
+def _overridden(request: ApprovalAsked, fields: PromptComparison) -> bool:
+    return (
+        fields.verdict == "inconclusive"
+        and request.decided_by_type == "human"
+        and request.override_reason is not None
+        and not is_blank(request.override_reason)
+    )
+
+
+def _how_on(request: ApprovalAsked, fields: PromptComparison) -> str:
     if fields.verdict != "inconclusive":
         return "Improve the version, then compare again."
     more = f"{fields.notes}. " if fields.notes else ""
-    if asked.decided_by_type == "agent":
+    if request.decided_by_type == "agent":
         return f"{more}An agent cannot override this: run more cases or trials, or ask a person."
     return f"{more}Run more cases or trials, or give an override reason."
 
 
-def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None:
+def _vet_standing(db: Db, comparison: Record[PromptComparison], compare: str) -> None:
     """Refuses evidence that was judged by whoever produced it, or measured on what was edited since."""
-    fields = found.fields
+    fields = comparison.fields
     try:
         paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     except EvalsError as error:
-        raise missing(f"{found.id} does not hold any more: {error.message}", compare) from None
+        raise missing(f"{comparison.id} does not hold any more: {error.message}", compare) from None
     suites = {_suite(db, fields.benchmark_run_id_a), _suite(db, fields.benchmark_run_id_b)}
     if len(suites) > 1:
-        raise missing(f"the cases of {fields.benchmark_id} were changed between the two runs of {found.id}.", compare)
-    attempt = recorded_attempt(db, found)
+        raise missing(
+            f"the cases of {fields.benchmark_id} were changed between the two runs of {comparison.id}.", compare
+        )
+    attempt = recorded_attempt(db, comparison)
     verdict = _verdict(db, fields, paired, attempt)
     if verdict != fields.verdict:
         raise missing(
-            f"{found.id} says {fields.verdict}, but its two runs say {verdict} ({attempt.in_words()}).", compare
+            f"{comparison.id} says {fields.verdict}, but its two runs say {verdict} ({attempt.in_words()}).", compare
         )
-    _vet_missing(db, found, paired, attempt)
+    _vet_missing(db, comparison, paired, attempt)
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
         raise missing(
-            f"{len(own)} cases of {found.id} were judged by whoever produced them (or that cannot be told): {named(own)}.",
+            f"{len(own)} cases of {comparison.id} were judged by whoever produced them (or that cannot be told): {named(own)}.",
             "Have another judge score the stored outputs: minions-evals rejudge RUN.",
         )
     edited = _edited(db, paired)
     if edited:
-        raise missing(f"edited since {found.id}: {named(edited)}.", compare)
+        raise missing(f"edited since {comparison.id}: {named(edited)}.", compare)
     if suites != {_suite_now(db, fields.benchmark_id)}:
-        raise missing(f"the cases of {fields.benchmark_id} were changed since {found.id}.", compare)
+        raise missing(f"the cases of {fields.benchmark_id} were changed since {comparison.id}.", compare)
 
 
 def _verdict(db: Db, fields: PromptComparison, paired: Pairing, attempt: Attempt) -> ComparisonVerdict:
-    """What the two runs say at the level of their attempt: a comparison that another program wrote need not say the same."""
+    """Returns what the two runs say at the level of their attempt: a comparison that another program wrote need not say the same."""
     run_a, run_b = fields.benchmark_run_id_a, fields.benchmark_run_id_b
     job = jobs.job(db, run_a)
     if job is not None and looked_at(db, run_a):
@@ -276,21 +288,21 @@ def _difference(pairs: Sequence[CasePair], attempt: Attempt) -> ComparisonVerdic
     return measured_difference(pairs, margin=MARGIN, level=1 - attempt.level).verdict
 
 
-def _vet_missing(db: Db, found: Record[PromptComparison], paired: Pairing, attempt: Attempt) -> None:
+def _vet_missing(db: Db, comparison: Record[PromptComparison], paired: Pairing, attempt: Attempt) -> None:
     """Refuses a win that rests on cases which the version has no verdict for: had it failed them, it would not have won."""
     lacking = [case_id for case_id in paired.a if case_id not in paired.b]
-    if not lacking or found.fields.verdict != "improved":
+    if not lacking or comparison.fields.verdict != "improved":
         return
     failed = [
-        CasePair(case_id, tuple(one.fractions), (0.0,), tuple(one.passed), (False,), one.possible)
-        for case_id, one in paired.a.items()
+        CasePair(case_id, tuple(scores.fractions), (0.0,), tuple(scores.passed), (False,), scores.possible)
+        for case_id, scores in paired.a.items()
         if case_id not in paired.b
     ]
     worst = _difference([*pooled_pairs(db, paired, attempt), *failed], attempt)
     if worst != "improved":
-        version = found.fields.prompt_version_b
+        version = comparison.fields.prompt_version_b
         raise missing(
-            f"{len(lacking)} cases of {found.id} were not measured for {version}; had it failed them, the verdict were {worst}:"
+            f"{len(lacking)} cases of {comparison.id} were not measured for {version}; had it failed them, the verdict were {worst}:"
             f" {named(lacking)}.",
             "Run the comparison again, so that every case has an output and a verdict.",
         )
@@ -304,20 +316,22 @@ def _suite(db: Db, run_id: str) -> str | None:
 
 def _suite_now(db: Db, benchmark_id: str) -> str | None:
     """The digest of the active cases that the benchmark has by now; None where there is no such benchmark any more."""
-    found = records.get(db, benchmark_id, Benchmark, hidden=False)
-    if found is None:
+    benchmark = records.get(db, benchmark_id, Benchmark, hidden=False)
+    if benchmark is None:
         return None
     rubrics: dict[str, RubricInUse] = {}
-    there = measures(db, found.fields.test_case_ids, rubrics)
-    active = [one for one in there if one.case.deleted_at is None and one.case.fields.status == "active"]
-    return combined([one.case_digest() for one in active])
+    there = measures(db, benchmark.fields.test_case_ids, rubrics)
+    active = [
+        measure for measure in there if measure.case.deleted_at is None and measure.case.fields.status == "active"
+    ]
+    return combined([measure.case_digest() for measure in active])
 
 
 def _edited(db: Db, paired: Pairing) -> list[str]:
     """The cases that were deleted, or whose text, rubric, expectation or threshold is not what the runs were judged with."""
     rubrics: dict[str, RubricInUse] = {}
-    standing = [one for one in measures(db, paired.shared, rubrics) if one.case.deleted_at is None]
-    now = {one.case.id: (one.case_digest(), one.rubric_digest()) for one in standing}
+    standing = [measure for measure in measures(db, paired.shared, rubrics) if measure.case.deleted_at is None]
+    now = {measure.case.id: (measure.case_digest(), measure.rubric_digest()) for measure in standing}
     return [
         case_id
         for case_id in paired.shared

@@ -66,10 +66,10 @@ async def _with_versions(
     """The request with both versions by their ids; raises as `find_version` does, and for one version by two names."""
     refs: list[str] = []
     for name in (request.version_a, request.version_b):
-        asked = RunRequest(subject_id=request.benchmark_id, prompt_version_ref=name, target=request.target)
-        found = await planning.resolved(engine, asked, case_ids)
-        assert found.prompt_version_ref is not None
-        refs.append(found.prompt_version_ref)
+        named_request = RunRequest(subject_id=request.benchmark_id, prompt_version_ref=name, target=request.target)
+        resolved = await planning.resolved(engine, named_request, case_ids)
+        assert resolved.prompt_version_ref is not None
+        refs.append(resolved.prompt_version_ref)
     if refs[0] == refs[1]:
         raise BadInputError(f"versionB: {request.version_b} is {refs[0]}, as versionA is.", remedy="Name two versions.")
     return request.model_copy(update={"version_a": refs[0], "version_b": refs[1]})
@@ -186,14 +186,14 @@ async def _mark(engine: Engine, job: Job, state: JobState, reason: str) -> None:
 
 
 async def _spent(engine: Engine, job: Job, side: RunRequest) -> float:
-    """What the other side has cost so far."""
+    """Returns what the other side has cost so far."""
     other = f"{job.id}:{'A' if (side.key or '').endswith('B') else 'B'}"
-    found = await engine.store.read(lambda db: jobs.job_by_key(db, other))
-    return found.spent.get("costUsd", 0.0) if found else 0.0
+    earlier = await engine.store.read(lambda db: jobs.job_by_key(db, other))
+    return earlier.spent.get("costUsd", 0.0) if earlier else 0.0
 
 
 def _left(cap: float | None, spent: float) -> float | None:
-    """What is left of the cap; never nothing at all, for a run under an exhausted cap says so itself."""
+    """Returns what is left of the cap; never nothing at all, for a run under an exhausted cap says so itself."""
     return None if cap is None else max(cap - spent, 1e-9)
 
 
@@ -228,10 +228,10 @@ def _whole_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
 
     One of chosen cases says nothing about the versions; one that was looked at after every case errs if looked at again.
     """
-    found = benchmark_run_in(db, ident)
-    if found.fields.selection is not None:
+    run = benchmark_run_in(db, ident)
+    if run.fields.selection is not None:
         raise BadInputError(
-            f"the run {ident} is not the whole benchmark: {found.fields.selection}.",
+            f"the run {ident} is not the whole benchmark: {run.fields.selection}.",
             remedy=f"`minions-evals diff {ident} RUN` shows what changed; compare whole runs.",
         )
     if looked_at(db, ident):
@@ -239,13 +239,15 @@ def _whole_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
             f"the run {ident} was looked at after every case and may have been stopped for what it showed.",
             remedy="Take the verdict of its own comparison, or run both versions again without --sequential.",
         )
-    return found
+    return run
 
 
 def looked_at(db: Db, run_id: str) -> bool:
-    """Whether the run, or the one whose outputs it judges anew, was looked at after every case."""
+    """Returns whether the run, or the one whose outputs it judges anew, was looked at after every case."""
     job = jobs.job(db, run_id)
     if job is None:
         return False
-    asked = request_of(job)
-    return asked.order_seed is not None or (asked.rejudge_run_id is not None and looked_at(db, asked.rejudge_run_id))
+    request = request_of(job)
+    return request.order_seed is not None or (
+        request.rejudge_run_id is not None and looked_at(db, request.rejudge_run_id)
+    )

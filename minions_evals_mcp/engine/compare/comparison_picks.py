@@ -1,4 +1,4 @@
-"""Which version's output max-score selects, case by case, where a case's own assertions judge it."""
+"""The version whose output max-score selects, case by case, where a case's own assertions judge it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pair = tuple[Measure, Subject, Subject]
 
 
 class MaxScorePicks(Value):
-    """How often max-score selects version A's output and version B's (of equals A's); `unpicked` could not be chosen between."""
+    """The counts of max-score's choices of version A's output and of B's (of equals A's); `unpicked` could not be chosen between."""
 
     a: int
     b: int
@@ -46,24 +46,28 @@ async def picks(engine: Engine, run_a: str, run_b: str, case_ids: Sequence[str])
 def _pairs(db: Db, run_a: str, run_b: str, case_ids: Sequence[str]) -> list[Pair]:
     known: dict[str, RubricInUse] = {}
     wanted = checked_by_assertions(db, case_ids)
-    judged = [one for one in measures(db, wanted, known) if isinstance(one.yardstick, ByAssertions)]
-    idents = [one.case.id for one in judged]
+    judged = [measure for measure in measures(db, wanted, known) if isinstance(measure.yardstick, ByAssertions)]
+    idents = [measure.case.id for measure in judged]
     a, b = _outputs(db, run_a, idents, judged), _outputs(db, run_b, idents, judged)
-    return [(one, a[one.case.id], b[one.case.id]) for one in judged if one.case.id in a and one.case.id in b]
+    return [
+        (measure, a[measure.case.id], b[measure.case.id])
+        for measure in judged
+        if measure.case.id in a and measure.case.id in b
+    ]
 
 
 def _outputs(db: Db, run_id: str, idents: list[str], judged: list[Measure]) -> dict[str, Subject]:
-    """What the first trial of each case put out, as assertions see it."""
+    """Returns what the first trial of each case put out, as assertions see it."""
     stored = jobs.outputs_of(db, run_id, idents)
-    found: dict[str, Subject] = {}
+    outputs: dict[str, Subject] = {}
     for measure in judged:
         case, kept = measure.case, stored.get((measure.case.id, 1))
         if kept is None:
             continue
         seen = kept.observed or _recorded(db, kept.agent_run_id, timeout_ms=case.fields.timeout_ms)
         if seen is not None:
-            found[case.id] = Work(case.fields.inputs, case.fields.expected_outputs, seen).subject
-    return found
+            outputs[case.id] = Work(case.fields.inputs, case.fields.expected_outputs, seen).subject
+    return outputs
 
 
 def _recorded(db: Db, ident: str | None, *, timeout_ms: int | None) -> Observed | None:

@@ -1,4 +1,4 @@
-"""What is demanded of the evidence of an approval besides that the version wins: seal, audit, a judge to be trusted."""
+"""The demands on the evidence of an approval besides that the version wins: seal, audit, a judge to be trusted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALONE = (
 
 
 def missing(what: str, remedy: str) -> RuleError:
-    """Why a version is not approved, and what to do about it."""
+    """Returns why a version is not approved, and what to do about it."""
     return RuleError("HR2", what, remedy=remedy)
 
 
@@ -42,7 +42,7 @@ def vet_demands(db: Db, approved: Approval, skills: Skills) -> None:
 
 
 def audited(db: Db, evidence: Record[PromptComparison]) -> AuditStanding:
-    """Whether the checks were audited that the comparison rests on."""
+    """Returns whether the checks were audited that the comparison rests on."""
     benchmark_id = evidence.fields.benchmark_id
     return audit_standing(db, benchmark_id, benchmark_digest(db, benchmark_id))
 

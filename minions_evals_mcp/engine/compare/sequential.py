@@ -15,12 +15,12 @@ async def run_until_settled(
 ) -> None:  # fmt: skip
     """Runs both sides in step, a handful of cases at a time, until the passes decide at that error or the cases end."""
     a, b = (side.job for side in sides)
-    planned, reached, found = a.total, 0, None
+    planned, reached, settled_at = a.total, 0, None
     left = [side for side in sides if side.job.state != "completed"]  # one may have ended before a kill
-    while reached < planned and found is None:
+    while reached < planned and settled_at is None:
         reached = min(planned, reached + engine.config.concurrency)
         for side in left:
             await side.advance(reached, progress)
-        found = await engine.store.read(lambda db: settled(db, a.id, b.id, planned=planned, level=level))
+        settled_at = await engine.store.read(lambda db: settled(db, a.id, b.id, planned=planned, level=level))
     for side in left:
-        await side.settle(f"the comparison was settled after {found.seen if found else reached} cases")
+        await side.settle(f"the comparison was settled after {settled_at.seen if settled_at else reached} cases")

@@ -1,4 +1,4 @@
-"""Whose evidence an approval rests on: it must not be the approver's own."""
+"""The owner of the evidence that an approval rests on: it must not be the approver's own."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ BY_A_PERSON = (
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Who decides, and the reason that they gave."""
+    """The one who decides, and the reason that they gave."""
 
     name: str
     kind: Literal["human", "agent"]
     reason: str | None
 
 
-def vet_whose(db: Db, found: Record[PromptComparison], decider: Decider) -> None:
+def vet_whose(db: Db, comparison: Record[PromptComparison], decider: Decider) -> None:
     """Raises `RuleError` (HR2) where an agent decides on what agents handed in, or a person on their own word without a reason."""
-    fields = found.fields
+    fields = comparison.fields
     judged = speakers.judged_in(db, (fields.benchmark_run_id_a, fields.benchmark_run_id_b))
     remedy = BY_A_PERSON.format(version=fields.prompt_version_b)
     if decider.kind == "agent":
         if own := judged.get(AGENTS):
             raise RuleError(
-                "HR2", f"{own} judgments of {found.id} were handed in by agents, and an agent decides.", remedy=remedy
+                "HR2",
+                f"{own} judgments of {comparison.id} were handed in by agents, and an agent decides.",
+                remedy=remedy,
             )
         if outputs := speakers.outputs_not_of_people(db, fields.benchmark_run_id_b):
             raise RuleError(
                 "HR2",
-                f"{outputs} outputs of {fields.prompt_version_b} in {found.id} were handed in, by no person, and an agent decides.",
+                f"{outputs} outputs of {fields.prompt_version_b} in {comparison.id} were handed in, by no person, and an agent decides.",
                 remedy=f"{remedy} Or have the outputs made by a target: compare with --target.",
             )
         return
@@ -49,6 +51,6 @@ def vet_whose(db: Db, found: Record[PromptComparison], decider: Decider) -> None
     if given == {own_word} and not decider.reason:
         raise RuleError(
             "HR2",
-            f"all that was judged by people in {found.id} was judged by {decider.name}, who decides.",
+            f"all that was judged by people in {comparison.id} was judged by {decider.name}, who decides.",
             remedy="Say why in --reason, or have somebody else judge, too.",
         )

@@ -1,1 +1,1 @@
-"""What follows from a finished run: its figures, regression, trend point and comparison."""
+"""The consequences of a finished run: its figures, regression, trend point and comparison."""

@@ -1,4 +1,4 @@
-"""Which attempt to beat a version a comparison is, at what error that is decided, and on which data."""
+"""The number of a comparison among the attempts to beat a version, at what error that is decided, and on which data."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Attempt:
 
     @property
     def data(self) -> str:
-        """What decides beside the two runs, in words; empty where they decide alone."""
+        """Returns what decides beside the two runs, in words; empty where they decide alone."""
         if self.stored is not None:
             return f"all {self.stored.results} stored results of either version"
         return f"{len(self.pooled) + 1} comparisons" if self.pooled else ""
@@ -67,12 +67,12 @@ def attempt_of(
         return Attempt(1)
     number = _recorded_number(db, versions[0], runs=runs, before=None)
     number += attempts.unfinished(db, versions[0], but=job)
-    told = sealed_number(db, benchmark, comparison_id=job)
+    sealed_at = sealed_number(db, benchmark, comparison_id=job)
     if _is_made_for(db, job, runs):
-        return Attempt(max(number, told), tuple(attempts.poolable(db, versions[0], runs=runs)))
+        return Attempt(max(number, sealed_at), tuple(attempts.poolable(db, versions[0], runs=runs)))
     choice = choice_among(db, runs, versions, until=to_millis(at))
     pooled = () if choice.stored is not None else tuple(attempts.poolable(db, versions[0], runs=runs))
-    return Attempt(max(number + choice.attempts, told), pooled, choice.stored)
+    return Attempt(max(number + choice.attempts, sealed_at), pooled, choice.stored)
 
 
 def recorded_attempt(db: Db, comparison: Record[PromptComparison]) -> Attempt:
@@ -99,6 +99,6 @@ def _recorded_number(db: Db, version: str, *, runs: tuple[str, str], before: str
 
 
 def _is_made_for(db: Db, job: str, runs: Sequence[str]) -> bool:
-    """Whether the outputs were made for that comparison, not chosen among stored ones."""
+    """Returns whether the outputs were made for that comparison, not chosen among stored ones."""
     sides = [jobs.job_by_key(db, f"{job}:{which}") for which in ("A", "B")]
     return [side.id for side in sides if side is not None] == [*runs] and attempts.is_fresh(db, runs[1])

@@ -50,7 +50,7 @@ NAMED_SKIPPED = 20
 
 @frozen_type
 class Concluding:
-    """What the conclusion is drawn from, apart from the rows."""
+    """The material that the conclusion is drawn from, apart from the rows."""
 
     run_id: str
     request: RunRequest
@@ -140,7 +140,7 @@ def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier 
 
 
 def _origins(db: Db, about: Concluding, alike: runs.Earlier | None) -> Origins:
-    """What the run's outputs are of, beside those of the run before."""
+    """Returns what the run's outputs are of, beside those of the run before."""
     version, digests = measured_origins(db, about.run_id, about.digests)
     before = None if alike is None else runs.benchmark_run(db, alike.id)
     if before is None:
@@ -161,12 +161,12 @@ def _regression(
     if previous is None or shared is None or not _fell(about, shared):
         return None
     failing = runs.newly_failing(db, previous.id, about.run_id)
-    found = evidence(shared.worse, shared.better)
-    return Regression(previous, shared, failing, found, fallen, origins.changed)
+    against_noise = evidence(shared.worse, shared.better)
+    return Regression(previous, shared, failing, against_noise, fallen, origins.changed)
 
 
 def _fell(about: Concluding, shared: runs.Shared) -> bool:
-    """Whether the pass rate fell by more than the skill's limit; by more outputs of a case that failed before it did not."""
+    """Returns whether the pass rate fell by more than the skill's limit; by more outputs of a case that failed before it did not."""
     rule = about.skills.run_benchmark.parameters
     dropped = pass_rate_dropped(
         shared.previous_passed,
@@ -204,16 +204,16 @@ def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | No
 def _benchmark_run(
     db: Db, about: Concluding, benchmark: Record[Benchmark], beside: Standing
 ) -> Record[BenchmarkRun]:  # fmt: skip
-    found, shared = runs.sums(db, about.run_id), beside.shared
-    overall = min(1.0, max(0.0, found.score / found.possible))
-    interval = wilson(found.passed, found.runs)
+    sums, shared = runs.sums(db, about.run_id), beside.shared
+    overall = min(1.0, max(0.0, sums.score / sums.possible))
+    interval = wilson(sums.passed, sums.runs)
     threshold = benchmark.fields.passing_threshold
     fields = BenchmarkRun(
         benchmark_id=benchmark.id,
         overall_score=overall,
-        pass_rate=100 * found.passed / found.runs,
-        passed_count=found.passed,
-        total_count=found.runs,
+        pass_rate=100 * sums.passed / sums.runs,
+        passed_count=sums.passed,
+        total_count=sums.runs,
         error_count=about.unscored,
         passed=None if threshold is None else overall >= threshold - TOLERANCE,
         ran_at=about.at,
@@ -225,12 +225,12 @@ def _benchmark_run(
         trials=about.request.trials,
         score_ci=score_interval(
             ScoreSums(
-                found.cases,
-                found.score,
-                found.possible,
-                found.score_squared,
-                found.score_possible,
-                found.possible_squared,
+                sums.cases,
+                sums.score,
+                sums.possible,
+                sums.score_squared,
+                sums.score_possible,
+                sums.possible_squared,
             )
         ),
         pass_rate_ci=None if interval is None else (100 * interval[0], 100 * interval[1]),
@@ -240,12 +240,12 @@ def _benchmark_run(
         canaries_passed=beside.canaries,
         digests=beside.origins.digests,
     )
-    title = f"{benchmark.title}: {found.passed} of {found.runs} passed"
+    title = f"{benchmark.title}: {sums.passed} of {sums.runs} passed"
     return Record(about.run_id, fields, title, about.at, about.at)
 
 
 def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing) -> str:
-    """What a reader must know: cases that were not run, and why this run stands alone."""
+    """Returns what a reader must know: cases that were not run, and why this run stands alone."""
     notes = [*strange_outputs(outputs.outputs_of_run(db, about.run_id))]
     if beside.canaries:
         notes.insert(0, canary_note(beside.canaries))
@@ -297,50 +297,52 @@ def _update_benchmark(db: Db, benchmark: Record[Benchmark], run: Record[Benchmar
 
 
 def _tell_regression(
-    db: Db, about: Concluding, benchmark: Record[Benchmark], run: Record[BenchmarkRun], found: Regression
+    db: Db, about: Concluding, benchmark: Record[Benchmark], run: Record[BenchmarkRun], fall: Regression
 ) -> None:
     """The critical eval-failure, the task and the message to the orchestrator: at once, with the run (HR5)."""
     rule = about.skills.run_benchmark.parameters
-    worst = found.failing[0]
-    shared = found.shared
-    said = (
+    worst = fall.failing[0]
+    shared = fall.shared
+    sentence = (
         f"{benchmark.title}: passes fell from {shared.previous_passed} of {shared.previous_total} to {shared.passed} of "
-        f"{shared.total} ({found.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse, {shared.better} better."
+        f"{shared.total} ({fall.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse, {shared.better} better."
     )
     if about.request.selection is not None:
-        said += f" Only these cases were run: {about.request.selection}."
-    if found.dropped_most:
-        said += f" {found.dropped_most}."
-    groups = failure_groups_of(db, found.failing)
-    causes = causes_of_a_fall(db, benchmark.id, [one.run_id for one in found.failing])
-    said += f" {'; '.join(str(one['summary']) for one in causes[:2])}."
-    said += f" The run before: {found.previous.id}; {changes_said(found.changed)}."
-    kinds: Counter[FailureType] = Counter(one.failure_type for one in found.failing)
+        sentence += f" Only these cases were run: {about.request.selection}."
+    if fall.dropped_most:
+        sentence += f" {fall.dropped_most}."
+    groups = failure_groups_of(db, fall.failing)
+    causes = causes_of_a_fall(db, benchmark.id, [failure.run_id for failure in fall.failing])
+    sentence += f" {'; '.join(str(cause['summary']) for cause in causes[:2])}."
+    sentence += f" The run before: {fall.previous.id}; {changes_said(fall.changed)}."
+    kinds: Counter[FailureType] = Counter(failure.failure_type for failure in fall.failing)
     ((common, _),) = kinds.most_common(1)
     failure = EvalFailure(
         test_run_id=worst.run_id,
         benchmark_run_id=run.id,
         failure_type=common,
-        description=said,
+        description=sentence,
         affected_criterion_ids=groups.criteria,
         severity=rule.severity,
-        root_cause=f"{'; '.join(str(one['summary']) for one in causes)}; {groups.said()}; largest loss: {worst.case_id}",
+        root_cause=f"{'; '.join(str(cause['summary']) for cause in causes)}; {groups.said()}; largest loss: {worst.case_id}",
         classified_by=RULES,
-        confidence=1.0 if found.evidence == "supported" else 0.5,
-        signals=tuple(f"newly failing: {one.case_id}" for one in found.failing[:NAMED_SKIPPED]),
+        confidence=1.0 if fall.evidence == "supported" else 0.5,
+        signals=tuple(f"newly failing: {failure.case_id}" for failure in fall.failing[:NAMED_SKIPPED]),
     )
     record = Record(f"{run.id}:regression", failure, f"regression: {benchmark.title}", about.at, about.at)
     insert(db, record)
     append(db, Event("regression-found", "eval-failure", record.id, {"benchmarkRunId": run.id}), at=about.at)
-    asked = task(rule.task_title, said, priority="critical", about=run.id, owner=benchmark.fields.owner_id, at=about.at)
+    asked = task(
+        rule.task_title, sentence, priority="critical", about=run.id, owner=benchmark.fields.owner_id, at=about.at
+    )
     queue(db, f"{run.id}:task", asked, key=f"investigate-regression:{run.id}", at=about.at)
     payload: Json = {
-        "causes": [*causes], "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": found.previous.id, "summary": said,
-        "evidence": found.evidence, "newlyFailing": [one.case_id for one in found.failing[:NAMED_SKIPPED]],
-        "evalFailureId": record.id, "whatChanged": list(found.changed), "rootCause": failure.root_cause,
+        "causes": [*causes], "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": fall.previous.id, "summary": sentence,
+        "evidence": fall.evidence, "newlyFailing": [failure.case_id for failure in fall.failing[:NAMED_SKIPPED]],
+        "evalFailureId": record.id, "whatChanged": list(fall.changed), "rootCause": failure.root_cause,
     }  # fmt: skip
-    told = message("benchmark-regression", payload, at=about.at)
-    queue(db, f"{run.id}:message", told, key=f"benchmark-regression:{run.id}", at=about.at)
+    announcement = message("benchmark-regression", payload, at=about.at)
+    queue(db, f"{run.id}:message", announcement, key=f"benchmark-regression:{run.id}", at=about.at)
 
 
 def _tell_below_threshold(
@@ -351,10 +353,10 @@ def _tell_below_threshold(
     assert threshold is not None, "a run fails a threshold that there is"
     title = f"Investigate {benchmark.title}: {run.fields.overall_score:.2f} below {threshold:.2f}"
     since = runs.last_passing(db, benchmark.id, threshold - TOLERANCE) or "the beginning"
-    said = (
+    sentence = (
         f"{run.fields.passed_count} of {run.fields.total_count} passed in {run.id}; last above the threshold: {since}."
     )
     if fallen:
-        said += f" {fallen}."
-    asked = task(title, said, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
+        sentence += f" {fallen}."
+    asked = task(title, sentence, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
     queue(db, f"{run.id}:below", asked, key=f"below-threshold:{benchmark.id}:{since}", at=at)

@@ -15,7 +15,7 @@ NAMED = 5
 
 
 def canary_note(canaries: Sequence[str]) -> str:
-    """What a run's notes say of the canaries that it passed."""
+    """Returns what a run's notes say of the canaries that it passed."""
     more = f" and {len(canaries) - NAMED} more" if len(canaries) > NAMED else ""
     return f"passed a canary, which no honest output does: {', '.join(canaries[:NAMED])}{more}; it approves nothing"
 

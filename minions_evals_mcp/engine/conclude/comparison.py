@@ -44,7 +44,7 @@ class Pairing:
 
     @property
     def apart(self) -> str:
-        """How many cases only one of the runs has, in words; empty where there are none."""
+        """Returns how many cases only one of the runs has, in words; empty where there are none."""
         number = len(self.a) + len(self.b) - 2 * len(self.shared)
         return f"{number} cases were measured in one run only" if number else ""
 
@@ -103,17 +103,17 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
     return Pairing(a, b, shared)
 
 
-def named(found: Sequence[str]) -> str:
+def named(names: Sequence[str]) -> str:
     """The first of them, and how many more there are."""
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return ", ".join(found[:NAMED]) + more
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
-    """What a case was measured with differently in two runs; empty where it was measured alike."""
+    """Returns what a case was measured with differently in two runs; empty where it was measured alike."""
     if a.digests == b.digests and a.possible == b.possible:
         return ()
-    names = tuple(name for name, one, other in zip(MEASURED, a.digests, b.digests, strict=True) if one != other)
+    names = tuple(name for name, mine, other in zip(MEASURED, a.digests, b.digests, strict=True) if mine != other)
     return names or (("maxScore",) if a.possible != b.possible else ())
 
 
@@ -125,19 +125,19 @@ def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str])
     level = 1 - BUDGET / max(1, len(paired))
     compared = [(ident, a[ident], compare(case_pairs, level=level)) for ident, case_pairs in paired]
     adjusted = holm([difference.p_value for _, _, difference in compared])
-    found = [
+    differences = [
         CriterionDifference(ident, scores.title, difference, p_value)
         for (ident, scores, difference), p_value in zip(compared, adjusted, strict=True)
     ]
-    return sorted(found, key=lambda one: (one.difference.delta, one.criterion_id))
+    return sorted(differences, key=lambda difference: (difference.difference.delta, difference.criterion_id))
 
 
 def _criterion_pairs(a: CriterionScores, b: CriterionScores, shared: Sequence[str]) -> list[CasePair]:
     return [
-        CasePair(case_id, one, other, _full(one), _full(other))
+        CasePair(case_id, first, other, _full(first), _full(other))
         for case_id in shared
         if case_id in a.fractions and case_id in b.fractions
-        for one, other in ((tuple(a.fractions[case_id]), tuple(b.fractions[case_id])),)
+        for first, other in ((tuple(a.fractions[case_id]), tuple(b.fractions[case_id])),)
     ]
 
 
@@ -153,7 +153,7 @@ def record_comparison(
 
     Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
     """
-    found = pairing(db, run_a.id, run_b.id)
+    paired = pairing(db, run_a.id, run_b.id)
     version_a, version_b = _versions(run_a, run_b)
     benchmark, pair = run_a.fields.benchmark_id, (run_a.id, run_b.id)
     attempt = attempt_of(db, (version_a, version_b), runs=pair, job=ident, at=at, benchmark=benchmark)
@@ -162,7 +162,7 @@ def record_comparison(
         attempt = replace(attempt, pooled=(), stored=None)
         looks = concluded(db, run_a.id, run_b.id, planned=by.planned, level=attempt.level)
     difference = compare(
-        pooled_pairs(db, found, attempt), margin=MARGIN, level=1 - attempt.level, next_level=1 - attempt.next_level
+        pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level, next_level=1 - attempt.next_level
     )
     score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
     delta = score_b - score_a
@@ -176,9 +176,9 @@ def record_comparison(
         score_a=score_a,
         score_b=score_b,
         winner=winner,
-        sample_size=len(found.shared),
+        sample_size=len(paired.shared),
         compared_at=at,
-        notes=_notes(found, difference, attempt) if looks is None else f"{looks.in_words()}; {attempt.in_words()}",
+        notes=_notes(paired, difference, attempt) if looks is None else f"{looks.in_words()}; {attempt.in_words()}",
         tie_threshold=by.tie_threshold,
         score_delta=delta,
         delta_ci=difference.interval if looks is None or looks.look.p_value is not None else None,
@@ -209,15 +209,15 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
     """
     job = jobs.job(db, comparison_id)
     sides = [jobs.job_by_key(db, f"{comparison_id}:{which}") for which in ("A", "B")]
-    found = [runs.benchmark_run(db, side.id) for side in sides if side is not None]
-    if job is None or job.state == "completed" or len(found) < 2 or None in found:
+    sides_run = [runs.benchmark_run(db, side.id) for side in sides if side is not None]
+    if job is None or job.state == "completed" or len(sides_run) < 2 or None in sides_run:
         return
-    run_a, run_b = (run for run in found if run is not None)
-    asked = job.spec["request"]
-    assert isinstance(asked, dict)
-    tie = asked.get("tieThreshold")
+    run_a, run_b = (run for run in sides_run if run is not None)
+    request = job.spec["request"]
+    assert isinstance(request, dict)
+    tie = request.get("tieThreshold")
     tie = tie if isinstance(tie, float) else tie_threshold
-    planned = job.total // 2 if asked.get("sequential") else None
+    planned = job.total // 2 if request.get("sequential") else None
     try:
         record_comparison(db, job.id, run_a, run_b, by=Rule(tie, planned), at=at)
     except EvalsError as error:
@@ -250,12 +250,12 @@ def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple
     return a.prompt_version_ref, b.prompt_version_ref
 
 
-def pooled_pairs(db: Db, found: Pairing, attempt: Attempt) -> list[CasePair]:
+def pooled_pairs(db: Db, paired: Pairing, attempt: Attempt) -> list[CasePair]:
     """The shared cases with what decides beside the two runs: trials of earlier attempts that were measured alike, or all that
     is stored; trials are averaged in the case."""
     if attempt.stored is not None:
-        return attempt.stored.pairs(db, found.pairs())
-    pooled = {pair.case_id: pair for pair in found.pairs()}
+        return attempt.stored.pairs(db, paired.pairs())
+    pooled = {pair.case_id: pair for pair in paired.pairs()}
     for _, run_a, run_b in attempt.pooled:
         a, b = run_pairs.case_scores(db, run_a), run_pairs.case_scores(db, run_b)
         for case_id in pooled.keys() & a.keys() & b.keys():
@@ -271,17 +271,17 @@ def pooled_pairs(db: Db, found: Pairing, attempt: Attempt) -> list[CasePair]:
     return list(pooled.values())
 
 
-def _notes(found: Pairing, difference: Difference, attempt: Attempt) -> str:
-    """What a reader must know beside the figures."""
+def _notes(paired: Pairing, difference: Difference, attempt: Attempt) -> str:
+    """Returns what a reader must know beside the figures."""
     method = METHOD_WORDS[difference.method]
-    said = (method, attempt.in_words(), found.apart, difference.caution, difference.settle)
-    return "; ".join(part for part in said if part)
+    notes = (method, attempt.in_words(), paired.apart, difference.caution, difference.settle)
+    return "; ".join(part for part in notes if part)
 
 
 def _tell(db: Db, record: Record[PromptComparison], at: datetime, *, only_verdict: bool) -> None:
     payload = _verdict_told(record) if only_verdict else _all_told(record)
-    told = message("comparison-complete", payload, at=at)
-    queue(db, f"{record.id}:complete", told, key=f"comparison-complete:{record.id}", at=at)
+    announcement = message("comparison-complete", payload, at=at)
+    queue(db, f"{record.id}:complete", announcement, key=f"comparison-complete:{record.id}", at=at)
 
 
 def _verdict_told(record: Record[PromptComparison]) -> Json:
@@ -309,7 +309,7 @@ def _all_told(record: Record[PromptComparison]) -> Json:
 
 def benchmark_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
     """The benchmark-run under that id, for a comparison that needs it."""
-    found = runs.benchmark_run(db, ident)
-    if found is None:
+    run = runs.benchmark_run(db, ident)
+    if run is None:
         raise NotFoundError("benchmark-run", ident, remedy="`minions-evals runs` lists them.")
-    return found
+    return run

@@ -94,7 +94,7 @@ def _escalate(
         "consecutiveDegrading": trend.consecutive_degrading, "dataPoints": json.loads(trend.data_points),
         "slope": trend.slope, "pValue": trend.p_value, "evidence": trend.evidence, "changePoints": [*trend.change_points],
     }  # fmt: skip
-    told = message("trend-degrading", payload, at=run.fields.ran_at)
+    announcement = message("trend-degrading", payload, at=run.fields.ran_at)
     supported = ":supported" if trend.evidence == "supported" else ""
     key = f"{kind}:{trend.benchmark_id}:{began.run_id}{supported}"
-    queue(db, f"{run.id}:trend", told, key=key, at=run.fields.ran_at)
+    queue(db, f"{run.id}:trend", announcement, key=key, at=run.fields.ran_at)

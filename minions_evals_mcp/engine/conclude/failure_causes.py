@@ -1,4 +1,4 @@
-"""What a run's failures go back to, beside the causes of the runs before: kept in the transaction of the run."""
+"""The causes of a run's failures, beside the causes of the runs before: kept in the transaction of the run."""
 
 from __future__ import annotations
 
@@ -48,32 +48,32 @@ def _tell_back(
     detail: Json = {"benchmarkId": benchmark.id, "causeKey": group.key, "title": group.title, "cameBack": times}
     append(db, Event("failure-cause-came-back", "benchmark-run", run.id, detail), at=at)
     count = len(group.case_ids)
-    said = (
+    message = (
         f"{count} {'case' if count == 1 else 'cases'} of {run.id}: {group.title}. It was gone in {before.gone_run_id} and first"
         f" seen in {before.first_run_id}. {group.suggestion}"
     )
     title = f"{benchmark.title}: a cause of failures came back"
-    asked = task(title, said, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
+    asked = task(title, message, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
     queue(db, f"{run.id}:back:{group.key}", asked, key=f"cause-came-back:{benchmark.id}:{group.key}:{times}", at=at)
 
 
 def causes_of_a_fall(db: Db, benchmark_id: str, failing: Sequence[str]) -> list[Json]:
-    """What those newly failing test-runs go back to, as it is told: the cause with the most cases first."""
+    """Returns what those newly failing test-runs go back to, as it is told: the cause with the most cases first."""
     groups = failure_causes.causes_of_test_runs(db, failing)
     kept = failure_causes.kept_causes(db, benchmark_id)
     total = len({case for group in groups for case in group.case_ids})
-    return [_told(group, kept.get(group.key), total) for group in groups[:NAMED_CAUSES]]
+    return [_wire(group, kept.get(group.key), total) for group in groups[:NAMED_CAUSES]]
 
 
-def _told(group: CauseGroup, kept: KeptCause | None, total: int) -> Json:
-    since = "" if kept is None else kept.first_version or kept.first_run_id
-    back = 0 if kept is None else kept.came_back
+def _wire(group: CauseGroup, kept_cause: KeptCause | None, total: int) -> Json:
+    since = "" if kept_cause is None else kept_cause.first_version or kept_cause.first_run_id
+    back = 0 if kept_cause is None else kept_cause.came_back
     return {
         "summary": cause_sentence(group, len(group.case_ids), total, new=True, since=since, came_back=back),
         "causeKey": group.key,
         "failureType": group.failure_type,
         "testCaseIds": [*group.case_ids[:NAMED_CASES]],
         "shareOfLoss": round(group.share, 3),
-        "firstRunId": None if kept is None else kept.first_run_id,
+        "firstRunId": None if kept_cause is None else kept_cause.first_run_id,
         "suggestion": group.suggestion,
     }

@@ -19,7 +19,7 @@ ACCEPTED = "run-accepted"
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """How a run stands against the earlier one that it fell from. `noise_floor` where the benchmark was calibrated."""
+    """The relation of a run to the earlier one that it fell from. `noise_floor` where the benchmark was calibrated."""
 
     since: str
     shared: runs.Shared
@@ -28,17 +28,17 @@ class Fall:
 
     @property
     def evidence(self) -> Evidence:
-        """Whether it is more than chance."""
+        """Returns whether it is more than chance."""
         return evidence(self.shared.worse, self.shared.better)
 
     @property
     def is_within_noise(self) -> bool:
-        """Whether the score fell by no more than two runs of one version do."""
+        """Returns whether the score fell by no more than two runs of one version do."""
         return self.noise_floor is not None and self.score_fell <= self.noise_floor
 
     @property
     def gate(self) -> Gate:
-        """What a gate that goes by evidence makes of it."""
+        """Returns what a gate that goes by evidence makes of it."""
         return fall_gate(self.evidence, better=self.shared.better, is_within_noise=self.is_within_noise)
 
 

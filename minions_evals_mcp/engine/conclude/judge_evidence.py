@@ -1,4 +1,4 @@
-"""What a comparison's judges are worth as evidence: their standing, the corrected difference of passes, and the verdict that follows."""
+"""The worth of a comparison's judges as evidence: their standing, the corrected difference of passes, and the verdict that follows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class JudgeEvidence:
         return "equivalent" if -margin < low and high < margin else "inconclusive"
 
     def p_value(self) -> float:
-        """How likely so large a corrected difference is by chance: read off its interval, as that was made."""
+        """Returns how likely so large a corrected difference is by chance: read off its interval, as that was made."""
         assert self.corrected is not None
         low, high = self.corrected.interval
         if high <= low:
@@ -47,32 +47,32 @@ class JudgeEvidence:
 
     def applied(self, fields: PromptComparison, *, margin: float) -> PromptComparison:
         """The comparison with what is known of its judges."""
-        found = self.corrected
-        said = None if found is None else _in_words(found, fields.verdict)
+        figure = self.corrected
+        sentence = None if figure is None else _in_words(figure, fields.verdict)
         return fields.model_copy(
             update={
                 "verdict": self.verdict(fields.verdict, margin=margin),
                 "judge_state": self.standing.state,
                 "judge_note": self.standing.in_words,
-                "p_value": fields.p_value if found is None else self.p_value(),
-                "corrected_delta": None if found is None else found.value,
-                "corrected_ci": None if found is None else found.interval,
-                "corrected_labels": 0 if found is None else found.labels,
-                "notes": "; ".join(part for part in (fields.notes, said) if part),
+                "p_value": fields.p_value if figure is None else self.p_value(),
+                "corrected_delta": None if figure is None else figure.value,
+                "corrected_ci": None if figure is None else figure.interval,
+                "corrected_labels": 0 if figure is None else figure.labels,
+                "notes": "; ".join(part for part in (fields.notes, sentence) if part),
             }
         )
 
 
-def _in_words(found: CorrectedFigure, raw: ComparisonVerdict) -> str:
-    low, high = (100 * end for end in found.interval)
+def _in_words(figure: CorrectedFigure, raw: ComparisonVerdict) -> str:
+    low, high = (100 * end for end in figure.interval)
     return (
-        f"corrected by {found.labels} labels the passes differ by {100 * found.value:+.0f} points ({low:+.0f} to {high:+.0f});"
-        f" the judge alone says {100 * found.raw:+.0f}, {raw}"
+        f"corrected by {figure.labels} labels the passes differ by {100 * figure.value:+.0f} points ({low:+.0f} to {high:+.0f});"
+        f" the judge alone says {100 * figure.raw:+.0f}, {raw}"
     )
 
 
 def judge_evidence(db: Db, run_a: str, run_b: str, *, at: datetime, error: float | None = None) -> JudgeEvidence:
-    """What is known of the judges of two runs; `error` is that at which the comparison is decided."""
+    """Returns what is known of the judges of two runs; `error` is that at which the comparison is decided."""
     standing = judge_standing(db, [run_a, run_b], at=at)
     if standing.state == "none":
         return JudgeEvidence(standing, None)

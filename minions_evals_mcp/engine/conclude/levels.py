@@ -21,7 +21,7 @@ NEAR = 2
 
 @frozen_type
 class Standing:
-    """Where the series stands: whether it fell for sure, and the run at which a fall began that this look was the first to see."""
+    """The state of the series: whether it fell for sure, and the run at which a fall began that this look was the first to see."""
 
     evidence: Evidence
     fallen_at: SeriesRun | None = None
@@ -47,7 +47,7 @@ def record_levels(
 
 
 def _evidence(scores: Sequence[float], starts: Sequence[int], runs: int) -> Evidence:
-    """Whether the newest level is a fallen one; too few runs decide nothing."""
+    """Returns whether the newest level is a fallen one; too few runs decide nothing."""
     if len(starts) > 1 and fmean(scores[starts[-1] :]) < fmean(scores[starts[-2] : starts[-1]]):
         return "supported"
     return "within-noise" if runs >= FEWEST_POINTS else "undecidable"

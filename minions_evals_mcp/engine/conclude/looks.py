@@ -1,4 +1,4 @@
-"""What looking at a comparison after every case says: when it is settled, and how."""
+"""The statistics of looking at a comparison after every case: when it is settled, and how."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minions_evals_mcp.store.queries import run_pairs
 
 @frozen_type
 class Settled:
-    """What the looks came to: after how many of the planned cases, and the decision."""
+    """The outcome of the looks: after how many of the planned cases, and the decision."""
 
     look: Look
     seen: int
@@ -41,17 +41,17 @@ def settled(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> Se
     b = c = 0
     for seen, (before, after) in enumerate(run_pairs.passes_in_order(db, run_a, run_b), 1):
         b, c = b + (after and not before), c + (before and not after)
-        found = look(b, c, seen, planned, level=level)
-        if found.decision != "continue":
-            return Settled(found, seen, planned, level)
+        looked = look(b, c, seen, planned, level=level)
+        if looked.decision != "continue":
+            return Settled(looked, seen, planned, level)
     return None
 
 
 def concluded(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> Settled:
-    """What the looks came to once nothing more is run; cases that could not be scored are no longer planned."""
-    found = settled(db, run_a, run_b, planned=planned, level=level)
-    if found is not None:
-        return found
+    """Returns what the looks came to once nothing more is run; cases that could not be scored are no longer planned."""
+    settled_look = settled(db, run_a, run_b, planned=planned, level=level)
+    if settled_look is not None:
+        return settled_look
     passes = run_pairs.passes_in_order(db, run_a, run_b)
     gained = sum(after and not before for before, after in passes)
     lost = sum(before and not after for before, after in passes)

@@ -17,7 +17,7 @@ NAMED = 3
 
 @frozen_type
 class FailureGroups:
-    """How many of the failing cases bear each tag, failed in each way, and missed each criterion; the commonest first."""
+    """The number of the failing cases that bear each tag, failed in each way, and missed each criterion; the commonest first."""
 
     cases: int
     tags: tuple[tuple[str, int], ...]
@@ -33,18 +33,21 @@ class FailureGroups:
 
 def failure_groups_of(db: Db, failing: Sequence[NewlyFailing]) -> FailureGroups:
     """The groups of those failing runs, each case counted once."""
-    worst = {one.case_id: one for one in reversed(failing)}
-    return groups_of_runs(db, [one.run_id for one in worst.values()])
+    worst = {failure.case_id: failure for failure in reversed(failing)}
+    return groups_of_runs(db, [failure.run_id for failure in worst.values()])
 
 
 def groups_of_runs(db: Db, test_run_ids: Sequence[str]) -> FailureGroups:
     """The groups of those failed test-runs, one of each case."""
-    found = failure_groups.causes(db, test_run_ids)
-    tags = Counter(tag for cause in found for tag in dict.fromkeys(cause.tags))
-    types: Counter[FailureType] = Counter(cause.failure_type for cause in found)
-    criteria = Counter(criterion for cause in found for criterion in cause.criteria)
+    causes = failure_groups.causes(db, test_run_ids)
+    tags = Counter(tag for cause in causes for tag in dict.fromkeys(cause.tags))
+    types: Counter[FailureType] = Counter(cause.failure_type for cause in causes)
+    criteria = Counter(criterion for cause in causes for criterion in cause.criteria)
     return FailureGroups(
-        len(found), tuple(_commonest(tags)), tuple(types.most_common()), tuple(name for name, _ in _commonest(criteria))
+        len(causes),
+        tuple(_commonest(tags)),
+        tuple(types.most_common()),
+        tuple(name for name, _ in _commonest(criteria)),
     )
 
 

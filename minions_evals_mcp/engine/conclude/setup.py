@@ -1,4 +1,4 @@
-"""What a benchmark-run was measured with, and what changed from one run to the next."""
+"""The set-up that a benchmark-run was measured with, and what changed from one run to the next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNSEEN = "nothing that we can see changed: the model, the world or code outside 
 
 
 class RunSetup(Value):
-    """What a run's outputs were made and judged with. `target_name` is as it was asked for; None is unknown or none.
+    """The set-up of a run's outputs and judgments. `target_name` is as it was asked for; None is unknown or none.
 
     `versions` is equal for runs whose outputs are of the same versions, None where none names one; `version` is the only one.
     """
@@ -31,8 +31,8 @@ class RunSetup(Value):
 
 def measured_origins(db: Db, run_id: str, digests: Digests) -> tuple[str | None, Digests]:
     """The one version that all outputs of the run are of, and the digests with the versions and targets of its outputs."""
-    found = run_origins.origins(db, run_id)
-    versions, targets = {origin.version for origin in found}, {origin.target for origin in found}
+    origins = run_origins.origins(db, run_id)
+    versions, targets = {origin.version for origin in origins}, {origin.target for origin in origins}
     only = next(iter(versions)) if len(versions) == 1 else None
     return only, digests.model_copy(update={"prompt_version": combined(versions), "target": combined(targets)})
 
@@ -57,38 +57,38 @@ def setup_with(version: str | None, digests: Digests, target_name: str | None) -
 
 
 def changes(before: RunSetup, now: RunSetup) -> tuple[str, ...]:
-    """What differs between the two set-ups, in words; empty where nothing that is kept does."""
-    found: list[str] = []
+    """Returns what differs between the two set-ups, in words; empty where nothing that is kept does."""
+    changes_seen: list[str] = []
     if before.versions != now.versions:
-        found.append(f"the version: {_version(before)} → {_version(now)}")
+        changes_seen.append(f"the version: {_version(before)} → {_version(now)}")
     if before.target != now.target:
-        found.append(f"the target: {_target(before)} → {_target(now)}")
+        changes_seen.append(f"the target: {_target(before)} → {_target(now)}")
     others = (
         ("judge", before.judge, now.judge),
         ("rubric", before.rubric, now.rubric),
         ("cases", before.cases, now.cases),
     )
-    return (*found, *(f"the {name}" for name, then, since in others if then != since))
+    return (*changes_seen, *(f"the {name}" for name, then, since in others if then != since))
 
 
 def changes_between(db: Db, before: Record[BenchmarkRun], now: Record[BenchmarkRun]) -> tuple[str, ...]:
-    """What differs from one benchmark-run to another, in words; empty where nothing that is kept does."""
+    """Returns what differs from one benchmark-run to another, in words; empty where nothing that is kept does."""
     return changes(setup_of(db, before.id, before.fields), setup_of(db, now.id, now.fields))
 
 
-def changes_said(found: Sequence[str]) -> str:
-    """What changed, as a sentence without its full stop."""
-    return f"changed since: {'; '.join(found)}" if found else UNSEEN
+def changes_said(changes_seen: Sequence[str]) -> str:
+    """Returns what changed, as a sentence without its full stop."""
+    return f"changed since: {'; '.join(changes_seen)}" if changes_seen else UNSEEN
 
 
-def changes_sentence(found: Sequence[str]) -> str:
-    """What changed, as a sentence."""
-    said = changes_said(found)
-    return f"{said[0].upper()}{said[1:]}."
+def changes_sentence(changes_seen: Sequence[str]) -> str:
+    """Returns what changed, as a sentence."""
+    sentence = changes_said(changes_seen)
+    return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def incomparable(before: RunSetup, now: RunSetup) -> str:
-    """Why a fall from one run to the other is no regression; empty where it may be one."""
+    """Returns why a fall from one run to the other is no regression; empty where it may be one."""
     if before.versions is None and now.versions is not None:
         return f"it was made without a version, this one with {_version(now)}"
     if before.target != now.target and now.target is not None:

@@ -11,9 +11,9 @@ FEWEST = 3
 """Fewer outputs show nothing."""
 
 
-def strange_outputs(found: Sequence[RunOutput]) -> Iterator[str]:
-    """What to look at before the figures are believed: each in words."""
-    texts = [output_text(one.output).strip() for one in found if not one.timed_out]
+def strange_outputs(outputs: Sequence[RunOutput]) -> Iterator[str]:
+    """Yields what to look at before the figures are believed: each in words."""
+    texts = [output_text(output.output).strip() for output in outputs if not output.timed_out]
     if len(texts) < FEWEST:
         return
     empty = texts.count("")
@@ -21,7 +21,7 @@ def strange_outputs(found: Sequence[RunOutput]) -> Iterator[str]:
         yield f"warning: {empty} of {len(texts)} outputs are empty; does what made them work?"
     elif (
         len(set(texts)) == 1
-        and len({one.test_case_id for one in found}) >= FEWEST
-        and not all(one.passed for one in found)
+        and len({output.test_case_id for output in outputs}) >= FEWEST
+        and not all(output.passed for output in outputs)
     ):
         yield f"warning: all {len(texts)} outputs are alike; does what made them work?"

@@ -25,7 +25,7 @@ from minions_evals_mcp.store import jobs
 
 @dataclass(frozen=True, slots=True)
 class Choosing:
-    """Who chooses: by score, or the judge that is named, whose choices are kept and not paid for again."""
+    """The chooser: by score, or the judge that is named, whose choices are kept and not paid for again."""
 
     engine: Engine
     judge: LlmJudge | None
@@ -34,7 +34,7 @@ class Choosing:
     async def chosen(
         self, chooser: Chooser, cells: Sequence[Cell], checked: Mapping[int, Aggregate], *, inputs: Json, unit: UnitKey
     ) -> Selected:
-        """What the chooser selects among the outputs that could be judged; raises `HaltedError` at a cap."""
+        """Returns what the chooser selects among the outputs that could be judged; raises `HaltedError` at a cap."""
         if isinstance(chooser, MaxScore):
             return by_score(chooser, cells, checked)
         there = [cell for cell in cells if cell.output is not None]
@@ -43,42 +43,42 @@ class Choosing:
         return await self._by_model(chooser, cells, inputs, unit)
 
     async def _by_model(self, chooser: SelectBest, cells: Sequence[Cell], inputs: Json, unit: UnitKey) -> Selected:
-        asked = self.judge if chooser.grader is None else self.own.judge(chooser.grader)
-        assert asked is not None, "vetted before anything ran"
+        grader = self.judge if chooser.grader is None else self.own.judge(chooser.grader)
+        assert grader is not None, "vetted before anything ran"
         there = [cell for cell in cells if cell.output is not None]
         texts = [cell.output or "" for cell in there]
         criterion = _criterion(chooser, len(texts))
-        template = chooser.rubric_prompt or (TEMPLATES[SELECT_BEST] if asked.is_code else "")
-        judge = chooser_digest(asked, template)
+        template = chooser.rubric_prompt or (TEMPLATES[SELECT_BEST] if grader.is_code else "")
+        judge = chooser_digest(grader, template)
         about = jobs.VerdictKey(digest([inputs, *texts]), criterion.digest, judge)
         kept = await self.engine.store.read(lambda db: jobs.verdict(db, about, criterion.id))
         if kept is None:
-            found = await preferred(asked, chooser.criterion, texts, inputs=inputs, template=template)
-            if isinstance(found, JudgeErrored):
-                return Selected(type=SELECT_BEST, problem=found.reason)
-            said = _said(criterion, found, asked.name)
+            choice = await preferred(grader, chooser.criterion, texts, inputs=inputs, template=template)
+            if isinstance(choice, JudgeErrored):
+                return Selected(type=SELECT_BEST, problem=choice.reason)
+            verdict = _verdict(criterion, choice, grader.name)
             at = self.engine.clock()
-            await self.engine.store.write(partial(jobs.save_verdict, unit=unit, about=about, said=said, at=at))
+            await self.engine.store.write(partial(jobs.save_verdict, unit=unit, about=about, said=verdict, at=at))
         else:
-            said = kept[0]
-        if isinstance(said, NotJudgeable):
-            return Selected(type=SELECT_BEST, problem=said.reason)
-        winner = there[int(said.score)]
-        reasons = tuple(said.rationale if cell is winner else "" for cell in cells)
+            verdict = kept[0]
+        if isinstance(verdict, NotJudgeable):
+            return Selected(type=SELECT_BEST, problem=verdict.reason)
+        winner = there[int(verdict.score)]
+        reasons = tuple(verdict.rationale if cell is winner else "" for cell in cells)
         return Selected(type=SELECT_BEST, selected=winner.column, reasons=reasons)
 
 
-def _said(criterion: Criterion, found: Choice | NoPreference, judged_by: str) -> Verdict | NotJudgeable:
-    """What is kept of the choice, and not paid for again."""
-    if isinstance(found, NoPreference):
-        return NotJudgeable(criterion.id, f"no preference: {found.reason}")
+def _verdict(criterion: Criterion, choice: Choice | NoPreference, judged_by: str) -> Verdict | NotJudgeable:
+    """Returns what is kept of the choice, and not paid for again."""
+    if isinstance(choice, NoPreference):
+        return NotJudgeable(criterion.id, f"no preference: {choice.reason}")
     return criterion.verdict(
-        found.chosen, found.reason, judged_by=judged_by, judged_by_type="llm", confidence=UNCALIBRATED
+        choice.chosen, choice.reason, judged_by=judged_by, judged_by_type="llm", confidence=UNCALIBRATED
     )
 
 
 def _criterion(chooser: SelectBest, outputs: int) -> Criterion:
-    """What a choice is kept under: its score is the number of the output, from 0."""
+    """Returns what a choice is kept under: its score is the number of the output, from 0."""
     fields = RubricCriterion(
         rubric_id=SELECT_BEST, name=SELECT_BEST, description=chooser.criterion, max_score=float(outputs - 1)
     )
@@ -86,16 +86,16 @@ def _criterion(chooser: SelectBest, outputs: int) -> Criterion:
 
 
 def by_score(config: MaxScore, cells: Sequence[Cell], checked: Mapping[int, Aggregate]) -> Selected:
-    """What `max-score` selects; an output that could not be judged takes no part."""
+    """Returns what `max-score` selects; an output that could not be judged takes no part."""
     there = [cell for cell in cells if cell.column in checked]
     unasked = [OutputScores((), passed=True, score=1.0) for cell in cells if cell.outcome == "awaiting-judgments"]
-    found = select([OutputScores.of(checked[cell.column]) for cell in there] or unasked, config)
-    if isinstance(found, Unchecked):
-        return Selected(type=MAX_SCORE, problem=found.reason)
-    standings = dict(zip((cell.column for cell in there), found.standings, strict=True))
+    selection = select([OutputScores.of(checked[cell.column]) for cell in there] or unasked, config)
+    if isinstance(selection, Unchecked):
+        return Selected(type=MAX_SCORE, problem=selection.reason)
+    standings = dict(zip((cell.column for cell in there), selection.standings, strict=True))
     return Selected(
         type=MAX_SCORE,
-        selected=None if found.selected is None else there[found.selected].column,
+        selected=None if selection.selected is None else there[selection.selected].column,
         scores=tuple(
             standings[cell.column].named_scores.max_score if cell.column in standings else None for cell in cells
         ),

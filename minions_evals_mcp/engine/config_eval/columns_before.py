@@ -36,23 +36,23 @@ def _following(run_ids: list[JsonValue], noted: Json) -> Json:
 
 
 def columns_before(db: Db, *, run_ids: Sequence[str], before: Sequence[str]) -> tuple[ColumnBefore, ...]:
-    """What each new column of one run changed beside the one that it stands for; none where that cannot be told.
+    """Returns what each new column of one run changed beside the one that it stands for; none where that cannot be told.
 
     At each provider the columns that went and those that came stand for each other in order, if there are as many.
     """
     pairs = list(_replaced(db, run_ids, before))
-    found: list[ColumnBefore] = []
+    columns: list[ColumnBefore] = []
     for number, (old, new) in pairs:
         changed, _ = difference(db, old.id, new.id, tests=len(pairs))
         if changed is not None:
-            is_wording = _asked(old, "promptVersionRef") != _asked(new, "promptVersionRef")
-            found.append(
+            is_wording = _request_value(old, "promptVersionRef") != _request_value(new, "promptVersionRef")
+            columns.append(
                 ColumnBefore(
                     column=number, run_id=old.id, reworded=is_wording, delta=changed.delta, interval=changed.interval,
                     p_value=changed.p_value, verdict=changed.verdict, cases=changed.cases, tests=len(pairs),
                 )
             )  # fmt: skip
-    return tuple(found)
+    return tuple(columns)
 
 
 def _replaced(db: Db, run_ids: Sequence[str], before: Sequence[str]) -> Iterator[tuple[int, tuple[Job, Job]]]:
@@ -61,18 +61,18 @@ def _replaced(db: Db, run_ids: Sequence[str], before: Sequence[str]) -> Iterator
     for target, new in come.items():
         old = gone.get(target, [])
         if len(old) == len(new):
-            yield from ((list(run_ids).index(after.id), (one, after)) for one, after in zip(old, new, strict=True))
+            yield from ((list(run_ids).index(after.id), (job, after)) for job, after in zip(old, new, strict=True))
 
 
 def _by_provider(db: Db, run_ids: Sequence[str]) -> dict[str, list[Job]]:
-    found: dict[str, list[Job]] = defaultdict(list)
+    by_provider: dict[str, list[Job]] = defaultdict(list)
     for ident in run_ids:
         job = jobs.job(db, ident)
         if job is not None and runs.benchmark_run(db, ident) is not None:
-            found[_asked(job, "target")].append(job)
-    return found
+            by_provider[_request_value(job, "target")].append(job)
+    return by_provider
 
 
-def _asked(job: Job, name: str) -> str:
+def _request_value(job: Job, name: str) -> str:
     request = job.spec["request"]
     return str(request.get(name)) if isinstance(request, dict) else ""

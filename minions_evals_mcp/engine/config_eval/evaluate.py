@@ -19,8 +19,8 @@ from minions_evals_mcp.engine.budget import Budget, HaltedError
 from minions_evals_mcp.engine.config_eval.choosing import Choosing
 from minions_evals_mcp.engine.config_eval.columns_before import columns_before, note_columns
 from minions_evals_mcp.engine.config_eval.evaluation import (
-    Asked,
     Column,
+    EvalOptions,
     Evaluation,
     ModelSpec,
     Part,
@@ -29,7 +29,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
     part_request,
 )
 from minions_evals_mcp.engine.config_eval.filling import Filled
-from minions_evals_mcp.engine.config_eval.kept_columns import Kept, case_measures, kept_column
+from minions_evals_mcp.engine.config_eval.kept_columns import StoredColumn, case_measures, kept_column
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.config_eval.providers import Providers
 from minions_evals_mcp.engine.context import Engine
@@ -96,7 +96,7 @@ class _Ran:
 async def evaluate(
     engine: Engine,
     evaluation: Evaluation,
-    asked: Asked,
+    limits: EvalOptions,
     *,
     environment: Mapping[str, str],
     progress: Progress = silent,
@@ -116,17 +116,17 @@ async def evaluate(
         config = replace(engine.config, concurrency=1) if evaluation.remembers else engine.config
         engine = replace(engine, own_models=own_models, own_code=own_code, config=config)
         parts = [
-            await _part(column, part, asked, providers, memory)
+            await _part(column, part, limits, providers, memory)
             for column in evaluation.columns
             for memory in (Memory(evaluation.stored) if evaluation.remembers else None,)
             for part in column.parts
         ]
-        _vet_judges(engine, evaluation, asked, like=parts[0].request)
-        openings = [one.opened() for one in parts]
+        _vet_judges(engine, evaluation, limits, like=parts[0].request)
+        openings = [part.opened() for part in parts]
         await save_records(engine, evaluation.arrivals)
         started = [
-            await one.started(engine, max_cost_usd=asked.max_cost_usd, opening=opening)
-            for one, opening in zip(parts, openings, strict=True)
+            await part.started(engine, max_cost_usd=limits.max_cost_usd, opening=opening)
+            for part, opening in zip(parts, openings, strict=True)
         ]
         jobs_of_all = [run.job.id for run in started]
         columns = [
@@ -141,10 +141,10 @@ async def evaluate(
             await _remember(
                 engine,
                 part,
-                [one for one, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
+                [job_id for job_id, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
             )
-            ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, asked, progress)))
-        found = await _matrix(engine, evaluation, ran, asked, before, like=parts[0].request)
+            ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, limits, progress)))
+        found = await _matrix(engine, evaluation, ran, limits, before, like=parts[0].request)
         return found if evaluation.hooks is None else await evaluation.hooks.after(evaluation, found)
 
 
@@ -153,21 +153,23 @@ def _unmetered(max_cost_usd: float | None) -> Budget:
     return Budget(max_cost_usd, None, lambda _: None)
 
 
-def _vet_judges(engine: Engine, evaluation: Evaluation, asked: Asked, *, like: RunRequest) -> None:
+def _vet_judges(engine: Engine, evaluation: Evaluation, limits: EvalOptions, *, like: RunRequest) -> None:
     """Raises where a model that is to grade or to choose is not to be had; nothing has been kept by then."""
-    panel = planning.judge_for(engine, like, _unmetered(asked.max_cost_usd), model=engine.judge_model()).panel
+    panel = planning.judge_for(engine, like, _unmetered(limits.max_cost_usd), model=engine.judge_model()).panel
     measured = [own_measure(case) for case in _cases(evaluation)]
     for measure in measured:
         vet(panel, measure)
     model = engine.judge_model() if any(panel.asks_model(measure) for measure in measured) else None
     if model is not None:
         engine.models.client(model)
-    own = OwnJudges(engine, _unmetered(asked.max_cost_usd))
-    asking = [one for several in evaluation.choosers.values() for one in several if isinstance(one, SelectBest)]
-    for one in asking:
-        if one.grader is not None:
-            own.judge(one.grader)
-    if any(one.grader is None for one in asking) and engine.judge_model() is None:
+    own = OwnJudges(engine, _unmetered(limits.max_cost_usd))
+    asking = [
+        chooser for several in evaluation.choosers.values() for chooser in several if isinstance(chooser, SelectBest)
+    ]
+    for selection in asking:
+        if selection.grader is not None:
+            own.judge(selection.grader)
+    if any(selection.grader is None for selection in asking) and engine.judge_model() is None:
         raise UnsupportedError(
             "select-best needs a model that judges.",
             remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --judge-model provider:model.",
@@ -181,9 +183,9 @@ def _cases(evaluation: Evaluation) -> Iterator[Record[TestCase]]:
             yield cast("Record[TestCase]", record)
 
 
-async def _part(column: Column, part: Part, asked: Asked, providers: Providers, memory: Memory | None) -> _Part:
+async def _part(column: Column, part: Part, limits: EvalOptions, providers: Providers, memory: Memory | None) -> _Part:
     models = [await providers.models(spec) for spec in models_of(part.provider.spec)]
-    request = part_request(providers.engine, providers.evaluation, column, part, asked)
+    request = part_request(providers.engine, providers.evaluation, column, part, limits)
     return _Part(request, partial(providers.target, column, part, models, memory), column, memory)
 
 
@@ -194,7 +196,7 @@ async def _remember(engine: Engine, part: _Part, job_ids: Sequence[str]) -> None
     column = part.column
     runs_of = [(ident, "") for ident in job_ids]
     kept = await engine.store.read(lambda db: kept_column(db, column, runs_of))
-    cases = [ident for one in column.parts for ident in one.case_ids]
+    cases = [ident for config_part in column.parts for ident in config_part.case_ids]
     measured = await engine.store.read(lambda db: case_measures(db, cases))
     part.memory.forget()
     for measure in measured:
@@ -205,14 +207,14 @@ async def _remember(engine: Engine, part: _Part, job_ids: Sequence[str]) -> None
 
 
 async def _carried_out(
-    engine: Engine, part: _Part, job: Job, job_ids: Sequence[str], asked: Asked, progress: Progress
+    engine: Engine, part: _Part, job: Job, job_ids: Sequence[str], limits: EvalOptions, progress: Progress
 ) -> str:
     """Runs a part to its end with what is left of the money; the instrument's failure, if it failed."""
     if job.state == "completed":
         return ""
-    left = await _left(engine, asked, [ident for ident in job_ids if ident != job.id])
+    left = await _left(engine, limits, [ident for ident in job_ids if ident != job.id])
     if left is not None and left <= 0:
-        raise StoppedError(f"the cost cap of ${asked.max_cost_usd:g} is reached.", remedy=AGAIN)
+        raise StoppedError(f"the cost cap of ${limits.max_cost_usd:g} is reached.", remedy=AGAIN)
     run = await part.started(engine, max_cost_usd=left)
     try:
         await run.finish(progress)
@@ -223,37 +225,37 @@ async def _carried_out(
     return ""
 
 
-async def _left(engine: Engine, asked: Asked, others: Sequence[str]) -> float | None:
-    """What the other runs leave of the money."""
-    return None if asked.max_cost_usd is None else asked.max_cost_usd - await _spent(engine, others)
+async def _left(engine: Engine, limits: EvalOptions, others: Sequence[str]) -> float | None:
+    """Returns what the other runs leave of the money."""
+    return None if limits.max_cost_usd is None else limits.max_cost_usd - await _spent(engine, others)
 
 
 async def _spent(engine: Engine, job_ids: Sequence[str]) -> float:
     once = dict.fromkeys(job_ids)  # columns that differ in their label only are one run
-    found = await engine.store.read(lambda db: [jobs.job(db, ident) for ident in once])
-    return math.fsum(job.spent.get("costUsd", 0.0) for job in found if job is not None)
+    jobs_found = await engine.store.read(lambda db: [jobs.job(db, ident) for ident in once])
+    return math.fsum(job.spent.get("costUsd", 0.0) for job in jobs_found if job is not None)
 
 
 async def _matrix(
     engine: Engine,
     evaluation: Evaluation,
     ran: Sequence[_Ran],
-    asked: Asked,
+    limits: EvalOptions,
     before: Sequence[str],
     *,
     like: RunRequest,
 ) -> Matrix:
-    """What is kept, filled in, beside the columns `before`; choices still to be made are made under a request like that one."""
-    job_ids = [one.job_id for one in ran]
-    kept = await engine.store.read(lambda db: _kept(db, evaluation.columns, ran))
+    """Returns what is kept, filled in, beside the columns `before`; choices still to be made are made under a request like that one."""
+    job_ids = [ran.job_id for ran in ran]
+    kept = await engine.store.read(lambda db: _kept_columns(db, evaluation.columns, ran))
     measured = await engine.store.read(lambda db: case_measures(db, evaluation.case_ids))
     halted: list[str] = []
-    budget = Budget(await _left(engine, asked, job_ids), None, halted.append)
+    budget = Budget(await _left(engine, limits, job_ids), None, halted.append)
     judging = planning.judge_for(engine, like, budget, model=engine.judge_model())
     filled = Filled(
         evaluation, _versions(evaluation), kept, judging, Choosing(engine, judging.panel.llm, OwnJudges(engine, budget))
     )
-    cases = {one.case.id: (index, one) for index, one in enumerate(measured)}
+    cases = {measure.case.id: (index, measure) for index, measure in enumerate(measured)}
     try:
         rows = [await filled.row(*cases[ident], trial) for ident, trial in evaluation.rows]
     except HaltedError:
@@ -263,7 +265,7 @@ async def _matrix(
             spent = budget.news()
             await engine.store.write(partial(jobs.add_spent, ident=job_ids[-1], spent=spent))
     columns = tuple(filled.figures(number, rows) for number in range(len(evaluation.columns)))
-    replaced = partial(columns_before, run_ids=[one.run_id or "" for one in columns], before=before)
+    replaced = partial(columns_before, run_ids=[column.run_id or "" for column in columns], before=before)
     return Matrix(
         title=evaluation.title,
         benchmark_id=evaluation.benchmark_id,
@@ -277,24 +279,24 @@ async def _matrix(
     )
 
 
-def _judged_by(engine: Engine, evaluation: Evaluation, kept: Sequence[Kept]) -> ModelRef | None:
+def _judged_by(engine: Engine, evaluation: Evaluation, columns: Sequence[StoredColumn]) -> ModelRef | None:
     """The run's model, if it was asked: to grade, or to choose."""
-    choosers = [one for several in evaluation.choosers.values() for one in several]
-    chose = any(isinstance(one, SelectBest) and one.grader is None for one in choosers)
-    graded = (planning.model_of(part.job) for column in kept for part in column.parts)
+    choosers = [chooser for several in evaluation.choosers.values() for chooser in several]
+    chose = any(isinstance(chooser, SelectBest) and chooser.grader is None for chooser in choosers)
+    graded = (planning.model_of(part.job) for column in columns for part in column.parts)
     return engine.judge_model() if chose else next((model for model in graded if model is not None), None)
 
 
-def _kept(db: Db, columns: Sequence[Column], ran: Sequence[_Ran]) -> list[Kept]:
-    """What is kept of each column, whose parts ran one after the other."""
+def _kept_columns(db: Db, columns: Sequence[Column], ran: Sequence[_Ran]) -> list[StoredColumn]:
+    """Returns what is kept of each column, whose parts ran one after the other."""
     following = iter(ran)
     return [
-        kept_column(db, column, [(one.job_id, one.problem) for one in islice(following, len(column.parts))])
+        kept_column(db, column, [(ran.job_id, ran.problem) for ran in islice(following, len(column.parts))])
         for column in columns
     ]
 
 
 def _versions(evaluation: Evaluation) -> dict[str, PromptVersion]:
     """The config's prompts by id."""
-    fields = ((one.record.id, one.record.fields) for one in evaluation.arrivals)
-    return {ident: found for ident, found in fields if isinstance(found, PromptVersion)}
+    fields = ((arrival.record.id, arrival.record.fields) for arrival in evaluation.arrivals)
+    return {ident: version for ident, version in fields if isinstance(version, PromptVersion)}

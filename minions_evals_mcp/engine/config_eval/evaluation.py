@@ -156,7 +156,8 @@ class Provider(Value):
     def identity(self) -> str:
         """The digest of all that bears on its answers; no key is part of it."""
         transforms: list[JsonValue] = [
-            one if isinstance(one, str) else one.model_dump(mode="json") for one in self.transforms
+            transform if isinstance(transform, str) else transform.model_dump(mode="json")
+            for transform in self.transforms
         ]
         beside: list[JsonValue] = [one for one in (self.told, self.after, self.known_as) if one]
         return digest([self.spec.model_dump(mode="json"), transforms, *beside])
@@ -189,7 +190,7 @@ class PromptCode(Value):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one kept run of a column carries out: tests that are asked alike, as a benchmark of their own."""
+    """The work of one kept run of a column: tests that are asked alike, as a benchmark of their own."""
 
     provider: Provider
     benchmark_id: str
@@ -263,8 +264,8 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """How a config is evaluated this time."""
+class EvalOptions:
+    """The options of a config's evaluation this time."""
 
     key: str | None = None
     max_cost_usd: float | None = None
@@ -272,7 +273,7 @@ class Asked:
     triggered_by: str = "command-line"
 
 
-def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: Part, asked: Asked) -> RunRequest:
+def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: Part, limits: EvalOptions) -> RunRequest:
     """The run of that part of a column: the same tests, asked and judged alike, are the same run under the same key."""
     measured: JsonValue = [
         part.benchmark_id, column.version_id, target_identity(column, part), part.trials, SCORER_VERSION,
@@ -284,11 +285,11 @@ def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: P
         prompt_version_ref=column.version_id,
         target=f"{CONFIG}:{part.provider.id}",
         trials=part.trials,
-        triggered_by=asked.triggered_by,
+        triggered_by=limits.triggered_by,
         purpose="comparison",  # the columns are compared with each other: none is the history of another
-        key=f"{asked.key}/{own}" if asked.key else f"eval/{own}",
-        max_cost_usd=asked.max_cost_usd,
-        max_seconds=asked.max_seconds or evaluation.max_seconds,
+        key=f"{limits.key}/{own}" if limits.key else f"eval/{own}",
+        max_cost_usd=limits.max_cost_usd,
+        max_seconds=limits.max_seconds or evaluation.max_seconds,
     )
 
 

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.config_eval.choosing import Choosing
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation
-from minions_evals_mcp.engine.config_eval.kept_columns import Kept, checked_cell
+from minions_evals_mcp.engine.config_eval.kept_columns import StoredColumn, checked_cell
 from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row, Score, Selected
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import Measure
@@ -29,7 +29,7 @@ class Filled:
 
     evaluation: Evaluation
     versions: Mapping[str, PromptVersion]
-    kept: Sequence[Kept]
+    kept: Sequence[StoredColumn]
     judging: Judging
     choosing: Choosing
 
@@ -43,15 +43,15 @@ class Filled:
             unit = kept.unit(case.id, trial)
             cell = kept.cell(column, case.id, trial)
             cell = cell.model_copy(update={"prompt": self._prompt(cell, case.fields.inputs, unit)})
-            found = await checked_cell(self.judging, measure, unit, cell)
-            if found is not None:
-                checked[column] = found
-                cell = cell.model_copy(update={**_told(found), "reason": found.reason})
+            aggregate = await checked_cell(self.judging, measure, unit, cell)
+            if aggregate is not None:
+                checked[column] = aggregate
+                cell = cell.model_copy(update={**_assertion_fields(aggregate), "reason": aggregate.reason})
             cells.append(cell)
             units += [] if unit is None else [unit.key]
         selections = [
-            await self.choosing.chosen(one, cells, checked, inputs=case.fields.inputs, unit=units[0])
-            for one in self.evaluation.choosers.get(case.id, ())
+            await self.choosing.chosen(chooser, cells, checked, inputs=case.fields.inputs, unit=units[0])
+            for chooser in self.evaluation.choosers.get(case.id, ())
             if units
         ]
         return Row(
@@ -65,7 +65,7 @@ class Filled:
         )
 
     def _prompt(self, cell: Cell, inputs: Json, unit: UnitRow | None) -> str | None:
-        """What was asked in that cell: as code wrote it, where code did, else the rendered template."""
+        """Returns what was asked in that cell: as code wrote it, where code did, else the rendered template."""
         column = self.evaluation.columns[cell.column]
         if not cell.asked:
             return None
@@ -77,7 +77,7 @@ class Filled:
             return None
 
     def figures(self, number: int, rows: Sequence[Row]) -> ColumnFigures:
-        """How a column came out over the tests that ask for it."""
+        """Returns how a column came out over the tests that ask for it."""
         cells = [row.cells[number] for row in rows if row.cells[number].asked]
         judged = [cell for cell in cells if cell.passed is not None]
         passed = sum(cell.success for cell in judged)
@@ -145,20 +145,20 @@ def with_metrics(
 
 def _with_choice(cell: Cell, selections: Sequence[Selected]) -> Cell:
     """The cell with whether it was chosen, which is all its verdict where its test asks for nothing else."""
-    made = [one.selected for one in selections if not one.problem]
+    made = [selection.selected for selection in selections if not selection.problem]
     if not made or cell.output is None:
         return cell
-    chosen = all(one == cell.column for one in made)
+    chosen = all(column == cell.column for column in made)
     waits = cell.outcome == "awaiting-judgments"
     verdict = {"outcome": "scored", "passed": chosen, "score": float(chosen), "reason": ""} if waits else {}
     return cell.model_copy(update={"selected": chosen, **verdict})
 
 
-def _told(found: Aggregate) -> dict[str, object]:
-    """What a cell says of its assertions: each one's verdict, and its metrics with what they weigh together."""
-    named = named_in(found)
+def _assertion_fields(aggregate: Aggregate) -> dict[str, object]:
+    """Returns what a cell says of its assertions: each one's verdict, and its metrics with what they weigh together."""
+    named = named_in(aggregate)
     scores, weights = metric_scores(named), metric_weights(named)
-    return {"scores": shown_scores(found.results), "metrics": scores, "metric_weights": weights}
+    return {"scores": shown_scores(aggregate.results), "metrics": scores, "metric_weights": weights}
 
 
 def _average(values: Sequence[float]) -> float:
@@ -177,13 +177,13 @@ def shown_scores(results: Sequence[Checked]) -> tuple[Score, ...]:
     """The verdicts as they stand in the answer."""
     return tuple(
         Score(
-            type=one.type,
-            passed=one.passed,
-            score=one.score,
-            reason=one.reason,
-            weight=one.weight,
-            metric=one.metric,
-            parts=shown_scores(one.parts),
+            type=result.type,
+            passed=result.passed,
+            score=result.score,
+            reason=result.reason,
+            weight=result.weight,
+            metric=result.metric,
+            parts=shown_scores(result.parts),
         )
-        for one in results
+        for result in results
     )

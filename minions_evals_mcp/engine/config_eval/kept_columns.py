@@ -1,4 +1,4 @@
-"""What is kept of a config's columns: the units of their runs, by test and trial, and each assertion's verdict on them."""
+"""The stored parts of a config's columns: the units of their runs, by test and trial, and each assertion's verdict on them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_ASKED = "not asked for by this test"
 
 @dataclass(frozen=True, slots=True)
 class KeptPart:
-    """What the store holds of one run of a column: its job, the units by case and trial, and their test-runs.
+    """The stored part of one run of a column: its job, the units by case and trial, and their test-runs.
 
     `problem` is the instrument's failure, if it failed.
     """
@@ -61,8 +61,8 @@ class KeptPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What the store holds of one column: its runs in order, and the one that each case asks for."""
+class StoredColumn:
+    """The stored parts of one column: its runs in order, and the one that each case asks for."""
 
     parts: tuple[KeptPart, ...]
     by_case: Mapping[str, KeptPart]
@@ -75,19 +75,19 @@ class Kept:
         return part.cell(column, case_id, trial)
 
     def unit(self, case_id: str, trial: int) -> UnitRow | None:
-        """What is kept of that test's unit, if it was asked for and begun."""
+        """Returns what is kept of that test's unit, if it was asked for and begun."""
         part = self.by_case.get(case_id)
         return None if part is None else part.units.get((case_id, trial))
 
 
-def kept_column(db: Db, column: Column, runs_of: Sequence[tuple[str, str]]) -> Kept:
-    """What is kept of a column whose parts ran as those jobs, each with its problem."""
+def kept_column(db: Db, column: Column, runs_of: Sequence[tuple[str, str]]) -> StoredColumn:
+    """Returns what is kept of a column whose parts ran as those jobs, each with its problem."""
     parts = tuple(
         _kept_part(db, job_id, len(part.case_ids), problem)
         for part, (job_id, problem) in zip(column.parts, runs_of, strict=True)
     )
     pairs = zip(column.parts, parts, strict=True)
-    return Kept(parts, {case_id: kept for part, kept in pairs for case_id in part.case_ids})
+    return StoredColumn(parts, {case_id: kept for part, kept in pairs for case_id in part.case_ids})
 
 
 def _kept_part(db: Db, job_id: str, cases: int, problem: str) -> KeptPart:
@@ -99,7 +99,7 @@ def _kept_part(db: Db, job_id: str, cases: int, problem: str) -> KeptPart:
 
 
 def case_measures(db: Db, case_ids: Sequence[str]) -> list[Measure]:
-    """What each case is measured with, in order."""
+    """Returns what each case is measured with, in order."""
     return measures(db, case_ids, {})
 
 
@@ -115,5 +115,5 @@ async def checked_cell(judging: Judging, measure: Measure, unit: UnitRow | None,
     case = measure.case.fields
     inputs = recalled_inputs(case.inputs, unit.observed.output)
     work = Work(inputs, case.expected_outputs, unit.observed, prompt=cell.prompt or "", written=case.written)
-    found = await judging.checked(unit.key, measure, work)
-    return found if isinstance(found, Aggregate) else None
+    result = await judging.checked(unit.key, measure, work)
+    return result if isinstance(result, Aggregate) else None

@@ -56,12 +56,12 @@ class Cell(Value):
 
     @property
     def success(self) -> bool:
-        """Whether it passed and was not passed over."""
+        """Returns whether it passed and was not passed over."""
         return self.passed is True and self.selected is not False
 
 
 class Selected(Value):
-    """What one `max-score` or `select-best` chose: the column, and of `max-score` each column's aggregate.
+    """The choice of one `max-score` or `select-best`: the column, and of `max-score` each column's aggregate.
 
     `problem` says why there was nothing to choose by.
     """
@@ -86,11 +86,11 @@ class Row(Value):
 
     @property
     def holds(self) -> bool:
-        """Whether the chosen output passed, where the test chooses; else whether every one did that does not wait for a person."""
+        """Returns whether the chosen output passed, where the test chooses; else whether every one did that does not wait for a person."""
         if self.selections:
             return any(cell.success for cell in self.cells)
-        asked = [cell for cell in self.cells if cell.asked]
-        return all(cell.passed is True or cell.outcome == "awaiting-judgments" for cell in asked)
+        cells = [cell for cell in self.cells if cell.asked]
+        return all(cell.passed is True or cell.outcome == "awaiting-judgments" for cell in cells)
 
 
 class ColumnFigures(Value):
@@ -125,7 +125,7 @@ class ColumnFigures(Value):
 
 
 class ColumnBefore(Value):
-    """What a column changed beside the run that stood in its place when the same tests were last evaluated otherwise.
+    """The change of a column from the run that stood in its place when the same tests were last evaluated otherwise.
 
     `reworded`: the prompt is another one. `delta` is the rise of the score, the level of its interval shared by `tests`.
     """

@@ -59,9 +59,9 @@ class OwnResponder:
     responder: Responder
     budget: Budget
 
-    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """The answer, once the cap lets it be asked for."""
-        return await self.budget.own_output(partial(self.responder.answer, prompt, asked))
+        return await self.budget.own_output(partial(self.responder.answer, prompt, question))
 
 
 @dataclass(slots=True, eq=False)
@@ -105,7 +105,7 @@ class Providers:
         )
 
     def judge(self, spec: AnsweringSpec, grader: str) -> JudgingCode:
-        """What answers in a model's place, for that grader; raises as `target` does."""
+        """Returns what answers in a model's place, for that grader; raises as `target` does."""
         model = Grader.model_validate_json(grader).model
         return JudgingCode(self._responder(Provider(id=model, label=model, spec=spec), spec, iter(()), uncapped()))
 
@@ -199,13 +199,13 @@ class Providers:
             case str():
                 return with_variables(value, self.environment)
             case list():
-                return [self._filled(one) for one in value]
+                return [self._filled(item) for item in value]
             case dict():
-                return {key: self._filled(one) for key, one in value.items()}
+                return {key: self._filled(item) for key, item in value.items()}
             case _:
                 return value
 
 
 def with_variables(text: str, environment: Mapping[str, str]) -> str:
     """The text with the environment's values in place of `{{env.NAME}}`."""
-    return VARIABLE.sub(lambda found: environment[found.group(1)], text)
+    return VARIABLE.sub(lambda match: environment[match.group(1)], text)

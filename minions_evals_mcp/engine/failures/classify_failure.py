@@ -46,24 +46,26 @@ async def classify_failure(
     failures are explained under one cap. Raises `NotFoundError` for an unknown run, `BadInputError` for one that passed,
     `InstrumentError` where the model failed, `StoppedError` at the cap.
     """
-    asked = by or explainer(engine, allowed=explain)
-    found = await engine.store.read(partial(material, test_run_id=test_run_id))
-    analysis = found.by_rule(engine.skills.classify_failure.parameters)
-    record = failure_record(found.run, analysis)
-    kept = found.failure
-    said = kept.fields.model_cause
-    if asked.asks_about(analysis, kept.fields):
-        said = await asked.explained(record, analysis, found.work)
+    by_whom = by or explainer(engine, allowed=explain)
+    material_read = await engine.store.read(partial(material, test_run_id=test_run_id))
+    analysis = material_read.by_rule(engine.skills.classify_failure.parameters)
+    record = failure_record(material_read.run, analysis)
+    kept = material_read.failure
+    cause = kept.fields.model_cause
+    if by_whom.asks_about(analysis, kept.fields):
+        cause = await by_whom.explained(record, analysis, material_read.work)
     fields = record.fields.model_copy(
         update={
             "resolved_at": kept.fields.resolved_at,
             "resolution_notes": kept.fields.resolution_notes,
-            "model_cause": said,
+            "model_cause": cause,
         }
     )
     changed = replace(kept, fields=fields, updated_at=engine.clock())
     is_new = fields != kept.fields
-    await engine.store.write(partial(_keep, run=found.run, failure=changed, is_new=is_new, at=changed.updated_at))
+    await engine.store.write(
+        partial(_keep, run=material_read.run, failure=changed, is_new=is_new, at=changed.updated_at)
+    )
     return changed
 
 
@@ -89,13 +91,13 @@ async def classify_failures(
 
 
 async def estimate_classification(engine: Engine, test_run_ids: Sequence[str], by: Explainer) -> ClassifyEstimate:
-    """What analysing those failures would cost at most; raises what analysing them would, and writes nothing."""
+    """Returns what analysing those failures would cost at most; raises what analysing them would, and writes nothing."""
     costs: list[float | None] = []
     for ident in test_run_ids:
-        found = await engine.store.read(partial(material, test_run_id=ident))
-        analysis = found.by_rule(engine.skills.classify_failure.parameters)
-        if by.asks_about(analysis, found.failure.fields):
-            costs.append(by.estimate_usd(analysis, found.work))
+        material_read = await engine.store.read(partial(material, test_run_id=ident))
+        analysis = material_read.by_rule(engine.skills.classify_failure.parameters)
+        if by.asks_about(analysis, material_read.failure.fields):
+            costs.append(by.estimate_usd(analysis, material_read.work))
     known = [cost for cost in costs if cost is not None]
     return ClassifyEstimate(
         failures=len(test_run_ids),
@@ -109,8 +111,8 @@ def _keep(db: Db, *, run: Record[TestRun], failure: Record[EvalFailure], is_new:
     fields = failure.fields
     if is_new:
         update_failure(db, failure)
-        told = {"testRunId": run.id, "failureType": fields.failure_type, "classifiedBy": fields.classified_by}
-        append(db, Event("eval-failure-classified", "eval-failure", failure.id, {**told}), at=at)
+        detail = {"testRunId": run.id, "failureType": fields.failure_type, "classifiedBy": fields.classified_by}
+        append(db, Event("eval-failure-classified", "eval-failure", failure.id, {**detail}), at=at)
     _ask_to_remember(db, run, failure, at)
 
 
@@ -151,7 +153,7 @@ def _ask_to_remember(db: Db, run: Record[TestRun], failure: Record[EvalFailure],
 
 
 def _agent_concerned(db: Db, run: TestRun) -> str | None:
-    """Who produced the output: the agent of the agent-run, else the one that the case names."""
+    """Returns who produced the output: the agent of the agent-run, else the one that the case names."""
     if run.agent_run_id is not None and run.produced_by is not None:
         return run.produced_by
     case = records.get(db, run.test_case_id, TestCase)

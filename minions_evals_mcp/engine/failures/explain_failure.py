@@ -69,12 +69,12 @@ class Explainer:
     asked: int = field(default=0)
     may_ask: Callable[[], Awaitable[bool]] = field(default=_may_ask)
 
-    def asks_about(self, analysis: Analysis, kept: EvalFailure | None = None) -> bool:
-        """Whether the model is asked about a failure that the rules see so; about one that it has explained it is not asked again."""
+    def asks_about(self, analysis: Analysis, stored: EvalFailure | None = None) -> bool:
+        """True where the model is asked about a failure that the rules see so; about one that it has explained it is not asked again."""
         if self.model is None or analysis.sure:
             return False
-        said = None if kept is None else kept.model_cause
-        return said is None or said.by != str(self.model) or bool(said.refused)
+        cause = None if stored is None else stored.model_cause
+        return cause is None or cause.by != str(self.model) or bool(cause.refused)
 
     def estimate_usd(self, analysis: Analysis, work: Work) -> float | None:
         """A bound on what asking costs; None where the model's price is unknown."""
@@ -84,7 +84,7 @@ class Explainer:
         return estimate_usd(self.model.provider, self.model.model, characters, MAX_TOKENS)
 
     async def explained(self, record: Record[EvalFailure], analysis: Analysis, work: Work) -> ModelCause:
-        """What the model said, if a step of the log bears it out.
+        """Returns what the model said, if a step of the log bears it out.
 
         Raises `InstrumentError` where no answer came, `StoppedError` at a cap.
         """
@@ -101,12 +101,12 @@ class Explainer:
                 remedy="The rules' analysis is kept; try again later.",
             )
         try:
-            said = _SAID.validate_json(reply.text)
+            reply_read = _SAID.validate_json(reply.text)
         except ValidationError:
             raise InstrumentError(
                 f"{ref} gave no usable analysis.", remedy="The rules' analysis is kept; try again."
             ) from None
-        return with_receipt(said, _log(work), by=str(ref), at=self.engine.clock())
+        return with_receipt(reply_read, _log(work), by=str(ref), at=self.engine.clock())
 
     def _request(self, ref: ModelRef, analysis: Analysis, work: Work) -> ModelRequest:
         mark = self.engine.new_mark()
@@ -140,7 +140,7 @@ def _numbered(log: list[Json] | None) -> list[JsonValue] | None:
 def explainer(
     engine: Engine, *, allowed: bool | None = None, max_cost_usd: float | None = None, most: int | None = None
 ) -> Explainer:
-    """Who explains: the model that is set up, where the operator allows it (`allowed`, else the setting); else nobody.
+    """Returns who explains: the model that is set up, where the operator allows it (`allowed`, else the setting); else nobody.
 
     Raises `BadInputError` where it is allowed and none is set up, or its price is unknown and a cap in dollars is to be held.
     """

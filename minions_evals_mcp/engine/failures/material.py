@@ -23,7 +23,7 @@ from minions_evals_mcp.targets.recorded import observed_run
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What one failure is explained from."""
+    """The material that one failure is explained from."""
 
     run: Record[TestRun]
     failure: Record[EvalFailure]
@@ -32,7 +32,7 @@ class Material:
     verdicts: list[Verdict]
 
     def by_rule(self, rule: ClassifyFailureParameters) -> Analysis:
-        """What the rules say of it."""
+        """Returns what the rules say of it."""
         return classify(
             failed_output(self.measure, self.work, self.verdicts, wants_json=self._wants_json()),
             critical_below=rule.critical_below,
@@ -49,7 +49,9 @@ def material(db: Db, *, test_run_id: str) -> Material:
     (measure,) = measures(db, (run.fields.test_case_id,), {})
     case = measure.case.fields
     work = Work(case.inputs, case.expected_outputs, _seen(db, run, measure.case), written=case.written)
-    return Material(run, failure, measure, work, [_verdict(one) for one in runs.judgments_of(db, test_run_id)])
+    return Material(
+        run, failure, measure, work, [_verdict(judgment) for judgment in runs.judgments_of(db, test_run_id)]
+    )
 
 
 def failed_run(db: Db, test_run_id: str) -> tuple[Record[TestRun], Record[EvalFailure]]:
@@ -61,7 +63,7 @@ def failed_run(db: Db, test_run_id: str) -> tuple[Record[TestRun], Record[EvalFa
 
 
 def _seen(db: Db, record: Record[TestRun], case: Record[TestCase]) -> Observed:
-    """What was seen when the run was made: from its agent-run, else as its unit kept it, else from the run itself."""
+    """Returns what was seen when the run was made: from its agent-run, else as its unit kept it, else from the run itself."""
     run = record.fields
     agent_run = None if run.agent_run_id is None else records.get(db, run.agent_run_id, AgentRun)
     if agent_run is not None:

@@ -40,48 +40,48 @@ class Said(Value):
     quote: str = ""
 
 
-def with_receipt(said: Said, log: Sequence[Json] | None, *, by: str, at: datetime) -> ModelCause:
-    """What the model said, where its receipt holds; else only why it was not kept."""
-    refused = _fault(said, log)
+def with_receipt(answer: Said, log: Sequence[Json] | None, *, by: str, at: datetime) -> ModelCause:
+    """Returns what the model said, where its receipt holds; else only why it was not kept."""
+    refused = _fault(answer, log)
     if refused:
         return ModelCause(by=by, at=at, refused=refused)
     return ModelCause(
         by=by,
         at=at,
-        failure_type=said.failure_type,
-        description=said.description,
-        root_cause=said.root_cause,
-        step=said.step,
-        quote=said.quote if said.step else "",
-        confidence=min(said.confidence, MOST_SURE),
+        failure_type=answer.failure_type,
+        description=answer.description,
+        root_cause=answer.root_cause,
+        step=answer.step,
+        quote=answer.quote if answer.step else "",
+        confidence=min(answer.confidence, MOST_SURE),
     )
 
 
-def model_sentence(said: ModelCause) -> str:
-    """What a model said and what bears it out, in one or two sentences; for one whose cause was not kept, why."""
-    if said.refused:
-        return f"{said.by} was asked; what it said is not kept: {said.refused}"
-    receipt = f"step {said.step}: “{said.quote}”" if said.step else "it says that the log shows no cause"
-    return f"{said.by} says {said.failure_type}: {said.root_cause or said.description} ({receipt})"
+def model_sentence(cause: ModelCause) -> str:
+    """Returns what a model said and what bears it out, in one or two sentences; for one whose cause was not kept, why."""
+    if cause.refused:
+        return f"{cause.by} was asked; what it said is not kept: {cause.refused}"
+    receipt = f"step {cause.step}: “{cause.quote}”" if cause.step else "it says that the log shows no cause"
+    return f"{cause.by} says {cause.failure_type}: {cause.root_cause or cause.description} ({receipt})"
 
 
-def _fault(said: Said, log: Sequence[Json] | None) -> str:
-    """What is wrong with the receipt, in words; empty where it holds."""
-    if is_blank(said.root_cause) and is_blank(said.description):
+def _fault(answer: Said, log: Sequence[Json] | None) -> str:
+    """Returns what is wrong with the receipt, in words; empty where it holds."""
+    if is_blank(answer.root_cause) and is_blank(answer.description):
         return "it gives no cause"
-    if said.step is None:
+    if answer.step is None:
         return "it names no step of the log, and does not say that the log shows none"
-    if said.step == NO_STEP:
+    if answer.step == NO_STEP:
         return ""
-    if not log or said.step > len(log):
-        return f"it names step {said.step} of a log of {len(log or ())} steps"
-    if not _stands_in(said.quote, log[said.step - 1]):
-        return f"its quote does not stand in step {said.step}: “{said.quote[:SHOWN]}”"
+    if not log or answer.step > len(log):
+        return f"it names step {answer.step} of a log of {len(log or ())} steps"
+    if not _stands_in(answer.quote, log[answer.step - 1]):
+        return f"its quote does not stand in step {answer.step}: “{answer.quote[:SHOWN]}”"
     return ""
 
 
 def _stands_in(quote: str, step: Json) -> bool:
-    """Whether those words stand so in the step as the model was shown it, or in a value of it."""
+    """Returns whether those words stand so in the step as the model was shown it, or in a value of it."""
     words = quote.strip()
     if len(words) < LEAST_QUOTE:
         return bool(words) and words in {text.strip() for text in _texts(step)}

@@ -1,4 +1,4 @@
-"""How a failure was dealt with, written beside its analysis; the run that it belongs to is never touched."""
+"""The record of how a failure was dealt with, written beside its analysis; the run that it belongs to is never touched."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ async def resolve_failures(engine: Engine, resolutions: Sequence[Resolution]) ->
 
 def _resolve(db: Db, *, resolutions: Sequence[Resolution], at: datetime) -> Saved:
     changed = 0
-    for one in resolutions:
-        found = records.require(db, one.id, EvalFailure)
-        if found.fields.resolved_at is not None and found.fields.resolution_notes == one.notes:
+    for resolution in resolutions:
+        failure = records.require(db, resolution.id, EvalFailure)
+        if failure.fields.resolved_at is not None and failure.fields.resolution_notes == resolution.notes:
             continue
-        fields = found.fields.model_copy(update={"resolved_at": at, "resolution_notes": one.notes})
-        update_failure(db, replace(found, fields=fields, updated_at=at))
-        append(db, Event("eval-failure-resolved", "eval-failure", one.id, {"testRunId": fields.test_run_id}), at=at)
-        failure_causes.resolved(db, one.id)
+        fields = failure.fields.model_copy(update={"resolved_at": at, "resolution_notes": resolution.notes})
+        update_failure(db, replace(failure, fields=fields, updated_at=at))
+        append(
+            db, Event("eval-failure-resolved", "eval-failure", resolution.id, {"testRunId": fields.test_run_id}), at=at
+        )
+        failure_causes.resolved(db, resolution.id)
         changed += 1
     return Saved(0, changed, len(resolutions) - changed)

@@ -54,7 +54,7 @@ UNKNOWN_VERSION = OutputVersion()
 
 @frozen_type
 class Frame:
-    """What all runs of one job have in common."""
+    """The part that all runs of one job have in common."""
 
     benchmark_run_id: str | None
     target_digest: str | None
@@ -142,7 +142,7 @@ def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: 
         ),
         produced_by=seen.produced_by,
         self_judged=seen.produced_by is not None
-        and any(seen.produced_by in one.judged_by.split(AND) for one in verdicts),
+        and any(seen.produced_by in verdict.judged_by.split(AND) for verdict in verdicts),
         execution_id=seen.execution_id,
         pass_rule=_decided_by(measure),
         latency_ms=seen.latency_ms,
@@ -162,11 +162,11 @@ def _against(run: TestRun, work: Work) -> TestRun:
 
 
 def _against_earlier(run: TestRun, work: Work) -> dict[str, object]:
-    found = work.likeness
+    likeness = work.likeness
     now = sample(
         passed=run.passed,
         fraction=score_fraction(run.total_score, run.max_possible_score),
-        semantic_score=found and found.semantic_score,
+        semantic_score=likeness and likeness.semantic_score,
         decided_by=run.pass_rule,
         digests=run.digests,
         output=run.actual_output,
@@ -183,19 +183,19 @@ def _against_earlier(run: TestRun, work: Work) -> dict[str, object]:
 def _failure(
     run: Record[TestRun], measure: Measure, work: Work, verdicts: Sequence[Verdict], judged: Judged, *, frame: Frame
 ) -> Record[EvalFailure]:  # fmt: skip
-    found = classify(
+    analysis = classify(
         failed_output(measure, work, verdicts, wants_json=judged.wants_json),
         critical_below=frame.thresholds.critical_below,
         major_below=frame.thresholds.major_below,
     )
-    return failure_record(run, found)
+    return failure_record(run, analysis)
 
 
 def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, wants_json: bool) -> FailedOutput:
     """The failed output as the classification sees it."""
     seen = work.observed
     criteria = tuple(_failed_criterion(measure, verdict) for verdict in verdicts)
-    weight = sum(one.weight for one in criteria)
+    weight = sum(criterion.weight for criterion in criteria)
     return FailedOutput(
         output=seen.output,
         text=work.text,
@@ -207,7 +207,7 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
         stop_reason=seen.finish_reason,
         wants_json=wants_json,
         agent_error=seen.agent_error,
-        score_fraction=sum(one.fraction * one.weight for one in criteria) / weight if weight else 0.0,
+        score_fraction=sum(criterion.fraction * criterion.weight for criterion in criteria) / weight if weight else 0.0,
         criteria=criteria,
         checks=_checks(measure),
     )
@@ -240,20 +240,22 @@ def _points(verdict: Verdict) -> str:
     return f"{verdict.score:g} of {high:g}" if low == 0 else f"{verdict.score:g} on {low:g} to {high:g}"
 
 
-def failure_record(run: Record[TestRun], found: Analysis) -> Record[EvalFailure]:
+def failure_record(run: Record[TestRun], analysis: Analysis) -> Record[EvalFailure]:
     """The eval-failure that goes with a failed run."""
     fields = EvalFailure.trusted(
         test_run_id=run.id,
         benchmark_run_id=run.fields.benchmark_run_id,
-        failure_type=found.failure_type,
-        description=found.description,
-        affected_criterion_ids=found.affected_criterion_ids,
-        severity=found.severity,
-        root_cause=found.root_cause,
+        failure_type=analysis.failure_type,
+        description=analysis.description,
+        affected_criterion_ids=analysis.affected_criterion_ids,
+        severity=analysis.severity,
+        root_cause=analysis.root_cause,
         classified_by=RULES,
-        confidence=found.confidence,
-        signals=found.signals,
-        cause_key=cause_key(found.failure_type, found.root_cause, found.signals, found.affected_criterion_ids),
+        confidence=analysis.confidence,
+        signals=analysis.signals,
+        cause_key=cause_key(
+            analysis.failure_type, analysis.root_cause, analysis.signals, analysis.affected_criterion_ids
+        ),
     )
     at = run.fields.ran_at
-    return Record(f"{run.id}:failure", fields, f"{found.failure_type}: {run.fields.test_case_id}", at, at)
+    return Record(f"{run.id}:failure", fields, f"{analysis.failure_type}: {run.fields.test_case_id}", at, at)

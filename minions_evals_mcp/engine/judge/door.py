@@ -53,7 +53,7 @@ class Graders(Protocol):
 
 @frozen_type
 class Judges:
-    """What evidence is fetched from: searches under a time limit, confined code, likeness in meaning, and models.
+    """The sources of evidence: searches under a time limit, confined code, likeness in meaning, and models.
 
     Without `own_embedder` an assertion's own embedder is not to be had, without `graders` no model's grade and no
     service's answer. `apart`: answers are worked out in a thread, for callers that must not be kept waiting.
@@ -68,17 +68,17 @@ class Judges:
 
 
 def judges_of(engine: Engine, *, graders: Graders | None = None, apart: bool = False) -> Judges:
-    """What an open engine fetches evidence from."""
+    """Returns what an open engine fetches evidence from."""
     return Judges(engine.regexes, engine.snippets, engine.embedder, graders=graders, apart=apart)
 
 
 async def judge(page: Sequence[Examination[V]], judges: Judges) -> list[V]:
     """The verdict of each examination, in order. What several need is fetched once, and nothing is started for none."""
-    wanted = [one.needs() for one in page]
+    wanted = [examination.needs() for examination in page]
     evidence = await fetched([*chain.from_iterable(wanted)], judges)
     graded: Sequence[Evidence] = [evidence] * len(page)
     if judges.graders is not None and any(wanted):
-        grades = [(one, asked_needs(needs, evidence)) for one, needs in zip(page, wanted, strict=True)]
+        grades = [(examination, asked_needs(needs, evidence)) for examination, needs in zip(page, wanted, strict=True)]
         if any(needs for _, needs in grades):
             graded = await judges.graders.graded(grades, evidence)
     answered = partial(_answered, page, graded)
@@ -86,7 +86,7 @@ async def judge(page: Sequence[Examination[V]], judges: Judges) -> list[V]:
 
 
 def _answered(page: Sequence[Examination[V]], evidence: Sequence[Evidence]) -> list[V]:
-    return [one.answer(its) for one, its in zip(page, evidence, strict=True)]
+    return [examination.answer(its) for examination, its in zip(page, evidence, strict=True)]
 
 
 async def fetched(wanted: Sequence[Need], judges: Judges) -> Evidence:
@@ -111,11 +111,11 @@ def _joined(evidence: Evidence, part: Evidence) -> Evidence:
 
 def asked_needs(wanted: Sequence[Need], evidence: Evidence) -> list[Asked]:
     """The grades and answers among those needs and all that stood behind their transforms."""
-    asked: list[Asked] = []
+    questions: list[Asked] = []
     while wanted:
-        asked += [need for need in wanted if isinstance(need, GradeNeed | ServiceNeed)]
+        questions += [need for need in wanted if isinstance(need, GradeNeed | ServiceNeed)]
         wanted = opened(wanted, evidence)
-    return asked
+    return questions
 
 
 def grade_needs(wanted: Sequence[Need], evidence: Evidence) -> list[GradeNeed]:
@@ -124,7 +124,7 @@ def grade_needs(wanted: Sequence[Need], evidence: Evidence) -> list[GradeNeed]:
 
 
 async def _likenesses(wanted: Sequence[Need], judges: Judges) -> dict[SimilarityNeed, float | Unmet]:
-    """How alike the pairs are to the embedder that each names."""
+    """Returns how alike the pairs are to the embedder that each names."""
     pairs = [need for need in wanted if isinstance(need, SimilarityNeed)]
     measured: dict[SimilarityNeed, float | Unmet] = {}
     for name, several in groupby(sorted(pairs, key=_embedder), _embedder):
@@ -153,7 +153,7 @@ async def _at_hand(wanted: Sequence[Need], judges: Judges) -> Evidence:
 
 
 async def similarities(pairs: Sequence[SimilarityNeed], embedder: Embedder) -> dict[SimilarityNeed, float | Unmet]:
-    """How alike each pair is, in one call for all; where the embedder fails, why that cannot be told.
+    """Returns how alike each pair is, in one call for all; where the embedder fails, why that cannot be told.
 
     A text that it refuses costs its own pair only: the pairs are then measured one by one, until it fails twice in a row.
     """
@@ -165,9 +165,9 @@ async def similarities(pairs: Sequence[SimilarityNeed], embedder: Embedder) -> d
     measured: dict[SimilarityNeed, float | Unmet] = {}
     failures: list[Unmet] = []
     for pair in dict.fromkeys(pairs):
-        found = failures[-1] if len(failures) > 1 else (await similarities([pair], embedder))[pair]
-        failures = [*failures, found] if isinstance(found, Unmet) else []
-        measured[pair] = found
+        similarity = failures[-1] if len(failures) > 1 else (await similarities([pair], embedder))[pair]
+        failures = [*failures, similarity] if isinstance(similarity, Unmet) else []
+        measured[pair] = similarity
     return measured
 
 

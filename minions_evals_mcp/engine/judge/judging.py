@@ -1,4 +1,4 @@
-"""What the judges of a run say of a page of outputs: rules first, then kept verdicts, then paid ones."""
+"""The verdicts of a run's judges on a page of outputs: rules first, then kept verdicts, then paid ones."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Judging:
     kept: KeptVerdicts
 
     async def judge(self, page: Sequence[tuple[UnitKey, Measure, Work]]) -> list[Decision]:
-        """What all judges of their cases say of those outputs, in order. Raises `HaltedError` where a cap forbids to ask."""
-        units = [await self._examination(*one) for one in page]
+        """Returns what all judges of their cases say of those outputs, in order. Raises `HaltedError` where a cap forbids to ask."""
+        units = [await self._examination(*unit) for unit in page]
         ruled = await self._ruled(units)
-        given = await self._kept(units, ruled)
+        given = await self._given_verdicts(units, ruled)
         at = self.panel.engine.clock()
-        return [await self._decision(*one, at=at) for one in zip(units, ruled, given, strict=True)]
+        return [await self._decision(*unit, at=at) for unit in zip(units, ruled, given, strict=True)]
 
     async def checked(self, key: UnitKey, measure: Measure, work: Work) -> Aggregate | Unruled:
         """The verdict of each assertion of the case and of all together; grades that are kept are not asked for again."""
@@ -59,8 +59,8 @@ class Judging:
         known = self.panel.engine.own_checks
         if not known or not isinstance(measure.yardstick, ByAssertions):
             return UnitExamination(self.panel, key, measure, work)
-        asked = [name for name in own_names(measure.yardstick.assertions) if name in known]
-        return UnitExamination(self.panel, key, measure, work, {name: await known[name](work) for name in asked})
+        names = [name for name in own_names(measure.yardstick.assertions) if name in known]
+        return UnitExamination(self.panel, key, measure, work, {name: await known[name](work) for name in names})
 
     async def _ruled(self, units: Sequence[UnitExamination]) -> list[Ruled | Unruled]:
         engine = self.panel.engine
@@ -69,16 +69,16 @@ class Judging:
         judges = Judges(engine.regexes, engine.snippets, engine.embedder, own and own.named_embedder, graders)
         ruled = await judge(units, judges)
         coded = {
-            number: Rescoring(one.whole, one.scoring)
-            for number, one in enumerate(ruled)
-            if isinstance(one, Ruled) and one.whole is not None and one.scoring is not None
+            number: Rescoring(result.whole, result.scoring)
+            for number, result in enumerate(ruled)
+            if isinstance(result, Ruled) and result.whole is not None and result.scoring is not None
         }
-        for number, one in zip(coded, await judge([*coded.values()], judges), strict=True):
-            ruled[number] = one
+        for number, result in zip(coded, await judge([*coded.values()], judges), strict=True):
+            ruled[number] = result
         return ruled
 
-    async def _kept(self, units: Sequence[UnitExamination], ruled: Sequence[Ruled | Unruled]) -> list[Given]:
-        """What is kept of what those judge who are no rules, for each unit."""
+    async def _given_verdicts(self, units: Sequence[UnitExamination], ruled: Sequence[Ruled | Unruled]) -> list[Given]:
+        """Returns what is kept of what those judge who are no rules, for each unit."""
         wanted = [
             (unit.key, criterion.id, self.panel.about(criterion, kind, unit.work))
             for unit, rules in zip(units, ruled, strict=True)
@@ -135,16 +135,16 @@ class Judging:
     ) -> Decision:
         given = {**{ident: (verdict, at) for ident, verdict in ruled.verdicts.items()}, **given}
         parts = self.panel.parts(unit.measure)
-        if missing := [one for one, kind in parts if kind == "llm" and one.id not in given]:
+        if missing := [criterion for criterion, kind in parts if kind == "llm" and criterion.id not in given]:
             await self._ask_model(unit.key, missing, unit.work, given)
         for answer, _ in given.values():
             if not isinstance(answer, Verdict):
                 return answer
-        if any(one.id not in given for one, _ in parts):
+        if any(criterion.id not in given for criterion, _ in parts):
             asks = "human" if any(kind == "human" for _, kind in parts) else "llm"
             return _ask_outside(unit, self.panel.asked_outside(rubric), asks)
         return Judged(
-            tuple(_certain(given[one.id]) for one, _ in parts),
+            tuple(_certain(given[criterion.id]) for criterion, _ in parts),
             self.panel.digest(unit.measure),
             _metrics(named_scores(ruled.results)),
             wants_json=_wants_json(ruled.results),
@@ -160,7 +160,7 @@ class Judging:
         async with anyio.create_task_group() as calls:
             for criterion in criteria:
                 calls.start_soon(self._ask_unless_halted, key, criterion, work, given)
-        if any(one.id not in given for one in criteria):
+        if any(criterion.id not in given for criterion in criteria):
             raise HaltedError
 
     async def _ask_unless_halted(self, key: UnitKey, criterion: Criterion, work: Work, given: Given) -> None:
@@ -178,19 +178,19 @@ class Judging:
 
 
 def _ask_outside(unit: UnitExamination, criteria: Sequence[Criterion], asks: JudgeType) -> Awaiting:
-    asked = packet(unit.key, unit.measure.case.id, criteria, unit.work)
-    return Awaiting(unit.work.observed, asked.digest, asks, asked.model_dump(mode="json"))
+    waiting_packet = packet(unit.key, unit.measure.case.id, criteria, unit.work)
+    return Awaiting(unit.work.observed, waiting_packet.digest, asks, waiting_packet.model_dump(mode="json"))
 
 
 def _certain(answer: tuple[Said, datetime]) -> tuple[Verdict, datetime]:
-    said, at = answer
-    assert isinstance(said, Verdict)
-    return said, at
+    verdict, at = answer
+    assert isinstance(verdict, Verdict)
+    return verdict, at
 
 
 def _metrics(named: Iterable[Named]) -> tuple[MetricScore, ...]:
-    return tuple(MetricScore(one.name, min(1.0, max(0.0, one.score)), one.weight) for one in named)
+    return tuple(MetricScore(metric.name, min(1.0, max(0.0, metric.score)), metric.weight) for metric in named)
 
 
 def _wants_json(results: Sequence[Checked]) -> bool:
-    return any(one.type in WANTS_JSON and not one.passed for one in results)
+    return any(result.type in WANTS_JSON and not result.passed for result in results)

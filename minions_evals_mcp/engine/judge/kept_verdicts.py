@@ -1,4 +1,4 @@
-"""What judges said before, found again; and what they say now, kept as it comes."""
+"""Earlier verdicts of judges, found again; and what they say now, kept as it comes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class KeptVerdicts:
         return kept
 
     async def stored(self, wanted: Sequence[Wanted]) -> list[tuple[Said, datetime] | None]:
-        """What the store has of each; with `--fresh` the unit's own only."""
+        """Returns what the store has of each; with `--fresh` the unit's own only."""
         if not wanted:
             return []
         return await self.engine.store.read_whole(

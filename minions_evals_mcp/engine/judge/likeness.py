@@ -1,4 +1,4 @@
-"""How an output compares with what its case expected: measured before anybody judges."""
+"""The likeness of an output to what its case expected: measured before anybody judges."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ F = TypeVar("F", bound=Fields)
 
 
 def expects_text(case: TestCase) -> bool:
-    """Whether outputs of the case are compared with a text; a pattern is looked for instead."""
+    """Returns whether outputs of the case are compared with a text; a pattern is looked for instead."""
     return expected_of(case) is not None
 
 
 def _is_put_off(engine: Engine, measure: Measure, seen: Observed) -> bool:
-    """Whether the likeness is measured when the run is first read: where no verdict rests on it, and reading it costs nothing."""
+    """Returns whether the likeness is measured when the run is first read: where no verdict rests on it, and reading it costs nothing."""
     by_others = isinstance(measure.yardstick, RubricInUse) and not seen.timed_out and seen.agent_error is None
     return by_others and is_local(engine.embedder().name)
 
 
-async def with_likeness(engine: Engine, found: Sequence[Record[F]]) -> list[Record[F]]:
+async def with_likeness(engine: Engine, records_read: Sequence[Record[F]]) -> list[Record[F]]:
     """The same records, the likeness of test-runs measured that was put off.
 
     What cannot be measured here (the embedder is not installed) stays unknown.
     """
     runs = {
         record.id: record.fields
-        for record in found
+        for record in records_read
         if isinstance(record.fields, TestRun) and _lacks_likeness(record.fields)
     }
     if not runs:
-        return list(found)
+        return list(records_read)
     digests = {ident: run.digests.test_case or "" for ident, run in runs.items()}
     expected = await engine.store.read(lambda db: expected_outputs(db, digests.values()))
     texts = {ident: _texts(expected.get(digests[ident]), run.actual_output) for ident, run in runs.items()}
@@ -55,8 +55,10 @@ async def with_likeness(engine: Engine, found: Sequence[Record[F]]) -> list[Reco
     for name in dict.fromkeys(run.digests.embedder or "" for run in runs.values()):
         idents = [ident for ident, run in runs.items() if run.digests.embedder == name]
         several = await _likenesses([texts[ident] for ident in idents], _embedder(engine, name))
-        measured |= {ident: one for ident, one in zip(idents, several, strict=True) if one is not None}
-    return [_completed(record, measured.get(record.id)) for record in found]
+        measured |= {
+            ident: measured_one for ident, measured_one in zip(idents, several, strict=True) if measured_one is not None
+        }
+    return [_completed(record, measured.get(record.id)) for record in records_read]
 
 
 def _lacks_likeness(run: TestRun) -> bool:
@@ -70,7 +72,7 @@ def _completed(record: Record[F], alike: Likeness | None) -> Record[F]:
 
 
 def metrics_of(alike: Likeness) -> dict[str, object]:
-    """What a test-run says of its likeness, by field."""
+    """Returns what a test-run says of its likeness, by field."""
     return {
         "exact_match": alike.exact_match, "semantic_score": alike.semantic_score, "length_diff": alike.length_diff,
         "token_diff": alike.token_diff, "output_diff": alike.output_diff, "warnings": alike.warnings,
@@ -86,7 +88,7 @@ def _texts(expected: Expected | None, output: Json) -> Compared | None:
 
 
 def _compared_output(seen: Observed) -> Json:
-    """What is compared; what timed out or failed produced nothing."""
+    """Returns what is compared; what timed out or failed produced nothing."""
     return {} if seen.timed_out or seen.agent_error is not None else seen.output
 
 
@@ -108,17 +110,20 @@ async def likenesses(
 
 async def _likenesses(texts: Sequence[Compared | None], embedder: Callable[[], Embedder]) -> list[Likeness | None]:
     """The metrics of each pair of texts. Equal texts are not embedded, and not counted."""
-    unlike = list(dict.fromkeys(one for one in texts if one is not None and one.expected != one.actual))
+    unlike = list(dict.fromkeys(text for text in texts if text is not None and text.expected != text.actual))
     measured = await _measured(unlike, embedder)
     counted = await _counted(unlike)
     return [
-        None if one is None else likeness(one, measured.get(one, ()), tokens=counted.get(one, (0, 0))) for one in texts
+        None if text is None else likeness(text, measured.get(text, ()), tokens=counted.get(text, (0, 0)))
+        for text in texts
     ]
 
 
 async def _counted(texts: Sequence[Compared]) -> dict[Compared, tuple[int, int]]:
     """The tokens of what was expected and of what came."""
-    counts = iter(await token_counts([text for one in texts for text in (one.expected, one.actual)]) if texts else ())
+    counts = iter(
+        await token_counts([text for pair in texts for text in (pair.expected, pair.actual)]) if texts else ()
+    )
     return dict(zip(texts, zip(counts, counts, strict=True), strict=True))
 
 
@@ -134,15 +139,16 @@ async def _measured(texts: Sequence[Compared], embedder: Callable[[], Embedder])
     No embedder is opened for none.
     """
     pairs = {
-        one: [SimilarityNeed(normalised(actual), normalised(expected)) for expected, actual in one.unequal]
-        for one in texts
+        text: [SimilarityNeed(normalised(actual), normalised(expected)) for expected, actual in text.unequal]
+        for text in texts
     }
     needs = [need for several in pairs.values() for need in several if need.text != need.other]
-    found = await similarities(needs, embedder()) if needs else {}
-    return {one: _values([found.get(need, 1.0) for need in several]) for one, several in pairs.items()}
+    similarities_found = await similarities(needs, embedder()) if needs else {}
+    return {text: _values([similarities_found.get(need, 1.0) for need in several]) for text, several in pairs.items()}
 
 
-def _values(found: Sequence[float | Unmet]) -> list[float] | str:
+def _values(measured: Sequence[float | Unmet]) -> list[float] | str:
     return next(
-        (one.reason for one in found if isinstance(one, Unmet)), [one for one in found if isinstance(one, float)]
+        (measured.reason for measured in measured if isinstance(measured, Unmet)),
+        [measured for measured in measured if isinstance(measured, float)],
     )

@@ -40,7 +40,10 @@ class UnitGrades:
 
         Raises `HaltedError` where a cap forbids to ask.
         """
-        return [await self._with_grades(one, needs, await self._served(one, needs, evidence)) for one, needs in page]
+        return [
+            await self._with_grades(examination, needs, await self._served(examination, needs, evidence))
+            for examination, needs in page
+        ]
 
     async def _served(self, unit: Examination[Any], needs: Sequence[Asked], evidence: Evidence) -> Evidence:
         wanted = [need for need in needs if isinstance(need, ServiceNeed)]
@@ -52,27 +55,27 @@ class UnitGrades:
 
     async def _with_grades(self, unit: Examination[Any], needs: Sequence[Asked], evidence: Evidence) -> Evidence:
         grades_of = [need for need in needs if isinstance(need, GradeNeed)]
-        asked = [need for need in grades_of if (self.panel.own if need.judge else self.panel.llm) is not None]
-        if not asked:
+        wanted = [need for need in grades_of if (self.panel.own if need.judge else self.panel.llm) is not None]
+        if not wanted:
             return evidence
         assert isinstance(unit, UnitExamination), "what else is examined in a run asks no model"
-        said = await self._fetched(unit.key, asked, unit.work)
-        grades = {need: grade_of(one) for need, one in said.items() if isinstance(one, Verdict)}
-        errors = {need: one for need, one in said.items() if isinstance(one, JudgeErrored)}
-        ungraded = {need: Unmet(one.reason, one.fatal, one.unanswered) for need, one in errors.items()}
+        fetched = await self._fetched(unit.key, wanted, unit.work)
+        grades = {need: grade_of(verdict) for need, verdict in fetched.items() if isinstance(verdict, Verdict)}
+        errors = {need: verdict for need, verdict in fetched.items() if isinstance(verdict, JudgeErrored)}
+        ungraded = {need: Unmet(error.reason, error.fatal, error.unanswered) for need, error in errors.items()}
         return replace(evidence, grades=grades, ungraded=ungraded)
 
     async def _fetched(self, key: UnitKey, wanted: Sequence[GradeNeed], work: Work) -> Found:
-        found = await self._kept(key, wanted, work)
+        fetched = await self._known_grades(key, wanted, work)
         async with anyio.create_task_group() as calls:
             for need in dict.fromkeys(wanted):
-                if need not in found:
-                    calls.start_soon(self._ask_unless_halted, key, need, work, found)
-        if any(need not in found for need in wanted):
+                if need not in fetched:
+                    calls.start_soon(self._ask_unless_halted, key, need, work, fetched)
+        if any(need not in fetched for need in wanted):
             raise HaltedError
-        return found
+        return fetched
 
-    async def _kept(self, key: UnitKey, wanted: Sequence[GradeNeed], work: Work) -> Found:
+    async def _known_grades(self, key: UnitKey, wanted: Sequence[GradeNeed], work: Work) -> Found:
         """The grades that are there already; with `--fresh` the unit's own only."""
         idents = {need: grade_criterion(need).id for need in wanted}
         kept = await self.kept.stored([(key, ident, self._about(need, work)) for need, ident in idents.items()])
@@ -82,13 +85,13 @@ class UnitGrades:
             if answer is not None and isinstance(answer[0], Verdict)
         }
 
-    async def _ask_unless_halted(self, key: UnitKey, need: GradeNeed, work: Work, found: Found) -> None:
+    async def _ask_unless_halted(self, key: UnitKey, need: GradeNeed, work: Work, fetched: Found) -> None:
         """Leaves the grade open at a cap, so that what is being paid for the others is kept."""
         with suppress(HaltedError):
-            said = await grade(self.panel.named_judge(need.judge), need, work)
-            found[need] = said
-            if isinstance(said, Verdict):
-                await self.kept.keep(key, self._about(need, work), said, self.panel.engine.clock())
+            verdict = await grade(self.panel.named_judge(need.judge), need, work)
+            fetched[need] = verdict
+            if isinstance(verdict, Verdict):
+                await self.kept.keep(key, self._about(need, work), verdict, self.panel.engine.clock())
 
     def _about(self, need: GradeNeed, work: Work) -> jobs.VerdictKey:
         judge = grader_digest(self.panel.named_judge(need.judge), need.template, need.given, need.type)

@@ -43,7 +43,7 @@ class OwnJudges:
         return self.judges[grader.name]
 
     def _client(self, grader: Grader) -> tuple[Metered, str]:
-        """Who is asked, and under which name."""
+        """Returns who is asked, and under which name."""
         if grader.code is not None:
             code = self.engine.own_code.get(grader.name)
             if code is None:
@@ -86,7 +86,7 @@ class OwnJudges:
         return self.services[name]
 
     def _moderating(self) -> str:
-        """What moderates by default: of the account whose key is there, else OpenAI's, whose key is then asked for."""
+        """Returns what moderates by default: of the account whose key is there, else OpenAI's, whose key is then asked for."""
         access = self.engine.config.providers.access
         held = (name for name in DEFAULT_MODERATION if name in access and access[name].api_key)
         return DEFAULT_MODERATION[next(held, "openai")]
@@ -103,7 +103,7 @@ class OwnJudges:
             self.service(assertion.provider)
 
     async def ask_services(self, needs: Sequence[ServiceNeed]) -> Answers:
-        """What services and webhooks say, all asked at once."""
+        """Returns what services and webhooks say, all asked at once."""
         return await gathered(needs, self._ask_service)
 
     async def _ask_service(self, need: ServiceNeed) -> JsonValue | Unmet:

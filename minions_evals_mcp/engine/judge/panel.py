@@ -35,7 +35,7 @@ NO_GUIDE = "does the output do what the case asks for?"
 
 
 def kind_of(choice: JudgeChoice, criterion: RubricCriterion, *, has_model: bool) -> JudgeKind:
-    """Who judges that criterion under that choice; without a model the caller does."""
+    """Returns who judges that criterion under that choice; without a model the caller does."""
     if takes_proposal(criterion):
         return "heuristic"
     wanted = criterion.judge_type if choice == "auto" else choice
@@ -65,7 +65,7 @@ def outside_criteria(rubric: RubricInUse, choice: JudgeChoice, *, has_model: boo
 
 @frozen_type
 class _JudgedRubric:
-    """What a vetted rubric comes to under this panel, worked out once: whom rules ask for grades, whether they measure
+    """The parts of a vetted rubric under this panel, worked out once: whom rules ask for grades, whether they measure
     likeness, the digest of all who judge by it, whether the run's model is one of them or any is, the criteria that
     rules judge, and those of them whose guide may ask anything outside.
     """
@@ -98,7 +98,7 @@ class Panel:
     """The digests of those kinds of judges that were met so far, with the embedders that they measure with."""
 
     def kinds(self, rubric: RubricInUse) -> dict[str, JudgeKind]:
-        """Who judges each criterion."""
+        """Returns who judges each criterion."""
         has_model = self.llm is not None
         return {ident: kind_of(self.choice, criterion, has_model=has_model) for ident, criterion in rubric.criteria}
 
@@ -126,10 +126,12 @@ class Panel:
         kind = "human" if isinstance(measure.yardstick, ByNothing) else "heuristic"
         return self._with_graders(self.identity(kind, embedders=self._embedders(measure.yardstick)), self.asks(measure))
 
-    def _with_graders(self, found: str, asks: Sequence[Asks]) -> str:
+    def _with_graders(self, digest_so_far: str, asks: Sequence[Asks]) -> str:
         """That digest together with those of the models that grade for rules."""
-        asked = {grader_digest(self.judge(one.judge), one.template) for one in asks if self.has(one)}
-        return digest([found, *sorted(asked)]) if asked else found
+        digests = {
+            grader_digest(self.judge(question.judge), question.template) for question in asks if self.has(question)
+        }
+        return digest([digest_so_far, *sorted(digests)]) if digests else digest_so_far
 
     def embedder(self, measure: Measure) -> str | None:
         """The embedders that the case's runs are measured with, by name; None where nothing about them is."""
@@ -157,8 +159,10 @@ class Panel:
             case BySimilarity():
                 return self.engine.embedder().name
             case ByAssertions():
-                asked = embedders_asked(yardstick.asking)
-                return ", ".join(sorted({one.shown if one else self.engine.embedder().name for one in asked}))
+                graders = embedders_asked(yardstick.asking)
+                return ", ".join(
+                    sorted({grader.shown if grader else self.engine.embedder().name for grader in graders})
+                )
             case RubricInUse() | ByExpectation() | ByNothing():
                 return ""
 
@@ -173,7 +177,7 @@ class Panel:
                 return ()
 
     def has(self, asks: Asks) -> bool:
-        """Whether there is the judge that is asked."""
+        """Returns whether there is the judge that is asked."""
         return (self.llm if asks.judge is None else self.own) is not None
 
     def judge(self, grader: Grader | None) -> LlmJudge:
@@ -187,7 +191,7 @@ class Panel:
         return self.judge(Grader.model_validate_json(name) if name else None)
 
     def asks_model(self, measure: Measure) -> bool:
-        """Whether the run's model judges any criterion of the case, or grades for its rules."""
+        """Returns whether the run's model judges any criterion of the case, or grades for its rules."""
         if isinstance(measure.yardstick, RubricInUse):
             return self._judged(measure.yardstick).asks_model
         return any(asks.judge is None for asks in self.asks(measure))
@@ -227,7 +231,7 @@ class Panel:
         return parts
 
     def _judged(self, rubric: RubricInUse) -> _JudgedRubric:
-        """What the rubric comes to under this panel."""
+        """Returns what the rubric comes to under this panel."""
         judged = self.judged.get(rubric.digest)
         if judged is None:
             judged = self.judged[rubric.digest] = self._worked_out(rubric)
@@ -236,17 +240,17 @@ class Panel:
     def _worked_out(self, rubric: RubricInUse) -> _JudgedRubric:
         kinds, embeds = self.kinds(rubric), self._embeds(rubric)
         ruled = tuple(Criterion(ident, fields) for ident, fields in rubric.criteria if kinds[ident] == "heuristic")
-        asks = tuple(asks for one in ruled for asks in guide_asks(one.fields))
+        asks = tuple(asks for criterion in ruled for asks in guide_asks(criterion.fields))
         judges = digest([[ident, self.identity(kind, embedders=embeds[ident])] for ident, kind in kinds.items()])
         judged = "llm" in kinds.values()
         return _JudgedRubric(
             asks,
             any(embeds.values()),
             self._with_graders(judges, asks),
-            judged or any(one.judge is None for one in asks),
-            judged or any(one.judge is None or self.has(one) for one in asks),
+            judged or any(question.judge is None for question in asks),
+            judged or any(question.judge is None or self.has(question) for question in asks),
             ruled,
-            tuple(one for one in ruled if guide_asks_outside(one.fields)),
+            tuple(criterion for criterion in ruled if guide_asks_outside(criterion.fields)),
         )
 
     def asked_outside(self, rubric: RubricInUse) -> tuple[Criterion, ...]:
@@ -254,5 +258,5 @@ class Panel:
         return outside_criteria(rubric, self.choice, has_model=self.llm is not None)
 
     def about(self, criterion: Criterion, kind: JudgeKind, work: Work) -> jobs.VerdictKey:
-        """What a verdict of that kind of judge on the output is kept under."""
+        """Returns what a verdict of that kind of judge on the output is kept under."""
         return jobs.VerdictKey(work.digest, criterion.digest, self.identity(kind))

@@ -36,38 +36,38 @@ class RowGrades:
         self, page: Sequence[tuple[Examination[Any], Sequence[Asked]]], evidence: Evidence
     ) -> list[Evidence]:
         """The evidence of all rows with the grades that they need besides: what several ask is paid for once."""
-        found = await self._found(
+        fetched = await self._grades(
             dict.fromkeys(need for _, needs in page for need in needs if isinstance(need, GradeNeed))
         )
-        grades = {need: said for need, said in found.items() if isinstance(said, Grade)}
-        ungraded = {need: said for need, said in found.items() if isinstance(said, Unmet)}
+        grades = {need: answer for need, answer in fetched.items() if isinstance(answer, Grade)}
+        ungraded = {need: answer for need, answer in fetched.items() if isinstance(answer, Unmet)}
         return [replace(evidence, grades=grades, ungraded=ungraded)] * len(page)
 
-    async def _found(self, needs: Iterable[GradeNeed]) -> dict[GradeNeed, Grade | Unmet]:
-        found: dict[GradeNeed, Grade | Unmet] = {}
+    async def _grades(self, needs: Iterable[GradeNeed]) -> dict[GradeNeed, Grade | Unmet]:
+        grades: dict[GradeNeed, Grade | Unmet] = {}
         async with anyio.create_task_group() as calls:
             for need in needs:
                 assert not need.judge, "a row that names a judge of its own is refused when it is read"
                 if self.judge is None:
-                    found[need] = NO_JUDGE
+                    grades[need] = NO_JUDGE
                 else:
-                    calls.start_soon(self._ask, self.judge, need, found)
-        return found
+                    calls.start_soon(self._ask, self.judge, need, grades)
+        return grades
 
-    async def _ask(self, judge: LlmJudge, need: GradeNeed, found: dict[GradeNeed, Grade | Unmet]) -> None:
+    async def _ask(self, judge: LlmJudge, need: GradeNeed, grades: dict[GradeNeed, Grade | Unmet]) -> None:
         if self.dead is not None:
-            found[need] = self.dead
+            grades[need] = self.dead
             return
         try:
-            said = await grade(judge, need, Work({}, None, Observed(output={"output": need.text})))
+            verdict = await grade(judge, need, Work({}, None, Observed(output={"output": need.text})))
         except HaltedError as halted:
-            found[need] = self.dead = Unmet(str(halted))
+            grades[need] = self.dead = Unmet(str(halted))
             return
-        if isinstance(said, JudgeErrored):
-            found[need] = failed = Unmet(said.reason)
-            self.dead = failed if said.fatal else self.dead
+        if isinstance(verdict, JudgeErrored):
+            grades[need] = failed = Unmet(verdict.reason)
+            self.dead = failed if verdict.fatal else self.dead
         else:
-            found[need] = grade_of(said)
+            grades[need] = grade_of(verdict)
 
 
 def row_grades(config: EngineConfig, models: Models, *, max_cost_usd: float | None) -> RowGrades:

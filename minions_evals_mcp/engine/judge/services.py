@@ -36,7 +36,7 @@ class OpenService:
     grader: Grader | None
 
     async def ask(self, need: ServiceNeed, *, deadline_s: float) -> JsonValue | Unmet:
-        """What the service says of the text, or why it says nothing."""
+        """Returns what the service says of the text, or why it says nothing."""
         row = service_of(self.name)
         assert row is not None, "vetted when it was opened"
         request = ModelRequest(
@@ -47,13 +47,13 @@ class OpenService:
         if isinstance(reply, Failed):
             return Unmet(f"{self.name} failed: {reply.kind}: {reply.reason}", reply.fatal, reply.kind != "permanent")
         assert isinstance(reply, Completion), "what a service says is neither cut off nor refused"
-        said: JsonValue = json.loads(reply.text)
-        return said
+        answer: JsonValue = json.loads(reply.text)
+        return answer
 
 
 def vet_webhook(url: str, allowed: Sequence[str]) -> None:
     """Raises `BadInputError` where the operator has not named the address: an output is sent to no other."""
-    if not any(_within(url, one) for one in allowed):
+    if not any(_within(url, prefix) for prefix in allowed):
         raise BadInputError(
             f"the webhook {_shown(url)} is not an address that you allowed.",
             remedy=f"Outputs, prompts and variables are sent there. Allow it with MINIONS_EVALS_WEBHOOKS={origin(url)}",
@@ -66,7 +66,7 @@ def _shown(url: str) -> str:
 
 
 def _within(url: str, allowed: str) -> bool:
-    """Whether the address is that one, or lies under it."""
+    """Returns whether the address is that one, or lies under it."""
     given, wanted = urlsplit(url), urlsplit(allowed)
     if "@" in given.netloc or (given.scheme, given.netloc) != (wanted.scheme, wanted.netloc):
         return False
@@ -90,23 +90,23 @@ async def ask_webhook(web: Web, need: ServiceNeed, allowed: Sequence[str], *, de
     if not isinstance(body, bytes):
         return Unmet(f"the webhook failed: {body.reason}", body.fatal, body.unanswered)
     try:
-        said: JsonValue = json.loads(body)
+        answer: JsonValue = json.loads(body)
     except ValueError:
         return Unmet(f"the webhook {_shown(need.service)} answered no JSON")
-    return said
+    return answer
 
 
 async def gathered(needs: Iterable[ServiceNeed], ask: Ask) -> Answers:
     """The answer to each, asked side by side; one that several need is asked once."""
-    found: Answers = {}
+    known_answers: Answers = {}
 
     async def into(need: ServiceNeed) -> None:
         try:
-            found[need] = await ask(need)
+            known_answers[need] = await ask(need)
         except EvalsError as error:  # a key that is missing: no verdict rests on it, and none is made up
-            found[need] = Unmet(error.message, fatal=True)
+            known_answers[need] = Unmet(error.message, fatal=True)
 
     async with anyio.create_task_group() as asking:
         for need in dict.fromkeys(needs):
             asking.start_soon(into, need)
-    return found
+    return known_answers

@@ -1,4 +1,4 @@
-"""What the rules of a case say of an output: the examination of one unit, which the door answers with a page of others."""
+"""The verdict of a case's rules on an output: the examination of one unit, which the door answers with a page of others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from minions_evals_mcp.scoring.verdicts.history import SIMILAR_ENOUGH
 
 @frozen_type
 class Ruled:
-    """What rules found. Without a rubric `whole` is all that decides, and `reason` says why.
+    """The findings of rules. Without a rubric `whole` is all that decides, and `reason` says why.
 
     Under a rubric `verdicts` are those of the criteria that rules judge. `results` are all checks that were made.
     `scoring` is a person's code that judges in place of the checks, and has not run yet.
@@ -63,11 +63,11 @@ class UnitExamination:
 
     @property
     def is_lost(self) -> bool:
-        """Whether there is nothing to look at: the time was up, or the agent failed."""
+        """Returns whether there is nothing to look at: the time was up, or the agent failed."""
         return self.work.observed.timed_out or self.work.observed.agent_error is not None
 
     def needs(self) -> Sequence[Need]:
-        """What the rules of the case need of the outside."""
+        """Returns what the rules of the case need of the outside."""
         if self.is_lost:
             return ()
         match self.measure.yardstick:
@@ -81,7 +81,7 @@ class UnitExamination:
                 return ()
 
     def answer(self, evidence: Evidence, /) -> Unruled | Ruled:
-        """What the rules find, or why they could not be carried out."""
+        """Returns what the rules find, or why they could not be carried out."""
         if self.is_lost:
             return NOTHING
         for missing in evidence.ungraded.values():
@@ -119,8 +119,8 @@ class UnitExamination:
         """The verdict, which is the model's where it rests on its grades."""
         if self.panel.llm is None or not evidence.grades:
             return verdict
-        asked = grade_needs(guide_needs(criterion, self.work), evidence)
-        return by_grader(verdict, [self.panel.llm]) if asked else verdict
+        wanted = grade_needs(guide_needs(criterion, self.work), evidence)
+        return by_grader(verdict, [self.panel.llm]) if wanted else verdict
 
     def _ruled_checks(self, yardstick: ByAssertions, evidence: Evidence) -> Unruled | Ruled:
         whole = self._checks(yardstick).answer(replace(evidence, own=self.own) if self.own else evidence)
@@ -142,7 +142,7 @@ class UnitExamination:
 
 @frozen_type
 class Rescoring:
-    """What a person's code makes of the checks of one output."""
+    """The result of a person's code on the checks of one output."""
 
     whole: Aggregate
     need: SnippetNeed
@@ -172,6 +172,6 @@ def _ruled_expectation(checked: Checked | Unchecked, criterion_id: str) -> Unrul
 
 
 def _unjudged(unchecked: Unchecked, criterion_id: str) -> Unruled:
-    """How a unit ends of which a check could not be carried out."""
+    """Returns how a unit ends of which a check could not be carried out."""
     reason = f"{unchecked.type}: {unchecked.reason}"
     return NotJudgeable(criterion_id, reason) if unchecked.not_judgeable else JudgeErrored(reason)

@@ -32,16 +32,16 @@ class UnitServices:
     kept: KeptVerdicts
 
     async def answers(self, key: UnitKey, wanted: Sequence[ServiceNeed], work: Work) -> Answers:
-        """What each says of the output, or why it says nothing."""
-        found: Answers = {}
+        """Returns what each says of the output, or why it says nothing."""
+        known_answers: Answers = {}
         for webhooks in (True, False):
             needs = [need for need in dict.fromkeys(wanted) if (need.kind == "webhook") == webhooks]
-            found |= await self._stored(key, needs, work, fresh=webhooks)
-        said = await self.ask([need for need in dict.fromkeys(wanted) if need not in found])
-        for need, answer in said.items():
+            known_answers |= await self._stored(key, needs, work, fresh=webhooks)
+        replies = await self.ask([need for need in dict.fromkeys(wanted) if need not in known_answers])
+        for need, answer in replies.items():
             if not isinstance(answer, Unmet):
                 await self.kept.keep(key, _about(need, work), _verdict(need, answer), self.kept.engine.clock())
-        return {**found, **said}
+        return {**known_answers, **replies}
 
     async def _stored(self, key: UnitKey, needs: Sequence[ServiceNeed], work: Work, *, fresh: bool) -> Answers:
         kept = replace(self.kept, fresh=fresh or self.kept.fresh)
@@ -54,9 +54,9 @@ class UnitServices:
 
 
 def _criterion(need: ServiceNeed) -> Criterion:
-    asked = digest([need.service, need.text, need.given])
-    fields = RubricCriterion(rubric_id=need.kind, name=need.kind, description=asked, max_score=1.0)
-    return Criterion(f"{need.kind}:{asked}", fields)
+    criterion_id = digest([need.service, need.text, need.given])
+    fields = RubricCriterion(rubric_id=need.kind, name=need.kind, description=criterion_id, max_score=1.0)
+    return Criterion(f"{need.kind}:{criterion_id}", fields)
 
 
 def _about(need: ServiceNeed, work: Work) -> jobs.VerdictKey:
@@ -64,5 +64,5 @@ def _about(need: ServiceNeed, work: Work) -> jobs.VerdictKey:
 
 
 def _verdict(need: ServiceNeed, answer: JsonValue) -> Verdict:
-    said = json.dumps(answer)
-    return _criterion(need).verdict(0.0, said, judged_by=need.kind, judged_by_type="heuristic", confidence=1.0)
+    answer_text = json.dumps(answer)
+    return _criterion(need).verdict(0.0, answer_text, judged_by=need.kind, judged_by_type="heuristic", confidence=1.0)

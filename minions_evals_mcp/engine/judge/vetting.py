@@ -1,4 +1,4 @@
-"""Whether those who are to judge can judge a case, and are to be had: asked before anything runs."""
+"""The check that those who are to judge can judge a case, and are to be had: asked before anything runs."""
 
 from __future__ import annotations
 

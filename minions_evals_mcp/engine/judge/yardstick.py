@@ -1,4 +1,4 @@
-"""What a case is measured with: its rubric, else its assertions, else its expected outputs."""
+"""The yardstick of a case: its rubric, else its assertions, else its expected outputs."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class ByAssertions:
 
 @frozen_type
 class ByExpectation:
-    """What was expected, looked for in the output: all of `maxScore` or nothing."""
+    """The expectation, looked for in the output: all of `maxScore` or nothing."""
 
     expected: Json
 
 
 @frozen_type
 class BySimilarity:
-    """What was expected, compared by meaning: equal after trimming, or a cosine of at least 0.8."""
+    """The expectation, compared by meaning: equal after trimming, or a cosine of at least 0.8."""
 
     expected: Json
 
@@ -76,7 +76,7 @@ class Measure:
 
     @cached_property
     def expected(self) -> Expected | None:
-        """What outputs of the case are compared with, where that is a text."""
+        """Returns what outputs of the case are compared with, where that is a text."""
         return expected_of(self.case.fields)
 
     def rubric_digest(self) -> str | None:
@@ -85,7 +85,7 @@ class Measure:
 
 
 def expected_of(case: TestCase) -> Expected | None:
-    """What outputs of the case are compared with, where that is a text."""
+    """Returns what outputs of the case are compared with, where that is a text."""
     outputs = case.expected_outputs
     if not outputs:
         return None
@@ -104,10 +104,10 @@ def measures(db: Db, case_ids: Iterable[str], known: dict[str, RubricInUse]) -> 
     Raises `NotFoundError` for a case or rubric that does not exist, `SealedError` for a case of which only the seal is seen.
     """
     wanted = list(case_ids)
-    found = records.get_all(db, wanted, TestCase)
+    cases = records.get_all(db, wanted, TestCase)
     out: list[Measure] = []
     for ident in wanted:
-        case = found.get(ident)
+        case = cases.get(ident)
         if case is None:
             raise NotFoundError("test-case", ident)
         if case.status == SEALED:
@@ -133,7 +133,7 @@ def own_measure(case: Record[TestCase]) -> Measure:
 def _own_yardstick(case: TestCase) -> Yardstick:
     if case.assertions:
         assertions = parted(case.assertions)[0]
-        asking = tuple(one for one in assertions if asks_outside((one,)))
+        asking = tuple(assertion for assertion in assertions if asks_outside((assertion,)))
         return ByAssertions(assertions, case.threshold, case.scoring, asking)
     if case.expected_outputs:
         return (

@@ -49,7 +49,7 @@ class ImportedLabel(Value):
 
 
 class LabelImport(Value):
-    """What was taken in: `countAsPeoples` is false where no person imported it."""
+    """The result of an import: `countAsPeoples` is false where no person imported it."""
 
     judged_run_id: str
     run_ids: tuple[str, ...]
@@ -70,16 +70,16 @@ async def import_labels(
     by_rater: dict[str, list[ImportedLabel]] = {}
     for label in labels:
         by_rater.setdefault(label.judged_by or engine.speaker.name, []).append(label)
-    asked = {
+    given = {
         rater: await engine.store.read(partial(_vetted, judged=judged, labels=given))
         for rater, given in by_rater.items()
     }
-    runs = [await _handed_in(engine, judged, rater, given, triggered_by) for rater, given in asked.items()]
+    runs = [await _handed_in(engine, judged, rater, given, triggered_by) for rater, given in given.items()]
     return LabelImport(
         judged_run_id=judged.id,
         run_ids=tuple(runs),
         labels=len(labels),
-        outputs=len({(one.test_case_id, one.trial) for one in labels}),
+        outputs=len({(label.test_case_id, label.trial) for label in labels}),
         count_as_peoples=engine.speaker.is_person,
     )
 
@@ -91,7 +91,7 @@ Given = Mapping[Place, tuple[GivenJudgment, ...]]
 def _vetted(db: Db, *, judged: Job, labels: Sequence[ImportedLabel]) -> Given:
     """One rater's judgments, each output by each criterion once; raises `InvalidRecordError`."""
     request, has_model = request_of(judged), isinstance(judged.spec["judgeModel"], str)
-    there = {one.test_case_id for one in run_outputs(db, judged.id)}
+    there = {run_output.test_case_id for run_output in run_outputs(db, judged.id)}
     given: dict[Place, dict[str, GivenJudgment]] = {}
     known: dict[str, RubricInUse] = {}
     criteria: dict[Place, tuple[Criterion, ...]] = {}
@@ -111,17 +111,17 @@ def _vetted(db: Db, *, judged: Job, labels: Sequence[ImportedLabel]) -> Given:
             raise _refused(label, f"{judgment.criterion_id} is labelled twice by the same rater", "criterionId")
         given[place][judgment.criterion_id], last[place] = judgment, label
     for place, judgments in given.items():
-        if missing := [one.id for one in criteria[place] if one.id not in judgments]:
+        if missing := [criterion.id for criterion in criteria[place] if criterion.id not in judgments]:
             raise _refused(last[place], f"{place[0]} has no label by {', '.join(missing)}", "criterionId")
     return {place: tuple(judgments.values()) for place, judgments in given.items()}
 
 
 def _judgment(label: ImportedLabel, criteria: Sequence[Criterion]) -> GivenJudgment:
     """The label as the judgment of one of the criteria, within its range."""
-    names = ", ".join(one.id for one in criteria) or "none"
+    names = ", ".join(criterion.id for criterion in criteria) or "none"
     if label.criterion_id is None and len(criteria) != 1:
         raise _refused(label, f"is missing; people judge {label.test_case_id} by {names}", "criterionId")
-    criterion = next((one for one in criteria if label.criterion_id in {None, one.id}), None)
+    criterion = next((criterion for criterion in criteria if label.criterion_id in {None, criterion.id}), None)
     if criterion is None:
         raise _refused(label, f"people do not judge {label.test_case_id} by it, but by {names}", "criterionId")
     low, high = criterion.fields.min_score, criterion.fields.max_score
@@ -132,8 +132,8 @@ def _judgment(label: ImportedLabel, criteria: Sequence[Criterion]) -> GivenJudgm
         raise _refused(label, f"{label.score} is neither a number nor pass or fail", "score") from None
     if not low <= score <= high:
         raise _refused(label, f"{score:g} lies outside {low:g} to {high:g}", "score")
-    said = label.rationale or f"A label that was imported, without a reason: {label.score}."
-    return GivenJudgment(criterion_id=criterion.id, score=score, rationale=said)
+    text = label.rationale or f"A label that was imported, without a reason: {label.score}."
+    return GivenJudgment(criterion_id=criterion.id, score=score, rationale=text)
 
 
 def _refused(label: ImportedLabel, reason: str, field: str) -> InvalidRecordError:
@@ -144,9 +144,9 @@ async def _handed_in(engine: Engine, judged: Job, rater: str, given: Given, trig
     """The id of the run of those outputs in which the rater's labels are kept."""
     cases = tuple(dict.fromkeys(case_id for case_id, _ in given))
     judge = "human" if engine.speaker.is_person else "caller"
-    asked = await rejudge_request(engine, judged.id, judge=judge, triggered_by=triggered_by)
-    said = f"{len(cases)} cases that were labelled elsewhere"
-    request = asked.model_copy(update={"case_ids": cases, "selection": said, "fresh": True})
+    rejudged = await rejudge_request(engine, judged.id, judge=judge, triggered_by=triggered_by)
+    sentence = f"{len(cases)} cases that were labelled elsewhere"
+    request = rejudged.model_copy(update={"case_ids": cases, "selection": sentence, "fresh": True})
     job = await run_benchmark(engine, request)
     packets = (await summarize(engine, job.id, limit=job.total)).packets
     answered = tuple(

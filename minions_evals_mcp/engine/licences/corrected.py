@@ -39,7 +39,7 @@ class CorrectedFigure(Value):
 
 @dataclass(slots=True, eq=False)
 class DrawnLabels:
-    """What people said of a run's outputs that were drawn at random, and the chance with which each of them was."""
+    """People's verdicts on a run's outputs that were drawn at random, and the chance with which each of them was."""
 
     chance: float
     passed: dict[Output, bool] = field(default_factory=dict[Output, bool])
@@ -47,8 +47,8 @@ class DrawnLabels:
 
 def corrected_pass_rate(db: Db, run_id: str, *, level: float = 0.95) -> CorrectedFigure | None:
     """The pass rate of that benchmark-run as people would have found it; None without enough labels drawn at random."""
-    found = labelled_outputs(db, run_id)
-    return None if found is None else _figure(corrected_rate(found, level=level), found[0].chance)
+    outputs = labelled_outputs(db, run_id)
+    return None if outputs is None else _figure(corrected_rate(outputs, level=level), outputs[0].chance)
 
 
 def corrected_pass_difference(db: Db, run_a: str, run_b: str, *, level: float = 0.95) -> CorrectedFigure | None:
@@ -59,11 +59,11 @@ def corrected_pass_difference(db: Db, run_a: str, run_b: str, *, level: float = 
     return _figure(corrected_difference(a, b, level=level), min(a[0].chance, b[0].chance))
 
 
-def _figure(found: Corrected | None, chance: float) -> CorrectedFigure | None:
-    if found is None:
+def _figure(figure: Corrected | None, chance: float) -> CorrectedFigure | None:
+    if figure is None:
         return None
     return CorrectedFigure(
-        value=found.value, interval=found.interval, raw=found.raw, labels=found.labels, outputs=found.outputs, chance=chance
+        value=figure.value, interval=figure.interval, raw=figure.raw, labels=figure.labels, outputs=figure.outputs, chance=chance
     )  # fmt: skip
 
 
@@ -74,12 +74,12 @@ def labelled_outputs(db: Db, run_id: str) -> list[JudgedOutput] | None:
         return None
     return [
         JudgedOutput(
-            one.test_case_id,
-            float(one.passed),
-            float(labels.passed[one.output]) if one.output in labels.passed else None,
+            run_output.test_case_id,
+            float(run_output.passed),
+            float(labels.passed[run_output.output]) if run_output.output in labels.passed else None,
             labels.chance,
         )
-        for one in run_outputs(db, run_id)
+        for run_output in run_outputs(db, run_id)
     ]
 
 
@@ -92,33 +92,33 @@ def drawn_labels(db: Db, run_id: str) -> DrawnLabels | None:
     if job is None or job.kind != "benchmark":
         return None
     root = _root(db, job)
-    said: dict[Output, list[bool]] = {}
+    labels: dict[Output, list[bool]] = {}
     missed = 1.0
     for ident, _ in people_runs(db, job.subject_id):
-        asked = jobs.job(db, ident)
-        assert asked is not None, "a row of a job"
-        chance = draw_chance(asked)
-        if chance is None or ident == run_id or _root(db, asked) != root:
+        earlier_job = jobs.job(db, ident)
+        assert earlier_job is not None, "a row of a job"
+        chance = draw_chance(earlier_job)
+        if chance is None or ident == run_id or _root(db, earlier_job) != root:
             continue
         answers = run_outputs(db, ident)
-        missed *= 1 - chance * min(1.0, len(answers) / max(1, asked.total))
-        for one in answers:
-            said.setdefault(one.output, []).append(one.passed)
-    return None if not said else DrawnLabels(1 - missed, _verdicts(said))
+        missed *= 1 - chance * min(1.0, len(answers) / max(1, earlier_job.total))
+        for answer in answers:
+            labels.setdefault(answer.output, []).append(answer.passed)
+    return None if not labels else DrawnLabels(1 - missed, _verdicts(labels))
 
 
 def draw_chance(job: Job) -> float | None:
     """The chance with which each output was drawn for that run of people; None where somebody selected them."""
-    asked = request_of(job)
-    if asked.label_chance is not None:
-        return asked.label_chance
-    return 1.0 if asked.case_ids is None else None
+    request = request_of(job)
+    if request.label_chance is not None:
+        return request.label_chance
+    return 1.0 if request.case_ids is None else None
 
 
-def _verdicts(said: Mapping[Output, list[bool]]) -> dict[Output, bool]:
+def _verdicts(labels: Mapping[Output, list[bool]]) -> dict[Output, bool]:
     return {
-        output: bool(median(found)) if len(found) > 2 and len(found) % 2 else found[-1]
-        for output, found in said.items()
+        output: bool(median(verdict)) if len(verdict) > 2 and len(verdict) % 2 else verdict[-1]
+        for output, verdict in labels.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""What people's labels say of a judge: its licence on a criterion."""
+"""The worth of a judge by people's labels: its licence on a criterion."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Labels:
     raters: Mapping[Output, Mapping[str, float]]
 
     def ceiling(self) -> float | None:
-        """How far people agree among themselves (Krippendorff's alpha); None where no two rated the same outputs."""
+        """Returns how far people agree among themselves (Krippendorff's alpha); None where no two rated the same outputs."""
         return interval_alpha([tuple(by.values()) for by in self.raters.values()])
 
 
@@ -57,10 +57,10 @@ def labels_in(judged: Sequence[Judged]) -> Labels:
     """People's labels: of several raters the median of three or more, else the newest."""
     raters: dict[Output, dict[str, float]] = {}
     newest: dict[Output, float] = {}
-    for one in judged:
-        if one.by_person:
-            raters.setdefault(one.output, {})[one.key.judged_by] = one.score
-            newest[one.output] = one.score
+    for output in judged:
+        if output.by_person:
+            raters.setdefault(output.output, {})[output.key.judged_by] = output.score
+            newest[output.output] = output.score
     counting = {
         output: median(by.values()) if len(by) > 2 else newest[output] for output, by in raters.items()
     }  # fmt: skip
@@ -71,23 +71,23 @@ def licences(db: Db, criterion_id: str, *, at: datetime) -> dict[str, JudgeLicen
     """The licence of each judge that scored an output which people labelled, by its digest, in the order in which they were tried."""
     judged = judged_outputs(db, criterion_id)
     labels = labels_in(judged)
-    found: dict[str, JudgeLicence] = {}
+    by_criterion: dict[str, JudgeLicence] = {}
     before: JudgeLicence | None = None
     for attempt, tried in enumerate(_tried(judged, labels), 1):
         licence = _licence(db, _Trial(criterion_id, tried, labels, attempt, before), at)
-        found[tried.key.digest] = licence
+        by_criterion[tried.key.digest] = licence
         before = licence if _is_decided(licence) else before
-    return found
+    return by_criterion
 
 
 def licence_of(db: Db, criterion_id: str, key: JudgeKey, *, at: datetime) -> JudgeLicence:
     """The licence of that judge on that criterion; without any label it is unknown, or as the refused judge before it."""
-    found = licences(db, criterion_id, at=at)
-    if key.digest in found:
-        return found[key.digest]
-    decided = [one for one in found.values() if _is_decided(one)]
+    by_criterion = licences(db, criterion_id, at=at)
+    if key.digest in by_criterion:
+        return by_criterion[key.digest]
+    decided = [licence for licence in by_criterion.values() if _is_decided(licence)]
     before = decided[-1] if decided else None
-    return _licence(db, _Trial(criterion_id, _Tried(key), Labels({}, {}), len(found) + 1, before), at)
+    return _licence(db, _Trial(criterion_id, _Tried(key), Labels({}, {}), len(by_criterion) + 1, before), at)
 
 
 def _is_decided(licence: JudgeLicence) -> bool:
@@ -96,7 +96,7 @@ def _is_decided(licence: JudgeLicence) -> bool:
 
 def keep(db: Db, licence: JudgeLicence) -> Record[JudgeLicence]:
     """The licence as a record; the same judge on the same labels and probes is written once."""
-    probes: list[JsonValue] = [one.model_dump(mode="json") for one in licence.probes]
+    probes: list[JsonValue] = [probe.model_dump(mode="json") for probe in licence.probes]
     about: list[JsonValue] = [licence.criterion_id, licence.judge_digest, licence.labels_digest, licence.state, probes]
     ident = f"licence:{digest(about)}"
     kept = records.get(db, ident, JudgeLicence)
@@ -109,11 +109,11 @@ def keep(db: Db, licence: JudgeLicence) -> Record[JudgeLicence]:
 
 
 def _tried(judged: Sequence[Judged], labels: Labels) -> list[_Tried]:
-    found: dict[str, _Tried] = {}
-    for one in judged:
-        if not one.by_person and one.output in labels.of:
-            found.setdefault(one.key.digest, _Tried(one.key)).scores[one.output] = one.score
-    return list(found.values())
+    tried: dict[str, _Tried] = {}
+    for output in judged:
+        if not output.by_person and output.output in labels.of:
+            tried.setdefault(output.key.digest, _Tried(output.key)).scores[output.output] = output.score
+    return list(tried.values())
 
 
 @frozen_type
@@ -130,7 +130,7 @@ class _Trial:
 def _licence(db: Db, trial: _Trial, at: datetime) -> JudgeLicence:
     tried, labels = trial.tried, trial.labels
     outputs = sorted(tried.scores)
-    people, judge = [labels.of[one] for one in outputs], [tried.scores[one] for one in outputs]
+    people, judge = [labels.of[output] for output in outputs], [tried.scores[output] for output in outputs]
     probes = tuple(probe_result(*row) for row in probed(db, trial.criterion_id, tried.key.digest))
     level = _level(trial.attempt)
     figures = _figures(people, judge, level)
@@ -142,7 +142,7 @@ def _licence(db: Db, trial: _Trial, at: datetime) -> JudgeLicence:
         state=state,
         reason=reason,
         labels=len(outputs),
-        labels_digest=digest([[*one, labels.of[one], tried.scores[one]] for one in outputs]),
+        labels_digest=digest([[*output, labels.of[output], tried.scores[output]] for output in outputs]),
         attempt=trial.attempt,
         level=level,
         agreed=figures.agreed,
@@ -172,7 +172,7 @@ def _level(attempt: int) -> float:
 
 @frozen_type
 class _Figures:
-    """What is measured of a judge; nothing without labels."""
+    """The measures of a judge; nothing without labels."""
 
     labels: int = 0
     agreed: float | None = None
@@ -185,7 +185,7 @@ class _Figures:
 
     @property
     def suffices(self) -> bool:
-        """Whether the lower bounds reach what a licence asks for."""
+        """Returns whether the lower bounds reach what a licence asks for."""
         if self.kappa_ci is None or self.kappa_ci[0] < LEAST_KAPPA:
             return False
         return self.youden_ci is None or self.youden_ci[0] >= LEAST_YOUDEN
@@ -197,17 +197,19 @@ def _figures(people: Sequence[float], judge: Sequence[float], level: float) -> _
     from minions_evals_mcp.stats.agreement import agreement  # noqa: PLC0415  numpy: slow to import
 
     if any(SAME < score < 1 - SAME for score in people):
-        found = agreement(_rounded(people), _rounded(judge), weighting="quadratic", level=level)
-        error = math.fsum(abs(one - other) for one, other in zip(people, judge, strict=True)) / len(people)
-        return _Figures(len(people), found.agreed, found.kappa, found.kappa_interval, error=error)
-    wanted, said = ([score >= 0.5 for score in side] for side in (people, judge))
-    found = agreement([float(one) for one in wanted], [float(one) for one in said], weighting="quadratic", level=level)
-    shares = binary_judge(wanted, said, level=level)
+        agreed = agreement(_rounded(people), _rounded(judge), weighting="quadratic", level=level)
+        error = math.fsum(abs(mine - other) for mine, other in zip(people, judge, strict=True)) / len(people)
+        return _Figures(len(people), agreed.agreed, agreed.kappa, agreed.kappa_interval, error=error)
+    wanted, judged = ([score >= 0.5 for score in side] for side in (people, judge))
+    agreed = agreement(
+        [float(label) for label in wanted], [float(label) for label in judged], weighting="quadratic", level=level
+    )
+    shares = binary_judge(wanted, judged, level=level)
     return _Figures(
         len(people),
-        found.agreed,
-        found.kappa,
-        found.kappa_interval,
+        agreed.agreed,
+        agreed.kappa,
+        agreed.kappa_interval,
         shares.sensitivity.value if shares.sensitivity else None,
         shares.specificity.value if shares.specificity else None,
         shares.youden_interval,
@@ -228,17 +230,17 @@ def probe_result(probe: str, outputs: int, wrong: int) -> ProbeResult:
 def _state(
     figures: _Figures, probes: Sequence[ProbeResult], before: JudgeLicence | None
 ) -> tuple[LicenceState, str]:  # fmt: skip
-    failed = [one for one in probes if one.failed]
+    failed = [probe for probe in probes if probe.failed]
     if failed:
-        said = ", ".join(f"{one.probe} ({one.wrong} of {one.outputs} wrong)" for one in failed)
-        return "unqualified", f"it fails the probe {said}"
+        failing = ", ".join(f"{probe.probe} ({probe.wrong} of {probe.outputs} wrong)" for probe in failed)
+        return "unqualified", f"it fails the probe {failing}"
     if figures.labels < FEWEST_LABELS:
         of = f"{figures.labels} of the {FEWEST_LABELS} labels that it takes"
         if before is not None and before.state == "unqualified":
             return "unqualified", f"the judge before it was refused on this criterion, and only {of} speak for this one"
         return "unknown", of
-    said = _agreeing(figures)
-    return ("qualified", said) if figures.suffices else ("unqualified", said)
+    failing = _agreeing(figures)
+    return ("qualified", failing) if figures.suffices else ("unqualified", failing)
 
 
 def _agreeing(figures: _Figures) -> str:

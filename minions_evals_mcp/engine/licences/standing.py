@@ -1,4 +1,4 @@
-"""Whether the judges that a run or a comparison rests on can be trusted: state, labels, one sentence, and what to do next."""
+"""The trust in the judges that a run or a comparison rests on: state, labels, one sentence, and what to do next."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ class JudgeStanding(Value):
 
     def brief(self) -> Json:
         """State, labels and the sentence, with what to do next."""
-        said = f"{self.in_words} Next: {self.next}." if self.next else self.in_words
-        return {"state": self.state, "labels": self.labels, "inWords": said}
+        sentence = f"{self.in_words} Next: {self.next}." if self.next else self.in_words
+        return {"state": self.state, "labels": self.labels, "inWords": sentence}
 
 
 def judge_standing(db: Db, run_ids: Sequence[str], *, at: datetime) -> JudgeStanding:
-    """Whether the judges of those benchmark-runs hold a licence for what they judged there; nothing is written."""
-    criteria = [one for one, _ in _criteria(db, run_ids, at=at)]
+    """Returns whether the judges of those benchmark-runs hold a licence for what they judged there; nothing is written."""
+    criteria = [standing for standing, _ in _criteria(db, run_ids, at=at)]
     if not criteria:
         return JudgeStanding()
-    state = WORST[min(WORST.index(one.state) for one in criteria)]
-    worst = [one for one in criteria if one.state == state]
+    state = WORST[min(WORST.index(criterion.state) for criterion in criteria)]
+    worst = [criterion for criterion in criteria if criterion.state == state]
     job = jobs.job(db, run_ids[-1])
     return JudgeStanding(
         state=state,
-        labels=min(one.labels for one in criteria),
+        labels=min(criterion.labels for criterion in criteria),
         in_words=_in_words(state, worst),
         next=_next(state, run_ids[-1], job.subject_id if job else run_ids[-1]),
         criteria=tuple(criteria),
@@ -77,10 +77,10 @@ def _criteria(
 ) -> list[tuple[CriterionStanding, JudgeLicence | None]]:  # fmt: skip
     judges = judges_of_runs(db, run_ids)
     named = titles(db, sorted({criterion_id for criterion_id, _ in judges}))
-    found: list[tuple[CriterionStanding, JudgeLicence | None]] = []
+    standings: list[tuple[CriterionStanding, JudgeLicence | None]] = []
     for criterion_id, key in judges:
         if not criterion_id:
-            found.append((_unlabelled(key.judged_by), None))
+            standings.append((_unlabelled(key.judged_by), None))
             continue
         licence = licence_of(db, criterion_id, key, at=at)
         standing = CriterionStanding(
@@ -91,8 +91,8 @@ def _criteria(
             labels=licence.labels,
             reason=licence.reason,
         )
-        found.append((standing, licence))
-    return found
+        standings.append((standing, licence))
+    return standings
 
 
 def _unlabelled(judged_by: str) -> CriterionStanding:
@@ -107,7 +107,7 @@ def _unlabelled(judged_by: str) -> CriterionStanding:
 
 
 def _in_words(state: StandingState, worst: Sequence[CriterionStanding]) -> str:
-    on = ", ".join(dict.fromkeys(one.title for one in worst[:NAMED]))
+    on = ", ".join(dict.fromkeys(standing.title for standing in worst[:NAMED]))
     on += f" and {len(worst) - NAMED} more" if len(worst) > NAMED else ""
     first = worst[0]
     match state:

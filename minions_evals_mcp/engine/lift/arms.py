@@ -45,7 +45,7 @@ class Arm:
         return f"{prompt_of(self.lift)}/{self.name}-{digest(self.laid)[:12]}"
 
     def content(self) -> str:
-        """What the version says: the manifest, which tells arms apart."""
+        """Returns what the version says: the manifest, which tells arms apart."""
         return canonical({"laid": self.laid})
 
 

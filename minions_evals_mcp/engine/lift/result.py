@@ -1,4 +1,4 @@
-"""What a lift came to: whether the subject helps, what it costs, and whether it is taken up where it should be."""
+"""The result of a lift: whether the subject helps, what it costs, and whether it is taken up where it should be."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ShareFound(Value):
 
 
 class TriggerFigures(Value):
-    """Whether the skill was taken up where it should be, over the cases whose tool log was captured.
+    """The figures of a skill's use where it should be, over the cases whose tool log was captured.
 
     `precision`: of the outputs in which it was taken up, those of cases that should. `recall`: of the outputs of cases that
     should, those in which it was. `missed` and `wrong` name cases, at most twenty each.
@@ -64,7 +64,7 @@ class TriggerFigures(Value):
 
 
 class LiftResult(Value):
-    """What a lift came to. `delta`, `interval` and `pValue` are of the difference of scores (0 to 1), with the subject minus
+    """The result of a lift. `delta`, `interval` and `pValue` are of the difference of scores (0 to 1), with the subject minus
     without, at 5 % for this lift alone; `comparison` holds the same runs as an attempt that an approval may rest on.
     """
 
@@ -82,52 +82,52 @@ class LiftResult(Value):
 def cost_changes(without: Sequence[ArmUnit], with_: Sequence[ArmUnit]) -> tuple[CostChange, ...]:
     """The change of tokens, seconds and US dollars, of those that are known of both arms."""
     measures: tuple[tuple[str, Callable[[ArmUnit], float | None]], ...] = (
-        ("tokens", lambda one: one.tokens),
-        ("seconds", lambda one: None if one.latency_ms is None else one.latency_ms / 1000),
-        ("US dollars", lambda one: one.cost_usd),
+        ("tokens", lambda unit: unit.tokens),
+        ("seconds", lambda unit: None if unit.latency_ms is None else unit.latency_ms / 1000),
+        ("US dollars", lambda unit: unit.cost_usd),
     )
-    found = (_change(unit, _by_case(without, read), _by_case(with_, read)) for unit, read in measures)
-    return tuple(one for one in found if one is not None)
+    changes = (_change(unit, _by_case(without, read), _by_case(with_, read)) for unit, read in measures)
+    return tuple(change for change in changes if change is not None)
 
 
 def _by_case(units: Sequence[ArmUnit], read: Callable[[ArmUnit], float | None]) -> dict[str, float]:
     """The mean over the trials of each case of which it is known."""
     values = defaultdict[str, list[float]](list)
-    for one in units:
-        if (value := read(one)) is not None:
-            values[one.case_id].append(value)
+    for unit in units:
+        if (value := read(unit)) is not None:
+            values[unit.case_id].append(value)
     return {case_id: fmean(held) for case_id, held in values.items()}
 
 
 def _change(unit: str, without: Mapping[str, float], with_: Mapping[str, float]) -> CostChange | None:
     shared = [case_id for case_id in without if case_id in with_]
-    found = paired_means([without[one] for one in shared], [with_[one] for one in shared])
-    if found is None:
+    means = paired_means([without[key] for key in shared], [with_[key] for key in shared])
+    if means is None:
         return None
     return CostChange(
         unit=unit,
-        without_subject=found.a,
-        with_subject=found.b,
-        delta=found.delta,
-        interval=found.interval,
-        cases=found.cases,
+        without_subject=means.a,
+        with_subject=means.b,
+        delta=means.delta,
+        interval=means.interval,
+        cases=means.cases,
     )
 
 
 def trigger_figures(
     units: Sequence[ArmUnit], should: Mapping[str, bool], skill: str | None
 ) -> TriggerFigures | None:  # fmt: skip
-    """How well the skill is taken up; None where the subject is no skill, or no tool log was captured."""
-    logged = [one for one in units if one.tool_calls is not None]
+    """Returns how well the skill is taken up; None where the subject is no skill, or no tool log was captured."""
+    logged = [unit for unit in units if unit.tool_calls is not None]
     if skill is None or not logged:
         return None
     used = [
         (
-            one.case_id,
-            should.get(one.case_id, True),
-            uses_skill(tool_calls_of(cast("list[JsonValue]", one.tool_calls)), skill),
+            unit.case_id,
+            should.get(unit.case_id, True),
+            uses_skill(tool_calls_of(cast("list[JsonValue]", unit.tool_calls)), skill),
         )
-        for one in logged
+        for unit in logged
     ]
     right = sum(taken and wanted for _, wanted, taken in used)
     return TriggerFigures(
@@ -139,36 +139,36 @@ def trigger_figures(
     )
 
 
-def _share(found: int, of: int) -> ShareFound:
-    interval = wilson(found, of) if of else None
-    return ShareFound(found=found, of=of, share=found / of if of else None, interval=interval)
+def _share(share: int, of: int) -> ShareFound:
+    interval = wilson(share, of) if of else None
+    return ShareFound(found=share, of=of, share=share / of if of else None, interval=interval)
 
 
 def _names(case_ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(case_ids))[:NAMED]
 
 
-def lift_words(name: str, found: Lift, comparison: ComparisonSummary) -> str:
+def lift_words(name: str, lift: Lift, comparison: ComparisonSummary) -> str:
     """The answer in a sentence or two."""
-    passes, difference = comparison.passes, found.difference
+    passes, difference = comparison.passes, lift.difference
     low, high = difference.interval
     moved = (
         f"score {comparison.score_a:.3f} without, {comparison.score_b:.3f} with (95 % of the difference: {low:+.3f} to"
-        f" {high:+.3f}, p = {found.p_value:.2g}; {difference.cases} cases, {passes.gained} gained, {passes.lost} lost)"
+        f" {high:+.3f}, p = {lift.p_value:.2g}; {difference.cases} cases, {passes.gained} gained, {passes.lost} lost)"
     )
-    match VERDICTS[found.verdict]:
+    match VERDICTS[lift.verdict]:
         case "helps":
-            said = f"{name} helps: {moved}."
+            sentence = f"{name} helps: {moved}."
         case "harmful":
-            said = f"{name} is harmful: {moved}."
+            sentence = f"{name} is harmful: {moved}."
         case "no difference":
-            said = f"{name} makes no difference that matters: {moved}."
+            sentence = f"{name} makes no difference that matters: {moved}."
         case "undecided":
             settle = f" What would settle it: {difference.settle}." if difference.settle else ""
-            said = f"Undecided whether {name} helps: {moved}.{settle}"
-    if comparison.attempt == 1 or VERDICTS[found.verdict] not in {"helps", "harmful"}:
-        return said
+            sentence = f"Undecided whether {name} helps: {moved}.{settle}"
+    if comparison.attempt == 1 or VERDICTS[lift.verdict] not in {"helps", "harmful"}:
+        return sentence
     return (
-        f"{said} It is attempt {comparison.attempt} on the same baseline, and of many attempts some succeed by luck: an approval"
+        f"{sentence} It is attempt {comparison.attempt} on the same baseline, and of many attempts some succeed by luck: an approval"
         f" asks for p <= {comparison.level:.2g}."
     )

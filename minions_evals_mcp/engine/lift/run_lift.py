@@ -27,7 +27,7 @@ from minions_evals_mcp.targets.workspace import Workspaces
 
 @dataclass(frozen=True, slots=True)
 class LiftPlan:
-    """What a lift runs: its cases as records, the benchmark of those that are judged, and both arms.
+    """The plan of a lift: its cases as records, the benchmark of those that are judged, and both arms.
 
     `triggers_id` is the benchmark of cases that only ask whether the `skill` is taken up; they are run with it alone.
     `case_files` is the folder in which the cases' own files stand.
@@ -57,7 +57,7 @@ class LiftPlan:
 async def run_lift(
     engine: Engine, plan: LiftPlan, settings: RunSettings, *, progress: Progress = silent
 ) -> LiftResult | None:
-    """What the lift came to; None while outputs wait to be judged by the caller or a person.
+    """Returns what the lift came to; None while outputs wait to be judged by the caller or a person.
 
     Raises as `compare_prompt_versions` does; it goes on under its key.
     """
@@ -69,11 +69,13 @@ async def run_lift(
         version_a=plan.arms["without"].version,
         version_b=plan.arms["with"].version,
     )
-    found = await compare_prompt_versions(engine, request, progress=progress)
-    if found is None:
+    comparison = await compare_prompt_versions(engine, request, progress=progress)
+    if comparison is None:
         return None
-    asked = [] if plan.triggers_id is None else [await _ask_triggers(engine, plan, settings, found.id, progress)]
-    return await lift_result(engine, plan, found.id, asked=asked)
+    ids_asked = (
+        [] if plan.triggers_id is None else [await _ask_triggers(engine, plan, settings, comparison.id, progress)]
+    )
+    return await lift_result(engine, plan, comparison.id, asked=ids_asked)
 
 
 async def _ask_triggers(
@@ -91,21 +93,21 @@ async def _ask_triggers(
 
 
 async def lift_result(engine: Engine, plan: LiftPlan, comparison_id: str, *, asked: Sequence[str] = ()) -> LiftResult:
-    """What the lift under that comparison came to; `asked` are runs that only asked whether the skill is taken up."""
+    """Returns what the lift under that comparison came to; `asked` are runs that only asked whether the skill is taken up."""
     comparison = await summarize_comparison(engine, comparison_id)
     units = await units_of(engine, comparison)
     tried = [*units["with"]]
     for run_id in asked:
         tried += await engine.store.read(partial(arm_units, run_id=run_id))
     paired = await engine.store.read(partial(pairing, run_a=comparison.run_a, run_b=comparison.run_b))
-    found = lift(paired.pairs(), margin=MARGIN)
+    measured = lift(paired.pairs(), margin=MARGIN)
     return LiftResult(
         name=plan.name,
-        verdict=VERDICTS[found.verdict],
-        in_words=lift_words(plan.name, found, comparison),
-        delta=found.difference.delta,
-        interval=found.difference.interval,
-        p_value=found.p_value,
+        verdict=VERDICTS[measured.verdict],
+        in_words=lift_words(plan.name, measured, comparison),
+        delta=measured.difference.delta,
+        interval=measured.difference.interval,
+        p_value=measured.p_value,
         comparison=comparison,
         costs=cost_changes(units["without"], units["with"]),
         triggers=trigger_figures(tried, plan.should_trigger or {}, plan.skill),

@@ -1,4 +1,4 @@
-"""What can be seen of a message before anybody carries it out: ids under which nothing is kept, and a model that is not set up.
+"""The objections to a message before anybody carries it out: ids under which nothing is kept, and a model that is not set up.
 
 It is taken in all the same: what it names may be brought in before its turn, and the agent may be set up otherwise.
 """
@@ -33,13 +33,13 @@ NO_MODEL = (
 
 
 async def foreseen(engine: Engine, letter: Letter) -> list[str]:
-    """Why the message would be refused if its turn were now, in sentences; none where nothing is seen."""
-    said = payload_as(KINDS[letter.type].payload, letter.payload, message=f"message {letter.type}")
-    if isinstance(said, Instruction):
+    """Returns why the message would be refused if its turn were now, in sentences; none where nothing is seen."""
+    payload_read = payload_as(KINDS[letter.type].payload, letter.payload, message=f"message {letter.type}")
+    if isinstance(payload_read, Instruction):
         return [NO_MODEL] if engine.judge_model() is None else []
-    missing = await engine.store.read(partial(_missing, said=said, besides=MAKES.get(letter.type, "")))
-    near = [await with_near_ids(engine, one) for one in missing]
-    return [f"{one.message} It is refused unless that is there when its turn comes." for one in near]
+    missing = await engine.store.read(partial(_missing, said=payload_read, besides=MAKES.get(letter.type, "")))
+    near = [await with_near_ids(engine, error) for error in missing]
+    return [f"{error.message} It is refused unless that is there when its turn comes." for error in near]
 
 
 def _missing(db: Db, *, said: Value, besides: str) -> list[NotFoundError]:

@@ -1,4 +1,4 @@
-"""What can be asked of the agent by message: one type for each, its payload, and what it is about."""
+"""The payloads of messages to the agent: one type for each, its payload, and what it is about."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Trials = Annotated[int, Field(ge=1, le=1000)]
 
 
 class Running(Value):
-    """What every message that starts a run may say. `triggeredBy`: else the sender."""
+    """The options of every message that starts a run. `triggeredBy`: else the sender."""
 
     judge: JudgeChoice = "auto"
     target: ModelTarget | None = None
@@ -139,7 +139,7 @@ class ApprovalDecided(Value):
 
 
 class Instruction(Value):
-    """What to do, in plain words."""
+    """The instruction, in plain words."""
 
     text: Visible
 
@@ -177,44 +177,46 @@ class Kind(Generic[P]):
     topic: Callable[[P], str | None]
 
 
-def _agent_run_topic(one: AgentRunCompleted) -> str | None:
-    ident = (one.agent_run or {}).get("id")
-    return one.agent_run_id or (ident if isinstance(ident, str) else None)
+def _agent_run_topic(payload: AgentRunCompleted) -> str | None:
+    ident = (payload.agent_run or {}).get("id")
+    return payload.agent_run_id or (ident if isinstance(ident, str) else None)
 
 
-def _no_topic(one: Instruction) -> None:
-    del one
+def _no_topic(payload: Instruction) -> None:
+    del payload
 
 
 KINDS: dict[str, Kind[Any]] = {
-    "run-test-case": Kind(RunTestCase, lambda one: one.test_case_id),
-    "run-benchmark": Kind(RunBenchmark, lambda one: one.benchmark_id),
-    "compare-prompts": Kind(ComparePrompts, lambda one: one.benchmark_id),
-    "classify-failure": Kind(ClassifyFailure, lambda one: one.run_id),
-    "detect-trend": Kind(DetectTrend, lambda one: one.benchmark_id),
+    "run-test-case": Kind(RunTestCase, lambda payload: payload.test_case_id),
+    "run-benchmark": Kind(RunBenchmark, lambda payload: payload.benchmark_id),
+    "compare-prompts": Kind(ComparePrompts, lambda payload: payload.benchmark_id),
+    "classify-failure": Kind(ClassifyFailure, lambda payload: payload.run_id),
+    "detect-trend": Kind(DetectTrend, lambda payload: payload.benchmark_id),
     "agent-run-completed": Kind(AgentRunCompleted, _agent_run_topic),
-    "approve-prompt-version": Kind(ApprovePromptVersion, lambda one: one.prompt_version_ref),
-    "approval-decided": Kind(ApprovalDecided, lambda one: one.run_id or one.approval_request_id),
+    "approve-prompt-version": Kind(ApprovePromptVersion, lambda payload: payload.prompt_version_ref),
+    "approval-decided": Kind(ApprovalDecided, lambda payload: payload.run_id or payload.approval_request_id),
     "instruction": Kind(Instruction, _no_topic),
     **{name: Kind(verb.payload, verb.topic) for name, verb in VERBS.items()},
 }
 """What may be sent."""
 
 OWN: dict[str, Kind[Any]] = {
-    "test-run-recorded": Kind(EventSeen, lambda one: one.subject_id),
-    "benchmark-run-recorded": Kind(EventSeen, lambda one: str(one.detail.get("benchmarkId", one.subject_id))),
-    "schedule": Kind(ScheduleDue, lambda one: one.benchmark_id),
-    "skill-due": Kind(SkillDue, lambda one: f"{one.skill}:{one.message_id}"),
+    "test-run-recorded": Kind(EventSeen, lambda payload: payload.subject_id),
+    "benchmark-run-recorded": Kind(
+        EventSeen, lambda payload: str(payload.detail.get("benchmarkId", payload.subject_id))
+    ),
+    "schedule": Kind(ScheduleDue, lambda payload: payload.benchmark_id),
+    "skill-due": Kind(SkillDue, lambda payload: f"{payload.skill}:{payload.message_id}"),
 }
 """What the agent puts to itself: events of the engine, and schedules."""
 
 
 def kind_of(name: str) -> Kind[Any]:
     """The kind of that name among those that may be sent; raises `UnsupportedError`."""
-    found = KINDS.get(name)
-    if found is None:
+    kind = KINDS.get(name)
+    if kind is None:
         raise UnsupportedError(f"unknown message type {name!r}.", remedy=f"Known are {', '.join(KINDS)}.")
-    return found
+    return kind
 
 
 def payload_as(kind: type[P], payload: Json, *, message: str) -> P:
@@ -222,21 +224,21 @@ def payload_as(kind: type[P], payload: Json, *, message: str) -> P:
     try:
         return kind.model_validate_json(json.dumps(payload))
     except ValidationError as error:
-        detail = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-        said = {"missing": "is missing", "extra_forbidden": "unknown key"}.get(detail["type"], detail["msg"])
-        field, reason = _placed(".".join(str(part) for part in detail["loc"]), said.removeprefix("Value error, "))
+        detail = min(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
+        problem = {"missing": "is missing", "extra_forbidden": "unknown key"}.get(detail["type"], detail["msg"])
+        field, reason = _placed(".".join(str(part) for part in detail["loc"]), problem.removeprefix("Value error, "))
         raise InvalidRecordError(reason, field=f"payload{field}", record=message) from None
 
 
-def _placed(path: str, said: str) -> tuple[str, str]:
+def _placed(path: str, problem: str) -> tuple[str, str]:
     """A rule over several fields names its field in front of a colon."""
     if path:
-        return f".{path}", said
-    name, colon, rest = said.partition(": ")
-    return (f".{name}", rest) if colon else ("", said)
+        return f".{path}", problem
+    name, colon, rest = problem.partition(": ")
+    return (f".{name}", rest) if colon else ("", problem)
 
 
 def topic_of(kind: Kind[Any], payload: Value, ident: str) -> str:
-    """What the message is about: messages about one topic keep their order."""
+    """Returns what the message is about: messages about one topic keep their order."""
     about = cast("Callable[[Value], str | None]", kind.topic)
     return about(payload) or ident

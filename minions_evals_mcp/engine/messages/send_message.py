@@ -36,7 +36,7 @@ class Letter(Value):
 
 
 class Receipt(Value):
-    """Where a message stands once it is taken in. `agentRunning`: somebody is there to carry it out."""
+    """The state of a message once it is taken in. `agentRunning`: somebody is there to carry it out."""
 
     id: str
     type: str
@@ -81,8 +81,8 @@ def _take_in(db: Db, *, arriving: Arriving, engine: Engine) -> Receipt:
     )  # fmt: skip
 
 
-def _says_the_same(kept: Message, arriving: Arriving) -> bool:
-    return (kept.type, kept.payload, kept.sender) == (arriving.type, arriving.payload, arriving.sender)
+def _says_the_same(stored: Message, arriving: Arriving) -> bool:
+    return (stored.type, stored.payload, stored.sender) == (arriving.type, arriving.payload, arriving.sender)
 
 
 async def keep_unreadable(engine: Engine, text: str, reason: str, *, source: str) -> str:

@@ -19,7 +19,7 @@ async def take_decision(engine: Engine, decided: ApprovalDecided) -> Job:
 
     Raises `NotFoundError` for an unknown request, `BadInputError` for an approval without scores, and as `submit_judgments`.
     """
-    run_id, digest = await engine.store.read(lambda db: _asked(db, decided))
+    run_id, digest = await engine.store.read(lambda db: _answered_packet(db, decided))
     if not decided.judgments:
         if decided.decision == "approved":
             raise BadInputError(
@@ -33,28 +33,29 @@ async def take_decision(engine: Engine, decided: ApprovalDecided) -> Job:
     return await get_job(engine, run_id)
 
 
-def _asked(db: Db, decided: ApprovalDecided) -> tuple[str, str]:
+def _answered_packet(db: Db, decided: ApprovalDecided) -> tuple[str, str]:
     """The run and the packet that are answered."""
     if decided.approval_request_id is None:
         assert decided.run_id is not None
         assert decided.digest is not None
         return decided.run_id, decided.digest
     remedy = "`minions-evals outbox` shows what was asked."
-    found = records.require(db, decided.approval_request_id, ApprovalRequest, remedy=remedy)
-    packet = found.fields.payload["packet"]
+    request = records.require(db, decided.approval_request_id, ApprovalRequest, remedy=remedy)
+    packet = request.fields.payload["packet"]
     assert isinstance(packet, dict)
-    return found.fields.context_ref_id, str(packet["digest"])
+    return request.fields.context_ref_id, str(packet["digest"])
 
 
 def _is_kept(db: Db, run_id: str, digest: str, decided: ApprovalDecided) -> bool:
-    """Whether these very judgments are kept already: the answer came twice, or its end was not written down."""
+    """Returns whether these very judgments are kept already: the answer came twice, or its end was not written down."""
     job = jobs.job(db, run_id) or jobs.job_by_key(db, run_id)
     row = None if job is None else jobs.unit_of_packet(db, job.id, digest)
     if row is None or row.test_run_id is None:
         return False
-    kept = {one.fields.criterion_id: one.fields for one in runs.judgments_of(db, row.test_run_id)}
+    kept = {judgment.fields.criterion_id: judgment.fields for judgment in runs.judgments_of(db, row.test_run_id)}
     return all(
-        (one := kept.get(given.criterion_id)) is not None
-        and (one.judged_by, one.score, one.rationale) == (decided.decided_by, given.score, given.rationale)
+        (judgment := kept.get(given.criterion_id)) is not None
+        and (judgment.judged_by, judgment.score, judgment.rationale)
+        == (decided.decided_by, given.score, given.rationale)
         for given in decided.judgments
     )

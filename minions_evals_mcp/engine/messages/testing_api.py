@@ -180,114 +180,118 @@ def _record(record: Record[Any]) -> Json:
     return record.wire()
 
 
-async def _test_cases(engine: Engine, said: OfPrompt, _: Asking) -> Json:
-    return {"testCases": [_wire(case) for case in await history.test_cases(engine, said.prompt_id)]}
+async def _test_cases(engine: Engine, request: OfPrompt, _: Asking) -> Json:
+    return {"testCases": [_wire(case) for case in await history.test_cases(engine, request.prompt_id)]}
 
 
-async def _test_case(engine: Engine, said: OfTestCase, _: Asking) -> Json:
-    return {"testCase": _wire(await history.test_case(engine, said.test_case_id))}
+async def _test_case(engine: Engine, request: OfTestCase, _: Asking) -> Json:
+    return {"testCase": _wire(await history.test_case(engine, request.test_case_id))}
 
 
-async def _executions(engine: Engine, said: PageOfTestCase, _: Asking) -> Json:
-    return _wire(await history.test_case_executions(engine, said.test_case_id, limit=said.limit, offset=said.offset))
+async def _executions(engine: Engine, request: PageOfTestCase, _: Asking) -> Json:
+    return _wire(
+        await history.test_case_executions(engine, request.test_case_id, limit=request.limit, offset=request.offset)
+    )
 
 
-async def _stats(engine: Engine, said: OfTestCase, _: Asking) -> Json:
-    return _wire(await history.test_case_stats(engine, said.test_case_id))
+async def _stats(engine: Engine, request: OfTestCase, _: Asking) -> Json:
+    return _wire(await history.test_case_stats(engine, request.test_case_id))
 
 
-async def _branches(engine: Engine, said: OfTestCase, _: Asking) -> Json:
-    return {"branches": _records(await branches.branches_of_case(engine, said.test_case_id))}
+async def _branches(engine: Engine, request: OfTestCase, _: Asking) -> Json:
+    return {"branches": _records(await branches.branches_of_case(engine, request.test_case_id))}
 
 
-async def _branch_executions(engine: Engine, said: PageOfBranch, _: Asking) -> Json:
-    page = await branches.branch_executions(engine, said.branch_id, limit=said.limit, offset=said.offset)
+async def _branch_executions(engine: Engine, request: PageOfBranch, _: Asking) -> Json:
+    page = await branches.branch_executions(engine, request.branch_id, limit=request.limit, offset=request.offset)
     return {"executions": _records(page)}
 
 
-def _records(found: Sequence[Record[Any]]) -> list[JsonValue]:
-    return [_record(record) for record in found]
+def _records(read: Sequence[Record[Any]]) -> list[JsonValue]:
+    return [_record(record) for record in read]
 
 
-async def _create_case(engine: Engine, said: CreateTestCase, asking: Asking) -> Json:
-    ident = said.test_case_id or asking.ident
-    if ident == asking.ident and await _kept(engine, ident) is not None:  # the message was carried out before
+async def _create_case(engine: Engine, request: CreateTestCase, asking: Asking) -> Json:
+    ident = request.test_case_id or asking.ident
+    if ident == asking.ident and await _stored(engine, ident) is not None:  # the message was carried out before
         return {"testCase": _wire(await history.test_case(engine, ident))}
     made = await testing.create_test_case(
         engine,
-        prompt_id=said.prompt_id,
-        name=said.name,
-        input=said.input,
-        expected_output=said.expected_output,
-        description=said.description,
+        prompt_id=request.prompt_id,
+        name=request.name,
+        input=request.input,
+        expected_output=request.expected_output,
+        description=request.description,
         id=ident,
     )
     return {"testCase": _wire(made)}
 
 
-async def _kept(engine: Engine, ident: str) -> Record[Fields] | None:
+async def _stored(engine: Engine, ident: str) -> Record[Fields] | None:
     return await engine.store.read(lambda db: records.minion(db, ident))
 
 
-async def _update_case(engine: Engine, said: UpdateTestCase, asking: Asking) -> Json:
-    changes = said.model_dump(mode="json", exclude_unset=True, exclude={"test_case_id"})
-    return {"testCase": _wire(await testing.update_test_case(engine, said.test_case_id, changes, by=asking.by))}
+async def _update_case(engine: Engine, request: UpdateTestCase, asking: Asking) -> Json:
+    changes = request.model_dump(mode="json", exclude_unset=True, exclude={"test_case_id"})
+    return {"testCase": _wire(await testing.update_test_case(engine, request.test_case_id, changes, by=asking.by))}
 
 
-async def _delete_case(engine: Engine, said: OfTestCase, _: Asking) -> Json:
-    kept = await _kept(engine, said.test_case_id)
+async def _delete_case(engine: Engine, request: OfTestCase, _: Asking) -> Json:
+    kept = await _stored(engine, request.test_case_id)
     if kept is None or not isinstance(kept.fields, TestCase) or kept.deleted_at is None:
-        await testing.delete_test_case(engine, said.test_case_id)
-    return {"testCaseId": said.test_case_id, "deleted": True}
+        await testing.delete_test_case(engine, request.test_case_id)
+    return {"testCaseId": request.test_case_id, "deleted": True}
 
 
-async def _run_batch(engine: Engine, said: BatchRunTests, asking: Asking) -> Json:
-    target, by = said.target or asking.target, said.triggered_by or asking.by
-    request = RunRequest.asked_by(said, subject_id=said.prompt_id, target=target, triggered_by=by, key=asking.key)
-    return _wire(await testing.run_batch(engine, request, said.test_case_ids))
+async def _run_batch(engine: Engine, batch: BatchRunTests, asking: Asking) -> Json:
+    target, by = batch.target or asking.target, batch.triggered_by or asking.by
+    request = RunRequest.asked_by(batch, subject_id=batch.prompt_id, target=target, triggered_by=by, key=asking.key)
+    return _wire(await testing.run_batch(engine, request, batch.test_case_ids))
 
 
-async def _accept(engine: Engine, said: UpdateExpectedOutput, asking: Asking) -> Json:
+async def _accept(engine: Engine, request: UpdateExpectedOutput, asking: Asking) -> Json:
     case = await update_expected_output(
-        engine, said.test_case_id, said.output, test_run_id=said.test_run_id, by=asking.by
+        engine, request.test_case_id, request.output, test_run_id=request.test_run_id, by=asking.by
     )
     return {"testCase": _wire(case)}
 
 
-async def _create_branch(engine: Engine, said: CreateTestBranch, asking: Asking) -> Json:
-    ident = said.branch_id or asking.ident
-    return {"branch": _record(await branches.create_branch(engine, said.given(), branch_id=ident))}
+async def _create_branch(engine: Engine, request: CreateTestBranch, asking: Asking) -> Json:
+    ident = request.branch_id or asking.ident
+    return {"branch": _record(await branches.create_branch(engine, request.given(), branch_id=ident))}
 
 
-async def _update_branch(engine: Engine, said: UpdateTestBranch, _: Asking) -> Json:
-    return {"branch": _record(await branches.update_branch(engine, said.branch_id, said.given()))}
+async def _update_branch(engine: Engine, request: UpdateTestBranch, _: Asking) -> Json:
+    return {"branch": _record(await branches.update_branch(engine, request.branch_id, request.given()))}
 
 
-async def _delete_branch(engine: Engine, said: OfBranch, _: Asking) -> Json:
-    await branches.delete_branch(engine, said.branch_id)
-    return {"branchId": said.branch_id, "deleted": True}
+async def _delete_branch(engine: Engine, request: OfBranch, _: Asking) -> Json:
+    await branches.delete_branch(engine, request.branch_id)
+    return {"branchId": request.branch_id, "deleted": True}
 
 
-async def _run_ab(engine: Engine, said: RunABTest, asking: Asking) -> Json:
-    asked = said.model_dump(mode="python", by_alias=False)
-    request = AbTestRequest.model_validate({**asked, "triggered_by": said.triggered_by or asking.by, "key": asking.key})
+async def _run_ab(engine: Engine, ab_request: RunABTest, asking: Asking) -> Json:
+    fields = ab_request.model_dump(mode="python", by_alias=False)
+    request = AbTestRequest.model_validate(
+        {**fields, "triggered_by": ab_request.triggered_by or asking.by, "key": asking.key}
+    )
     return _wire(await run_ab_test(engine, request))
 
 
-def _of_case(said: Any) -> str | None:
-    return cast("str | None", said.test_case_id)
+def _of_case(request: Any) -> str | None:
+    return cast("str | None", request.test_case_id)
 
 
-def _of_branch(said: Any) -> str | None:
-    return cast("str | None", said.branch_id)
+def _of_branch(request: Any) -> str | None:
+    return cast("str | None", request.branch_id)
 
 
-def _of_prompt(said: Any) -> str | None:
-    return cast("str | None", said.prompt_id)
+def _of_prompt(request: Any) -> str | None:
+    return cast("str | None", request.prompt_id)
 
 
-def _of_ab_test(said: RunABTest) -> str | None:
-    return said.benchmark_id or said.test_case_id or next(iter(said.test_case_ids), None)
+def _of_ab_test(request: RunABTest) -> str | None:
+    return request.benchmark_id or request.test_case_id or next(iter(request.test_case_ids), None)
 
 
 VERBS: dict[str, Verb[Any]] = {

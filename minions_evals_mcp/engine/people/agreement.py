@@ -1,4 +1,4 @@
-"""How far people and the model judge agree on a benchmark's outputs, and where they do not."""
+"""The agreement of people and the model judge on a benchmark's outputs, and where they do not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_LEVELS = 5
 
 
 class Said(Value):
-    """What one of the two said of an output."""
+    """The words of one of the two on an output."""
 
     judged_by: str
     score: float
@@ -65,7 +65,7 @@ class Agreed(Value):
 
 
 class Confusion(Value):
-    """How often people gave one score where the model gave another: a row for each score of people, a column for the model's.
+    """The counts of people's scores against the model's: a row for each score of people, a column for the model's.
 
     `levels` are the scores that were given, or the ranges that they fall into where those are many.
     """
@@ -117,7 +117,7 @@ class _Pair:
 
     @property
     def distance(self) -> float:
-        """How far they are apart, as a share of the range."""
+        """Returns how far they are apart, as a share of the range."""
         return abs(_fraction(self.person) - _fraction(self.model))
 
 
@@ -126,22 +126,22 @@ async def judges_agreement(engine: Engine, benchmark_id: str, *, limit: int = 20
 
     Raises `NotFoundError` without such a benchmark, `BadInputError` where no output was judged by both.
     """
-    found = await engine.store.read(partial(_agreement, benchmark_id=benchmark_id, limit=limit))
+    agreed = await engine.store.read(partial(_agreement, benchmark_id=benchmark_id, limit=limit))
     at = engine.clock()
     if engine.config.read_only:
         kept = await engine.store.read(partial(_licences, benchmark_id=benchmark_id, at=at))
     else:
         kept = await engine.store.write(partial(_kept_licences, benchmark_id=benchmark_id, at=at))
-    return found.model_copy(update={"licences": tuple(kept)})
+    return agreed.model_copy(update={"licences": tuple(kept)})
 
 
 def _licences(db: Db, *, benchmark_id: str, at: datetime) -> list[JudgeLicence]:
-    found = [licences(db, criterion_id, at=at) for criterion_id in judged_criteria(db, benchmark_id)]
-    return [licence for by_judge in found for licence in by_judge.values()]
+    licences_of_all = [licences(db, criterion_id, at=at) for criterion_id in judged_criteria(db, benchmark_id)]
+    return [licence for by_judge in licences_of_all for licence in by_judge.values()]
 
 
 def _kept_licences(db: Db, *, benchmark_id: str, at: datetime) -> list[JudgeLicence]:
-    return [keep(db, one).fields for one in _licences(db, benchmark_id=benchmark_id, at=at)]
+    return [keep(db, licence).fields for licence in _licences(db, benchmark_id=benchmark_id, at=at)]
 
 
 def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
@@ -167,9 +167,9 @@ def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
         overall=_agreed(pairs),
         criteria=tuple(
             CriterionAgreement(
-                criterion_id=ident, title=named.get(ident, ident), found=_agreed(found), confusion=_confusion(found)
+                criterion_id=ident, title=named.get(ident, ident), found=_agreed(pairs), confusion=_confusion(pairs)
             )
-            for ident, found in by_criterion.items()
+            for ident, pairs in by_criterion.items()
         ),
         disagreements=tuple(_disagreement(pair, named) for pair in shown),
         more_disagreements=len(apart) - len(shown),
@@ -180,36 +180,39 @@ def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
 def _raters(rated: Sequence[Rating]) -> tuple[RaterAgreement, ...]:
     """Each person against the newest label of another person on the same output and criterion."""
     by_person: dict[str, dict[tuple[tuple[str, int, str], str], Rating]] = {}
-    for one in rated:
-        if one.by_person:
-            by_person.setdefault(one.judged_by, {})[one.about, one.criterion_id] = one
-    found: list[RaterAgreement] = []
+    for rating in rated:
+        if rating.by_person:
+            by_person.setdefault(rating.judged_by, {})[rating.about, rating.criterion_id] = rating
+    agreements: list[RaterAgreement] = []
     for rater, labels in by_person.items():
-        others = {about: one for name, theirs in by_person.items() if name != rater for about, one in theirs.items()}
-        pairs = [_Pair(one, others[about]) for about, one in labels.items() if about in others]
-        found.append(RaterAgreement(rater=rater, labels=len(labels), found=_agreed(pairs) if pairs else None))
-    return tuple(found)
+        others = {
+            about: rating for name, theirs in by_person.items() if name != rater for about, rating in theirs.items()
+        }
+        pairs = [_Pair(label, others[about]) for about, label in labels.items() if about in others]
+        agreements.append(RaterAgreement(rater=rater, labels=len(labels), found=_agreed(pairs) if pairs else None))
+    return tuple(agreements)
 
 
-def _pairs(found: Iterable[Rating]) -> list[_Pair]:
+def _pairs(given: Iterable[Rating]) -> list[_Pair]:
     people: dict[tuple[tuple[str, int, str], str], Rating] = {}
     models: dict[tuple[tuple[str, int, str], str], Rating] = {}
-    for one in found:
-        (people if one.by_person else models)[one.about, one.criterion_id] = one
+    for rating in given:
+        (people if rating.by_person else models)[rating.about, rating.criterion_id] = rating
     return [_Pair(person, models[about]) for about, person in people.items() if about in models]
 
 
 def _agreed(pairs: Sequence[_Pair]) -> Agreed:
     people, models = (
-        [round(_fraction(one), 9) for one in side] for side in zip(*((p.person, p.model) for p in pairs), strict=True)
+        [round(_fraction(score), 9) for score in side]
+        for side in zip(*((p.person, p.model) for p in pairs), strict=True)
     )
-    found = agreement(people, models, outputs=[pair.person.about for pair in pairs], weighting="quadratic")
+    agreed = agreement(people, models, outputs=[pair.person.about for pair in pairs], weighting="quadratic")
     return Agreed(
-        judgments=found.ratings,
-        agreed=found.agreed,
-        agreed_interval=found.agreed_interval,
-        kappa=found.kappa,
-        kappa_interval=found.kappa_interval,
+        judgments=agreed.ratings,
+        agreed=agreed.agreed,
+        agreed_interval=agreed.agreed_interval,
+        kappa=agreed.kappa,
+        kappa_interval=agreed.kappa_interval,
     )
 
 
@@ -221,15 +224,15 @@ def _confusion(pairs: Sequence[_Pair]) -> Confusion:
     else:
         low, high = pairs[0].person.min_score, pairs[0].person.max_score
         bounds = [low + (high - low) * share / MOST_LEVELS for share in range(MOST_LEVELS + 1)]
-        levels = tuple(f"{one:g}–{other:g}" for one, other in pairwise(bounds))
+        levels = tuple(f"{low:g}–{other:g}" for low, other in pairwise(bounds))
         places = {score: min(MOST_LEVELS - 1, bisect_right(bounds, score) - 1) for score in given}
     counts = Counter((places[pair.person.score], places[pair.model.score]) for pair in pairs)
     size = range(len(levels))
     return Confusion(levels=levels, counts=tuple(tuple(counts[row, column] for column in size) for row in size))
 
 
-def _fraction(one: Rating) -> float:
-    return (one.score - one.min_score) / (one.max_score - one.min_score)
+def _fraction(rating: Rating) -> float:
+    return (rating.score - rating.min_score) / (rating.max_score - rating.min_score)
 
 
 def _disagreement(pair: _Pair, named: dict[str, str]) -> Disagreement:
@@ -242,10 +245,12 @@ def _disagreement(pair: _Pair, named: dict[str, str]) -> Disagreement:
         criterion=named.get(about.criterion_id, about.criterion_id),
         max_score=about.max_score,
         distance=pair.distance,
-        person=_said(pair.person),
-        model=_said(pair.model),
+        person=_verdict(pair.person),
+        model=_verdict(pair.model),
     )
 
 
-def _said(one: Rating) -> Said:
-    return Said(judged_by=one.judged_by, score=one.score, rationale=one.rationale, test_run_id=one.test_run_id)
+def _verdict(rating: Rating) -> Said:
+    return Said(
+        judged_by=rating.judged_by, score=rating.score, rationale=rating.rationale, test_run_id=rating.test_run_id
+    )

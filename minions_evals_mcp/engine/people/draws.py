@@ -1,4 +1,4 @@
-"""Which outputs people should label next: drawn at random, so that what they say stands for all of a run's outputs."""
+"""The outputs that people should label next: drawn at random, so that what they say stands for all of a run's outputs."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ async def draw_labels(engine: Engine, ident: str, *, number: int = DRAWN, trigge
             remedy="minions-evals judge goes on with those that wait; a new run has new outputs.",
         )
     drawn = case_order(list(frame.left), int(text_digest(f"{frame.run_id}:{frame.drawn}")[:8], 16))[:number]
-    chosen = tuple(one for one in frame.left if one in set(drawn))
+    chosen = tuple(ident for ident in frame.left if ident in set(drawn))
     chance = len(chosen) / len(frame.left)
-    asked = await rejudge_request(engine, frame.run_id, judge="human", triggered_by=triggered_by)
-    request = asked.model_copy(
+    rejudged = await rejudge_request(engine, frame.run_id, judge="human", triggered_by=triggered_by)
+    request = rejudged.model_copy(
         update={
             "case_ids": chosen,
             "selection": f"{len(chosen)} of {len(frame.left)} cases drawn at random for people to label",
@@ -77,13 +77,15 @@ async def draw_labels(engine: Engine, ident: str, *, number: int = DRAWN, trigge
 
 def _frame(db: Db, *, ident: str) -> _Frame:
     job = judged_job(db, ident=ident)
-    cases = dict.fromkeys(one.test_case_id for one in run_outputs(db, job.id))
+    cases = dict.fromkeys(run_output.test_case_id for run_output in run_outputs(db, job.id))
     drawn = {
         case_id
         for run_id, _ in people_runs(db, job.subject_id)
-        for asked in (jobs.job(db, run_id),)
-        if asked is not None and request_of(asked).rejudge_run_id == job.id and draw_chance(asked) is not None
-        for case_id in request_of(asked).case_ids or cases
+        for rejudged_job in (jobs.job(db, run_id),)
+        if rejudged_job is not None
+        and request_of(rejudged_job).rejudge_run_id == job.id
+        and draw_chance(rejudged_job) is not None
+        for case_id in request_of(rejudged_job).case_ids or cases
     }
     left = tuple(case_id for case_id in cases if case_id not in drawn)
     return _Frame(run_id=job.id, left=left, drawn=len(cases) - len(left))
@@ -91,8 +93,14 @@ def _frame(db: Db, *, ident: str) -> _Frame:
 
 def judged_job(db: Db, *, ident: str) -> Job:
     """The benchmark-run under that id or key, or the newest of the benchmark, that a model or caller judged."""
-    found = find_job(db, ident)
-    run_id = newest_judged_run(db, ident) if found is None else found.id if newest_judged_run(db, found.id) else None
+    judged_run = find_job(db, ident)
+    run_id = (
+        newest_judged_run(db, ident)
+        if judged_run is None
+        else judged_run.id
+        if newest_judged_run(db, judged_run.id)
+        else None
+    )
     job = None if run_id is None else jobs.job(db, run_id)
     if job is None:
         raise BadInputError(

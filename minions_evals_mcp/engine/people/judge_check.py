@@ -39,7 +39,7 @@ PROMPT_CHARACTERS = 3_000
 
 
 class CheckRequest(Value):
-    """What is probed: the judge of that run, or of the benchmark's newest, on at most `limit` of its cases."""
+    """The subject of the probes: the judge of that run, or of the benchmark's newest, on at most `limit` of its cases."""
 
     ident: str
     limit: int = PROBED
@@ -48,7 +48,7 @@ class CheckRequest(Value):
 
 
 class ProbeLine(Value):
-    """What the judge said of one probe, for a person to read; `score` is a share of the range."""
+    """The judge's answer to one probe, for a person to read; `score` is a share of the range."""
 
     probe: str
     subject: str
@@ -67,7 +67,7 @@ class CriterionCheck(Value):
 
 
 class JudgeCheck(Value):
-    """What probing a judge came to: `errors` are probes without a usable reply, `stopped` says why some were not asked."""
+    """The result of probing a judge: `errors` are probes without a usable reply, `stopped` says why some were not asked."""
 
     run_id: str
     judge: str
@@ -79,7 +79,7 @@ class JudgeCheck(Value):
 
 
 class CheckEstimate(Value):
-    """What probing would ask: calls, and a bound on their cost; None where the price is unknown."""
+    """The calls that probing would make: calls, and a bound on their cost; None where the price is unknown."""
 
     run_id: str
     judge: str
@@ -88,7 +88,7 @@ class CheckEstimate(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ProbeCall:
     """A probe with the case and criterion under which it is judged; `against` is the text shown beside it, if any."""
 
     key: JudgeKey
@@ -99,7 +99,7 @@ class _Asked:
 
     @property
     def calls(self) -> int:
-        """How often the model is asked: with two texts in both orders."""
+        """Returns how often the model is asked: with two texts in both orders."""
         return 2 if self.against else 1
 
     def work(self) -> Work:
@@ -115,16 +115,16 @@ class _Checking:
     engine: Engine
     run_id: str
     judge: LlmJudge
-    asked: list[_Asked]
+    asked: list[_ProbeCall]
     budget: Budget
     errors: int = 0
     stopped: list[str] = field(default_factory=list[str])
 
 
 async def estimate_check(engine: Engine, request: CheckRequest) -> CheckEstimate:
-    """What `judge_check` would ask; nothing is asked."""
+    """Returns what `judge_check` would ask; nothing is asked."""
     checking = await _checking(engine, request)
-    calls = sum(one.calls for one in checking.asked)
+    calls = sum(question.calls for question in checking.asked)
     return CheckEstimate(
         run_id=checking.run_id, judge=checking.judge.name, calls=calls, cost_usd=_bound(checking, calls)
     )
@@ -138,8 +138,8 @@ async def judge_check(engine: Engine, request: CheckRequest) -> JudgeCheck:
     checking = await _checking(engine, request)
     limiter = anyio.CapacityLimiter(engine.config.concurrency)
     async with anyio.create_task_group() as calls:
-        for one in checking.asked:
-            calls.start_soon(_ask, checking, one, limiter)
+        for question in checking.asked:
+            calls.start_soon(_ask, checking, question, limiter)
     return JudgeCheck(
         run_id=checking.run_id,
         judge=checking.judge.name,
@@ -164,30 +164,30 @@ async def _checking(engine: Engine, request: CheckRequest) -> _Checking:
     run = request_of(job).model_copy(update={"max_cost_usd": request.max_cost_usd})
     panel = planning.judge_for(engine, run, budget, model=model).panel
     assert panel.llm is not None, "a model was named"
-    asked = await engine.store.read(partial(_plan, run_id=job.id, request=request, panel=panel))
-    return _Checking(engine, job.id, panel.llm, asked, budget, stopped=stopped)
+    questions = await engine.store.read(partial(_plan, run_id=job.id, request=request, panel=panel))
+    return _Checking(engine, job.id, panel.llm, questions, budget, stopped=stopped)
 
 
-def _plan(db: Db, *, run_id: str, request: CheckRequest, panel: Panel) -> list[_Asked]:
+def _plan(db: Db, *, run_id: str, request: CheckRequest, panel: Panel) -> list[_ProbeCall]:
     """The probes of each criterion that were not asked yet."""
     known: dict[str, RubricInUse] = {}
-    found: list[_Asked] = []
+    questions: list[_ProbeCall] = []
     for criterion_id, key in judge_labels.judges_of_runs(db, [run_id]):
         if not criterion_id:
             continue
         texts = judge_labels.judged_texts(db, run_id, criterion_id, key)
-        chosen = set(case_order(sorted(one.test_case_id for one in texts), 0)[: request.limit])
-        texts = [one for one in texts if one.test_case_id in chosen]
-        kept = {(one.probe, one.subject) for one in judge_labels.probes_kept(db, key.digest, criterion_id)}
+        chosen = set(case_order(sorted(text.test_case_id for text in texts), 0)[: request.limit])
+        texts = [text for text in texts if text.test_case_id in chosen]
+        kept = {(verdict.probe, verdict.subject) for verdict in judge_labels.probes_kept(db, key.digest, criterion_id)}
         for text, other in zip(texts, [*texts[1:], *texts[:1]], strict=True):
             (measure,) = measures(db, (text.test_case_id,), known)
             criterion = _criterion(measure, criterion_id, key, panel)
-            found += [
-                one
-                for one in _probes(key, criterion, measure, text, output_text(other.output))
-                if one.probe.kind in request.probes and (one.probe.kind, one.probe.subject) not in kept
+            questions += [
+                probe
+                for probe in _probes(key, criterion, measure, text, output_text(other.output))
+                if probe.probe.kind in request.probes and (probe.probe.kind, probe.probe.subject) not in kept
             ]
-    return found
+    return questions
 
 
 def _criterion(measure: Measure, criterion_id: str, key: JudgeKey, panel: Panel) -> Criterion:
@@ -196,35 +196,38 @@ def _criterion(measure: Measure, criterion_id: str, key: JudgeKey, panel: Panel)
             f"the judge or the rubric of {measure.case.id} was changed since the run: another judge would be probed.",
             remedy="Run or rejudge the benchmark as it is now, and probe that run.",
         )
-    return next(one for one in panel.criteria(measure) if one.id == criterion_id)
+    return next(criterion for criterion in panel.criteria(measure) if criterion.id == criterion_id)
 
 
 def _probes(
     key: JudgeKey, criterion: Criterion, measure: Measure, text: JudgedText, other: str
-) -> Iterator[_Asked]:  # fmt: skip
-    said = output_text(text.output)
-    judged = Judged(text.test_run_id, said, text.score, measure.case.fields.expected_outputs, other)
+) -> Iterator[_ProbeCall]:  # fmt: skip
+    text_shown = output_text(text.output)
+    judged = Judged(text.test_run_id, text_shown, text.score, measure.case.fields.expected_outputs, other)
     for probe in probes_of(judged):
-        yield _Asked(key, criterion, measure, probe)
-    against = truncated(said) or (other if other != said else "")
+        yield _ProbeCall(key, criterion, measure, probe)
+    against = truncated(text_shown) or (other if other != text_shown else "")
     if against:
-        yield _Asked(key, criterion, measure, Probe("order", text.test_run_id, said), against)
+        yield _ProbeCall(key, criterion, measure, Probe("order", text.test_run_id, text_shown), against)
 
 
 def _bound(checking: _Checking, calls: int) -> float | None:
     if not calls:
         return 0.0
-    characters = sum((len(one.probe.text) + len(one.against) + PROMPT_CHARACTERS) * one.calls for one in checking.asked)
+    characters = sum(
+        (len(question.probe.text) + len(question.against) + PROMPT_CHARACTERS) * question.calls
+        for question in checking.asked
+    )
     judge = checking.judge
     each = estimate_usd(judge.client.provider, judge.model, characters // calls, MAX_TOKENS)
     return None if each is None else round(each * calls, 6)
 
 
-async def _ask(checking: _Checking, asked: _Asked, limiter: anyio.CapacityLimiter) -> None:
+async def _ask(checking: _Checking, question: _ProbeCall, limiter: anyio.CapacityLimiter) -> None:
     """Asks about one probe and keeps the verdict; at a cap it stays open."""
     async with limiter:
         try:
-            verdict = await (_both_orders if asked.against else _judged)(checking.judge, asked)
+            verdict = await (_both_orders if question.against else _judged)(checking.judge, question)
         except HaltedError:
             return
     if verdict is None:
@@ -234,54 +237,58 @@ async def _ask(checking: _Checking, asked: _Asked, limiter: anyio.CapacityLimite
     await checking.engine.store.write(partial(judge_labels.save_probe, verdict=verdict, at=at))
 
 
-async def _judged(judge: LlmJudge, asked: _Asked) -> ProbeVerdict | None:
-    (said,) = await judge.judge((asked.criterion,), asked.work())
-    if isinstance(said, JudgeErrored):
+async def _judged(judge: LlmJudge, question: _ProbeCall) -> ProbeVerdict | None:
+    (verdict,) = await judge.judge((question.criterion,), question.work())
+    if isinstance(verdict, JudgeErrored):
         return None
-    return _verdict(asked, wrong=asked.probe.is_wrong(said), score=_share(said), rationale=_rationale(said))
+    return _verdict(
+        question, wrong=question.probe.is_wrong(verdict), score=_share(verdict), rationale=_rationale(verdict)
+    )
 
 
-def _share(said: Verdict | NotJudgeable) -> float | None:
-    if isinstance(said, NotJudgeable):
+def _share(answer: Verdict | NotJudgeable) -> float | None:
+    if isinstance(answer, NotJudgeable):
         return None
-    return (said.score - said.min_score) / (said.max_score - said.min_score)
+    return (answer.score - answer.min_score) / (answer.max_score - answer.min_score)
 
 
-def _rationale(said: Verdict | NotJudgeable) -> str:
-    return said.rationale if isinstance(said, Verdict) else f"not judgeable: {said.reason}"
+def _rationale(answer: Verdict | NotJudgeable) -> str:
+    return answer.rationale if isinstance(answer, Verdict) else f"not judgeable: {answer.reason}"
 
 
-async def _both_orders(judge: LlmJudge, asked: _Asked) -> ProbeVerdict | None:
+async def _both_orders(judge: LlmJudge, question: _ProbeCall) -> ProbeVerdict | None:
     """Wrong where the choice between two texts follows their places."""
-    fields = asked.criterion.fields
+    fields = question.criterion.fields
     wanted = f"{fields.name}: {fields.description}"
-    texts = (asked.probe.text, asked.against)
+    texts = (question.probe.text, question.against)
     picks: list[int] = []
     reasons: list[str] = []
     for shown in (texts, texts[::-1]):
-        found = await best_of(judge, wanted, shown, inputs=asked.measure.case.fields.inputs)
-        if isinstance(found, JudgeErrored):
+        choice = await best_of(judge, wanted, shown, inputs=question.measure.case.fields.inputs)
+        if isinstance(choice, JudgeErrored):
             return None
-        picks.append(found.chosen)
-        reasons.append(found.reason)
-    return _verdict(asked, wrong=picks[0] == picks[1], score=None, rationale=" / ".join(reasons))
+        picks.append(choice.chosen)
+        reasons.append(choice.reason)
+    return _verdict(question, wrong=picks[0] == picks[1], score=None, rationale=" / ".join(reasons))
 
 
-def _verdict(asked: _Asked, *, wrong: bool, score: float | None, rationale: str) -> ProbeVerdict:
-    said = json.dumps({"text": asked.probe.text, "score": score, "rationale": rationale}, ensure_ascii=False)
-    return ProbeVerdict(asked.key.digest, asked.criterion.id, asked.probe.kind, asked.probe.subject, wrong, said)
+def _verdict(question: _ProbeCall, *, wrong: bool, score: float | None, rationale: str) -> ProbeVerdict:
+    wire = json.dumps({"text": question.probe.text, "score": score, "rationale": rationale}, ensure_ascii=False)
+    return ProbeVerdict(
+        question.key.digest, question.criterion.id, question.probe.kind, question.probe.subject, wrong, wire
+    )
 
 
 def _checks(db: Db, *, run_id: str) -> tuple[CriterionCheck, ...]:
-    found: list[CriterionCheck] = []
+    checks: list[CriterionCheck] = []
     for criterion_id, key in judge_labels.judges_of_runs(db, [run_id]):
         if criterion_id:
             results = tuple(probe_result(*row) for row in judge_labels.probed(db, criterion_id, key.digest))
             lines = tuple(map(_line, judge_labels.probes_kept(db, key.digest, criterion_id)))
-            found.append(CriterionCheck(criterion_id=criterion_id, results=results, lines=lines))
-    return tuple(found)
+            checks.append(CriterionCheck(criterion_id=criterion_id, results=results, lines=lines))
+    return tuple(checks)
 
 
-def _line(kept: ProbeVerdict) -> ProbeLine:
-    said = json.loads(kept.said)
-    return ProbeLine(probe=kept.probe, subject=kept.subject, wrong=kept.wrong, **said)
+def _line(kept_probe: ProbeVerdict) -> ProbeLine:
+    wire = json.loads(kept_probe.said)
+    return ProbeLine(probe=kept_probe.probe, subject=kept_probe.subject, wrong=kept_probe.wrong, **wire)

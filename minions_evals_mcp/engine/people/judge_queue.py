@@ -54,7 +54,7 @@ class Question:
 
 
 @dataclass(slots=True, eq=False)
-class Found:
+class QueueLook:
     """The next question, if there is one. `waiting`: all that waits, of `units` in those runs; `unasked`: what was passed
     over, and why.
     """
@@ -65,7 +65,7 @@ class Found:
     unasked: dict[Unasked, int] = field(default_factory=dict[Unasked, int])
 
 
-async def next_question(engine: Engine, *, run_id: str | None = None, after: str = "") -> Found:
+async def next_question(engine: Engine, *, run_id: str | None = None, after: str = "") -> QueueLook:
     """The first output after that packet that a person can judge, of that run (or its key) or of all.
 
     Raises `NotFoundError` where there is no such run.
@@ -76,29 +76,29 @@ async def next_question(engine: Engine, *, run_id: str | None = None, after: str
 
 async def question_of(engine: Engine, run_id: str, digest: str) -> Question | None:
     """The question behind that packet; None where nobody is asked it any more."""
-    found = await engine.store.read(lambda db: _asked(db, run_id, digest, {}, {}))
-    return found if isinstance(found, Question) else None
+    question = await engine.store.read(lambda db: _question(db, run_id, digest, {}, {}))
+    return question if isinstance(question, Question) else None
 
 
-def _next(db: Db, *, run_id: str | None, after: str) -> Found:
-    found = Found(count_waiting(db, run_id=run_id), units_of_waiting(db, run_id=run_id))
+def _next(db: Db, *, run_id: str | None, after: str) -> QueueLook:
+    queue = QueueLook(count_waiting(db, run_id=run_id), units_of_waiting(db, run_id=run_id))
     known: dict[str, RubricInUse] = {}
     runs: dict[str, Job] = {}
     seen = after
     while page := waiting(db, run_id=run_id, after=seen, limit=PAGE):
         for job_id, seen in page:
-            asked = _asked(db, job_id, seen, known, runs)
-            if isinstance(asked, Question):
-                found.question = asked
-                return found
-            if asked is not None:
-                found.unasked[asked] = found.unasked.get(asked, 0) + 1
+            question = _question(db, job_id, seen, known, runs)
+            if isinstance(question, Question):
+                queue.question = question
+                return queue
+            if question is not None:
+                queue.unasked[question] = queue.unasked.get(question, 0) + 1
     if run_id is None and (drafts := count_drafts(db)):
-        found.unasked["draft"] = drafts
-    return found
+        queue.unasked["draft"] = drafts
+    return queue
 
 
-def _asked(
+def _question(
     db: Db, job_id: str, digest: str, known: dict[str, RubricInUse], runs: dict[str, Job]
 ) -> Question | Unasked | None:
     """The question as it was handed out, or why no person is asked; None where it does not wait."""
@@ -116,26 +116,26 @@ def _asked(
     work = Work(case.inputs, case.expected_outputs, row.observed)
     if packet_digest(row.key, criteria, work) != digest:
         return "changed"
-    asked = packet(row.key, row.case_id, criteria, work)
+    waiting_packet = packet(row.key, row.case_id, criteria, work)
     return Question(
-        job_id, digest, row.case_id, measure.case.title, case.inputs, case.expected_outputs, row.observed.output, criteria, asked
+        job_id, digest, row.case_id, measure.case.title, case.inputs, case.expected_outputs, row.observed.output, criteria, waiting_packet
     )  # fmt: skip
 
 
 def _job(db: Db, job_id: str, runs: dict[str, Job]) -> Job:
     if job_id not in runs:
-        found = jobs.job(db, job_id)
-        assert found is not None, "a unit has a job"
-        runs[job_id] = found
+        job = jobs.job(db, job_id)
+        assert job is not None, "a unit has a job"
+        runs[job_id] = job
     return runs[job_id]
 
 
 def _criteria(job: Job, rubric: RubricInUse) -> tuple[Criterion, ...] | None:
-    """What is asked of a person, all of it where any part is; None where the whole is asked of an agent."""
+    """Returns what is asked of a person, all of it where any part is; None where the whole is asked of an agent."""
     choice, has_model = request_of(job).judge, isinstance(job.spec["judgeModel"], str)
-    asked = outside_criteria(rubric, choice, has_model=has_model)
-    kinds = {kind_of(choice, one.fields, has_model=has_model) for one in asked}
-    return asked if "human" in kinds else None
+    criteria_asked = outside_criteria(rubric, choice, has_model=has_model)
+    kinds = {kind_of(choice, criterion.fields, has_model=has_model) for criterion in criteria_asked}
+    return criteria_asked if "human" in kinds else None
 
 
 async def hand_in(

@@ -66,7 +66,14 @@ async def person_with_token(engine: Engine, token: str) -> Speaker | None:
 async def person_named(engine: Engine, name: str) -> Speaker | None:
     """The person whom the store knows by that name."""
     known = await engine.store.read(speakers.people)
-    return next((person(one.name) for one in known if one.name.casefold() == name.strip().casefold()), None)
+    return next(
+        (
+            person(known_person.name)
+            for known_person in known
+            if known_person.name.casefold() == name.strip().casefold()
+        ),
+        None,
+    )
 
 
 async def only_person(engine: Engine) -> Speaker | None:
@@ -76,5 +83,5 @@ async def only_person(engine: Engine) -> Speaker | None:
 
 
 def token_hash(token: str) -> str:
-    """What is kept of a token. It has 256 random bits: no slow hash is needed to keep it from being guessed."""
+    """Returns what is kept of a token. It has 256 random bits: no slow hash is needed to keep it from being guessed."""
     return hashlib.sha256(token.encode()).hexdigest()

@@ -17,7 +17,7 @@ from minions_evals_mcp.store.queries.judging.judge_labels import RunOutput, run_
 
 
 class JudgePromise(Value):
-    """Whether labels certify that the judge errs in at most that share of its answers, once it answers only where it is sure.
+    """The certificate by labels that the judge errs in at most that share of its answers, once it answers only where it is sure.
 
     `threshold` is the confidence from which on it answers, None where nothing is certified; `answered` are outputs of the run
     that stand as judged, `waiting_cases` those that wait for people, in `queue_run_id`.
@@ -49,24 +49,24 @@ async def promise_error(engine: Engine, ident: str, *, max_error: float, trigger
     """
     if not 0 < max_error < 1:
         raise BadInputError(f"max-judge-error is {max_error:g}.", remedy="Give a share, such as 0.1.")
-    found, split = await engine.store.read(partial(_certified, ident=ident, max_error=max_error))
+    certified, split = await engine.store.read(partial(_certified, ident=ident, max_error=max_error))
     queue = None
-    if found.threshold is not None and split.waiting:
-        asked = await rejudge_request(engine, split.run_id, judge="human", triggered_by=triggered_by)
-        said = f"{len(split.waiting)} cases of which the judge is less sure than {found.threshold:g}"
-        job = await run_benchmark(engine, asked.model_copy(update={"case_ids": split.waiting, "selection": said}))
+    if certified.threshold is not None and split.waiting:
+        request = await rejudge_request(engine, split.run_id, judge="human", triggered_by=triggered_by)
+        sentence = f"{len(split.waiting)} cases of which the judge is less sure than {certified.threshold:g}"
+        job = await run_benchmark(engine, request.model_copy(update={"case_ids": split.waiting, "selection": sentence}))
         queue = job.id
     return JudgePromise(
         judged_run_id=split.run_id,
         max_error=max_error,
-        threshold=found.threshold,
-        labels=found.labels,
-        wrong=found.wrong,
+        threshold=certified.threshold,
+        labels=certified.labels,
+        wrong=certified.wrong,
         answered=split.answered,
         outputs=split.outputs,
         waiting_cases=split.waiting,
         queue_run_id=queue,
-        in_words=_in_words(found, split),
+        in_words=_in_words(certified, split),
     )
 
 
@@ -76,33 +76,35 @@ def _certified(db: Db, *, ident: str, max_error: float) -> tuple[Promise, _Sorte
     labels = drawn_labels(db, job.id)
     passed = {} if labels is None else labels.passed
     answers = [
-        LabelledAnswer(one.confidence, one.passed != passed[one.output]) for one in outputs if one.output in passed
+        LabelledAnswer(output.confidence, output.passed != passed[output.output])
+        for output in outputs
+        if output.output in passed
     ]
-    found = promised_error(answers, error=max_error)
-    left = [one for one in outputs if one.output not in passed]
-    stands = [one for one in left if _is_sure(one, found.threshold)]
-    waiting = dict.fromkeys(one.test_case_id for one in left if not _is_sure(one, found.threshold))
-    return found, _Sorted(run_id=job.id, outputs=len(outputs), answered=len(stands), waiting=tuple(waiting))
+    promised = promised_error(answers, error=max_error)
+    left = [output for output in outputs if output.output not in passed]
+    stands = [output for output in left if _is_sure(output, promised.threshold)]
+    waiting = dict.fromkeys(output.test_case_id for output in left if not _is_sure(output, promised.threshold))
+    return promised, _Sorted(run_id=job.id, outputs=len(outputs), answered=len(stands), waiting=tuple(waiting))
 
 
 def _is_sure(output: RunOutput, threshold: float | None) -> bool:
     return threshold is not None and output.confidence >= threshold - SLACK
 
 
-def _in_words(found: Promise, split: _Sorted) -> str:
-    promise = f"at most {100 * found.error:g} % of its answers differ from people's"
-    if found.threshold is not None:
+def _in_words(held: Promise, split: _Sorted) -> str:
+    promise = f"at most {100 * held.error:g} % of its answers differ from people's"
+    if held.threshold is not None:
         return (
-            f"Granted: where the judge is at least {found.threshold:g} sure, {promise} ({found.wrong} of {found.labels} labels do;"
-            f" the promise is broken in at most {100 * found.delta:g} % of draws). {split.answered} of {split.outputs} outputs stand"
+            f"Granted: where the judge is at least {held.threshold:g} sure, {promise} ({held.wrong} of {held.labels} labels do;"
+            f" the promise is broken in at most {100 * held.delta:g} % of draws). {split.answered} of {split.outputs} outputs stand"
             f" as judged, {len(split.waiting)} cases wait for people."
         )
-    if found.labels < found.needed:
+    if held.labels < held.needed:
         return (
-            f"Not granted: that {promise} takes {found.needed} labels that were drawn at random, and there are {found.labels}:"
-            f" minions-evals label {split.run_id} --draw {2 * found.needed} draws more."
+            f"Not granted: that {promise} takes {held.needed} labels that were drawn at random, and there are {held.labels}:"
+            f" minions-evals label {split.run_id} --draw {2 * held.needed} draws more."
         )
     return (
-        f"Not granted: of the answers that it is surest of, {found.wrong} of {found.labels} differ from people's (up to"
-        f" {100 * found.bound:.0f} %); {100 * found.error:g} % cannot be promised."
+        f"Not granted: of the answers that it is surest of, {held.wrong} of {held.labels} differ from people's (up to"
+        f" {100 * held.bound:.0f} %); {100 * held.error:g} % cannot be promised."
     )

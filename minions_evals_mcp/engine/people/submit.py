@@ -51,14 +51,14 @@ async def submit_judgments(engine: Engine, submission: Submission, *, imported: 
     request = request_of(job)
     async with working_on(engine, job):
         bench = await _bench(engine, job, request)
-        accepted = [await _accept(bench, job, submission, one, imported=imported) for one in submission.packets]
+        accepted = [await _accept(bench, job, submission, packet, imported=imported) for packet in submission.packets]
         ended = await _ended(bench, accepted)
         await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
     return await get_job(engine, job.id)
 
 
 async def judge_waiting(engine: Engine, key: UnitKey) -> bool:
-    """Whether an output that waited was judged, by rule, as its case has something to judge by now; its job goes on then.
+    """Returns whether an output that waited was judged, by rule, as its case has something to judge by now; its job goes on then.
 
     Raises `InstrumentError` where it cannot be judged; it waits on, then.
     """
@@ -90,10 +90,10 @@ async def _vet_name(engine: Engine, submission: Submission) -> None:
 
 def _vet_distinct(submission: Submission) -> None:
     seen: set[str] = set()
-    for one in submission.packets:
-        if one.digest in seen:
-            raise ConflictError(f"judgment request {one.digest} comes twice.", remedy="Answer each once.")
-        seen.add(one.digest)
+    for packet in submission.packets:
+        if packet.digest in seen:
+            raise ConflictError(f"judgment request {packet.digest} comes twice.", remedy="Answer each once.")
+        seen.add(packet.digest)
 
 
 async def _bench(engine: Engine, job: Job, request: RunRequest) -> Bench:
@@ -129,12 +129,12 @@ async def _accept(
         )
     speaker, given = engine.speaker, submission.judged_by
     named = speaker.name if speaker.is_person and not imported else given or speaker.name or AGENTS
-    return _vetted(bench.judging, _Said(speaker, named, imported=imported), answered, row, measure)
+    return _vetted(bench.judging, _Submitter(speaker, named, imported=imported), answered, row, measure)
 
 
 @frozen_type
-class _Said:
-    """Who hands judgments in, and under which name they are kept."""
+class _Submitter:
+    """The one who hands judgments in, and under which name they are kept."""
 
     speaker: Speaker
     named: str
@@ -142,42 +142,44 @@ class _Said:
 
 
 def _vetted(
-    judging: Judging, said: _Said, answered: AnsweredPacket, row: UnitRow, measure: Measure
+    judging: Judging, handed_in: _Submitter, answered: AnsweredPacket, row: UnitRow, measure: Measure
 ) -> _Accepted:  # fmt: skip
     assert isinstance(measure.yardstick, RubricInUse)
     assert row.observed is not None
     case = measure.case.fields
     work = Work(case.inputs, case.expected_outputs, row.observed)
     kinds = judging.panel.kinds(measure.yardstick)
-    asked = judging.panel.asked_outside(measure.yardstick)
-    if packet_digest(row.key, asked, work) != answered.digest:
+    criteria_asked = judging.panel.asked_outside(measure.yardstick)
+    if packet_digest(row.key, criteria_asked, work) != answered.digest:
         raise ConflictError(
             f"judgment request {answered.digest}: its case or criteria were changed since it was handed out.",
             remedy="Run again under a new key and answer the new request.",
         )
-    for_people = [one.id for one in asked if kinds[one.id] == "human"]
-    if for_people and not said.speaker.is_person:
+    for_people = [criterion.id for criterion in criteria_asked if kinds[criterion.id] == "human"]
+    if for_people and not handed_in.speaker.is_person:
         raise BadInputError(
             f"judgment request {answered.digest} asks a person ({', '.join(for_people)}), and an agent speaks here.",
             remedy=AS_A_PERSON,
         )
-    verdicts = verdicts_for(answered, asked, judged_by=said.named, speaker=said.speaker, imported=said.imported)
-    about = [judging.panel.about(one, kinds[one.id], work) for one in asked]
+    verdicts = verdicts_for(
+        answered, criteria_asked, judged_by=handed_in.named, speaker=handed_in.speaker, imported=handed_in.imported
+    )
+    about = [judging.panel.about(criterion, kinds[criterion.id], work) for criterion in criteria_asked]
     return _Accepted(row, measure, tuple(zip(about, verdicts, strict=True)))
 
 
 async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Failed]:
     """The runs that the packets' units become; nothing is written yet."""
     ended: list[Passed | Failed] = []
-    for one in accepted:
-        assert one.row.observed is not None
+    for answer in accepted:
+        assert answer.row.observed is not None
         bench.judging.kept.given.update(
-            {(one.row.key.run_id, verdict.criterion_id): verdict for _, verdict in one.verdicts}
+            {(answer.row.key.run_id, verdict.criterion_id): verdict for _, verdict in answer.verdicts}
         )
-        unit = await bench.engine.store.read(partial(_unit, bench=bench, row=one.row, measure=one.measure))
-        (run,) = await judged(bench, [(unit, one.row.observed)])
+        unit = await bench.engine.store.read(partial(_unit, bench=bench, row=answer.row, measure=answer.measure))
+        (run,) = await judged(bench, [(unit, answer.row.observed)])
         if isinstance(run, JudgeErrored):
-            raise InstrumentError(f"the output of {one.row.case_id} could not be judged: {run.reason}")
+            raise InstrumentError(f"the output of {answer.row.case_id} could not be judged: {run.reason}")
         assert isinstance(run, Passed | Failed), run
         ended.append(run)
     return ended
@@ -195,10 +197,10 @@ def _unit(db: Db, *, bench: Bench, row: UnitRow, measure: Measure) -> Unit:
 def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ended: list[Passed | Failed]) -> None:
     """Verdicts, runs, and what follows from them for the job: one transaction."""
     at = bench.engine.clock()
-    for one, run in zip(accepted, ended, strict=True):
-        for about, verdict in one.verdicts:
-            jobs.save_verdict(db, one.row.key, about, verdict, at=at)
-        runs.record_unit(db, one.row.key, one.row.case_id, run, at=at)
+    for answer, run in zip(accepted, ended, strict=True):
+        for about, verdict in answer.verdicts:
+            jobs.save_verdict(db, answer.row.key, about, verdict, at=at)
+        runs.record_unit(db, answer.row.key, answer.row.case_id, run, at=at)
     counts = jobs.unit_counts(db, job.id)
     waiting = counts.get("awaiting-judgments", 0)
     left = job.total - sum(counts.values())

@@ -11,9 +11,9 @@ import anyio.to_thread
 
 
 async def answered(function: Callable[..., object], *args: object, **named: object) -> object:
-    """What the function returned; a sync one runs in a thread, which a cancelled caller does not wait for."""
+    """Returns what the function returned; a sync one runs in a thread, which a cancelled caller does not wait for."""
     call = partial(function, *args, **named)
     if inspect.iscoroutinefunction(function):
         return await cast("Awaitable[object]", call())
-    found = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
-    return await found if inspect.isawaitable(found) else found  # a callable object, or a lambda around one
+    answer = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+    return await answer if inspect.isawaitable(answer) else answer  # a callable object, or a lambda around one

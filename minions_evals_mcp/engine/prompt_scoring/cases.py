@@ -77,49 +77,54 @@ def case_of(given: Given) -> Case:
 
 
 def shelf_of(storage: Iterable[object]) -> Shelf:
-    """What an iterable of records, relations and plain mappings holds; a mapping holds its values, under their keys."""
+    """Returns what an iterable of records, relations and plain mappings holds; a mapping holds its values, under their keys."""
     items = _named(cast("Mapping[object, object]", storage)) if isinstance(storage, Mapping) else storage
-    read = [_read(one) for one in items]
+    read = [_read(entry) for entry in items]
     return shelved(
-        [one for one in read if isinstance(one, Prompt)],
-        [one for one in read if isinstance(one, Case)],
-        [one for one in read if isinstance(one, Relation)],
+        [record for record in read if isinstance(record, Prompt)],
+        [record for record in read if isinstance(record, Case)],
+        [record for record in read if isinstance(record, Relation)],
     )
 
 
 def shelf_in(db: Db) -> Shelf:
-    """What a store holds."""
+    """Returns what a store holds."""
     versions = _all(db, PromptVersion.slug)
-    follows = [one for version in versions for one in records.follows(db, version.id) if one.source_id == version.id]
+    follows = [
+        relation
+        for version in versions
+        for relation in records.follows(db, version.id)
+        if relation.source_id == version.id
+    ]
     return shelf_of([*versions, *_all(db, TestCase.slug), *follows])
 
 
 def _all(db: Db, kind: str) -> list[Record[Fields]]:
-    found: list[Record[Fields]] = []
+    gathered: list[Record[Fields]] = []
     after = 0
     while page := records.page(db, kind, after=after, limit=_PAGE):
-        found.extend(record for _, record in page)
+        gathered.extend(record for _, record in page)
         after = page[-1][0]
-    return found
+    return gathered
 
 
 def _named(storage: Mapping[object, object]) -> list[object]:
-    found: list[object] = []
+    gathered: list[object] = []
     for key, value in storage.items():
         match value:
             case Mapping():
-                found.append({"id": key, **cast("Mapping[str, object]", value)})
+                gathered.append({"id": key, **cast("Mapping[str, object]", value)})
             case Fields():
-                found.append(Record(str(key), value, str(key), from_millis(0), from_millis(0)))
+                gathered.append(Record(str(key), value, str(key), from_millis(0), from_millis(0)))
             case list():
-                found.extend(cast("list[object]", value))
+                gathered.extend(cast("list[object]", value))
             case _:
-                found.append(value)
-    return found
+                gathered.append(value)
+    return gathered
 
 
 def _read(given: object) -> Prompt | Case | Relation | None:
-    """What one thing in a storage is to prompt scoring; None for records of other types and for hidden ones."""
+    """Returns what one thing in a storage is to prompt scoring; None for records of other types and for hidden ones."""
     match given:
         case Record():
             return _from_record(given)
@@ -186,15 +191,15 @@ def _parsed(kind: type[V], plain: dict[str, object], what: str) -> V:
     """The plain mapping as that value; raises `InvalidRecordError` for an unknown key or a value that does not fit."""
     record = f"{what} {plain.get('id', '(no id)')}"
     try:
-        text = json.dumps({key: one for key, one in plain.items() if key not in _DESCRIPTIVE}, allow_nan=False)
+        text = json.dumps({key: value for key, value in plain.items() if key not in _DESCRIPTIVE}, allow_nan=False)
         return kind.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        said = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
-        raise InvalidRecordError(said, field=".".join(map(str, first["loc"])), record=record) from None
+        problem = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
+        raise InvalidRecordError(problem, field=".".join(map(str, first["loc"])), record=record) from None
     except (TypeError, ValueError) as error:
         raise InvalidRecordError(f"cannot be JSON: {error}", record=record) from None
 
 
 def _names(*ids: str | None) -> frozenset[str]:
-    return frozenset(one for one in ids if one is not None)
+    return frozenset(ident for ident in ids if ident is not None)

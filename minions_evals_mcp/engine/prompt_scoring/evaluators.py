@@ -99,20 +99,20 @@ def embedding_similarity(embed: Embed | None = None) -> ReadyEvaluator:
         wanted = value_text(expected)
         if response.strip() == wanted.strip():
             return _max_score(test_case)
-        one, other = await vector(response), await vector(wanted)
-        if embed is not None and len(one) != len(other):
+        first, other = await vector(response), await vector(wanted)
+        if embed is not None and len(first) != len(other):
             raise InstrumentError(
-                f"the embedder returned {len(one)} numbers for one text and {len(other)} for another."
+                f"the embedder returned {len(first)} numbers for one text and {len(other)} for another."
             )
-        return _max_score(test_case) * cosine(one, other)
+        return _max_score(test_case) * cosine(first, other)
 
     return alike
 
 
-def _vector(found: object) -> Sequence[float]:
+def _vector(value: object) -> Sequence[float]:
     """A user's vector; raises `InstrumentError` for what is none."""
     try:
-        return _NUMBERS.validate_python(list(cast("Sequence[float]", found)))
+        return _NUMBERS.validate_python(list(cast("Sequence[float]", value)))
     except (TypeError, ValueError):
         raise InstrumentError("the embedder must return a list of finite numbers.") from None
 
@@ -125,12 +125,12 @@ def _work(response: str, test_case: Json) -> Work:
 
 
 def _given(test_case: Json) -> Json:
-    found = test_case.get("input", {})
-    return found if isinstance(found, dict) else {"input": found}
+    given = test_case.get("input", {})
+    return given if isinstance(given, dict) else {"input": given}
 
 
 def _texts(response: str, test_case: Json) -> dict[str, str]:
-    """What others wrote, by what it is; the response last."""
+    """Returns what others wrote, by what it is; the response last."""
     texts = {"What the model was given": shown(_given(test_case)) or "nothing"}
     expected = test_case.get("expectedOutput")
     if expected is not None:
@@ -147,12 +147,12 @@ def _rating(reply: object) -> float:
     if not isinstance(reply, str):
         raise InstrumentError(f"the judge returned {type(reply).__name__}, not a string.")
     labelled = list(_LABELLED.finditer(reply))
-    found = labelled[-1] if labelled else _BARE.fullmatch(reply)
-    if found is None:
+    match = labelled[-1] if labelled else _BARE.fullmatch(reply)
+    if match is None:
         raise InstrumentError(f"the judge gave no rating; its reply ends with {reply.strip()[-80:]!r}.")
-    rating = float(found["rating"])
-    if not 1 <= rating <= 5 or found["scale"] not in {None, "5"}:
-        raise InstrumentError(f"the judge's rating must be from 1 to 5, not {found[0].strip()[:80]!r}.")
+    rating = float(match["rating"])
+    if not 1 <= rating <= 5 or match["scale"] not in {None, "5"}:
+        raise InstrumentError(f"the judge's rating must be from 1 to 5, not {match[0].strip()[:80]!r}.")
     return rating
 
 
@@ -196,25 +196,25 @@ def _any_word(forbidden: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _checks(*, required_json: bool, words: tuple[int, int] | None, pattern: str | None) -> tuple[Assertion, ...]:
-    found: list[Assertion] = []
+    assertions: list[Assertion] = []
     if required_json:
-        found.append(Assertion(type="is-json"))
+        assertions.append(Assertion(type="is-json"))
     if words is not None:
         least, most = words
         bounds: dict[str, JsonValue] = {"min": least, "max": most}
-        found.append(Assertion(type="word-count", value=bounds))
+        assertions.append(Assertion(type="word-count", value=bounds))
     if pattern is not None:
-        found.append(Assertion(type="regex", value=pattern))
-    for one in found:
-        vet(one, at="rule_based")
-    return tuple(found)
+        assertions.append(Assertion(type="regex", value=pattern))
+    for assertion in assertions:
+        vet(assertion, at="rule_based")
+    return tuple(assertions)
 
 
 async def _held(checks: Sequence[Assertion], response: str) -> list[bool]:
-    """Whether each check holds; raises `InstrumentError` where that cannot be told."""
+    """Returns whether each check holds; raises `InstrumentError` where that cannot be told."""
     async with RegexSandbox() as regexes, Snippets() as snippets:
         judges = Judges(regexes, snippets, wordllama_embedder)
-        (found,) = await judge([Checks(checks, Subject(response))], judges)
-    if isinstance(found, Unchecked):
-        raise InstrumentError(f"{found.type}: {found.reason}")
-    return [one.passed for one in found.results]
+        (result,) = await judge([Checks(checks, Subject(response))], judges)
+    if isinstance(result, Unchecked):
+        raise InstrumentError(f"{result.type}: {result.reason}")
+    return [result.passed for result in result.results]

@@ -69,7 +69,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Means:
-    """What a trial is carried out with."""
+    """The means of a trial."""
 
     llm: Llm
     evaluator: Evaluator | None
@@ -133,7 +133,7 @@ async def compare_versions(
 
 
 async def _opened(storage: Storage) -> tuple[Shelf, Clock]:
-    """What the storage holds, and the clock to go by."""
+    """Returns what the storage holds, and the clock to go by."""
     if isinstance(storage, Engine):
         return await storage.store.read(shelf_in), storage.clock
     if isinstance(storage, str | Path):
@@ -143,8 +143,8 @@ async def _opened(storage: Storage) -> tuple[Shelf, Clock]:
 
 
 def _trials(prompt: Prompt, cases: Sequence[Case], evaluator: Evaluator | None) -> list[_Trial]:
-    possible_total((one.max_score for one in cases), prompt_id=prompt.id)
-    return [_trial(prompt, one, evaluator) for one in cases]
+    possible_total((case.max_score for case in cases), prompt_id=prompt.id)
+    return [_trial(prompt, case, evaluator) for case in cases]
 
 
 def _trial(prompt: Prompt, case: Case, evaluator: Evaluator | None) -> _Trial:
@@ -176,22 +176,22 @@ def _vet_expected(case: Case) -> None:
 
 async def _results(trials: Sequence[_Trial], llm: Llm, evaluator: Evaluator | None, clock: Clock) -> list[TestResult]:
     """The results in the order of the trials, a bounded number under way; the first error ends them all."""
-    found: dict[int, TestResult] = {}
+    results: dict[int, TestResult] = {}
     todo = iter(enumerate(trials))
     try:
         async with RegexSandbox() as regexes, Snippets() as snippets, anyio.create_task_group() as tasks:
             means = _Means(llm, evaluator, Judges(regexes, snippets, wordllama_embedder), clock)
             for _ in range(min(CONCURRENCY, len(trials))):
-                tasks.start_soon(_work, todo, means, found)
+                tasks.start_soon(_work, todo, means, results)
     except BaseExceptionGroup as group:
         first = first_of(group)
         raise first from first.__cause__  # with the traceback of the user's function
-    return [found[number] for number in range(len(trials))]
+    return [results[number] for number in range(len(trials))]
 
 
-async def _work(todo: Iterator[tuple[int, _Trial]], means: _Means, found: dict[int, TestResult]) -> None:
+async def _work(todo: Iterator[tuple[int, _Trial]], means: _Means, results: dict[int, TestResult]) -> None:
     for number, trial in todo:
-        found[number] = await _result(trial, means)
+        results[number] = await _result(trial, means)
 
 
 async def _result(trial: _Trial, means: _Means) -> TestResult:
@@ -212,31 +212,31 @@ async def _result(trial: _Trial, means: _Means) -> TestResult:
 
 async def _response(trial: _Trial, llm: Llm) -> str:
     try:
-        found = await answered(llm, trial.rendered)
+        reply = await answered(llm, trial.rendered)
     except Exception as error:  # a user's function may raise anything
         raise _failed(trial.case, f"the llm failed under the prompt {trial.prompt_id!r}", error) from error
-    if not isinstance(found, str):
-        raise InstrumentError(f"test case {trial.case.id!r}: the llm returned {type(found).__name__}, not a string.")
-    return found
+    if not isinstance(reply, str):
+        raise InstrumentError(f"test case {trial.case.id!r}: the llm returned {type(reply).__name__}, not a string.")
+    return reply
 
 
 async def _evaluated(case: Case, response: str, evaluator: Evaluator) -> float:
     try:
-        found = await answered(evaluator, response=response, test_case=case.shown())
+        result = await answered(evaluator, response=response, test_case=case.shown())
     except Exception as error:  # a user's function may raise anything
         raise _failed(case, "the evaluator failed", error) from error
-    return given_score(found, case.max_score, test_case_id=case.id)
+    return given_score(result, case.max_score, test_case_id=case.id)
 
 
 def _failed(case: Case, what: str, error: Exception) -> InstrumentError:
-    said = str(error) if isinstance(error, EvalsError) else f"{type(error).__name__}: {error}"
-    return InstrumentError(f"test case {case.id!r}: {what}: {said}")
+    reason = str(error) if isinstance(error, EvalsError) else f"{type(error).__name__}: {error}"
+    return InstrumentError(f"test case {case.id!r}: {what}: {reason}")
 
 
 async def _matched(case: Case, response: str, judges: Judges) -> float:
     """maxScore where the response has what was expected, else 0; raises where that cannot be told."""
     assert case.expected is not None, "vetted before"
-    (found,) = await judge([Expectation(case.expected, {"output": response}, Subject(response))], judges)
-    if isinstance(found, Unchecked):
-        raise InstrumentError(f"test case {case.id!r}: the expected output could not be looked for: {found.reason}")
-    return case.max_score if found.passed else 0.0
+    (result,) = await judge([Expectation(case.expected, {"output": response}, Subject(response))], judges)
+    if isinstance(result, Unchecked):
+        raise InstrumentError(f"test case {case.id!r}: the expected output could not be looked for: {result.reason}")
+    return case.max_score if result.passed else 0.0

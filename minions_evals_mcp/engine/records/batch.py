@@ -74,7 +74,7 @@ class View:
             self.arriving[arrival.record.id] = arrival.record
         self.taken = records.result_ids(db, self.arriving)
         self.kept = records.minions(db, self.arriving)
-        self.arriving = {ident: with_pass_rule(one, self.kept.get(ident)) for ident, one in self.arriving.items()}
+        self.arriving = {ident: with_pass_rule(record, self.kept.get(ident)) for ident, record in self.arriving.items()}
 
     def get(self, ident: str, kind: type[F]) -> Record[F] | None:
         """The record of that type under that id, from the batch or the store."""
@@ -82,10 +82,10 @@ class View:
 
 
 def name_of(record: Record[Fields]) -> str:
-    """How a refusal names the record."""
+    """Returns how a refusal names the record."""
     return f"{record.type} {record.id}"
 
 
 def is_final(fields: Fields) -> bool:
-    """Whether what is kept is never edited: all copies but an agent-run that is under way."""
+    """Returns whether what is kept is never edited: all copies but an agent-run that is under way."""
     return not isinstance(fields, AgentRun) or fields.status in {"success", "failed"}

@@ -1,4 +1,4 @@
-"""What a branch of an A/B test sends to its provider: only what it gives explicitly, and nothing that is dropped unseen."""
+"""The parameters that a branch of an A/B test sends to its provider: only what it gives explicitly, and nothing that is dropped unseen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def vet_parameters(branch: TestBranch, *, record: str) -> None:
 
 
 def sent_parameters(branch: TestBranch) -> Json:
-    """What joins the request's body beside model, prompt and limit."""
+    """Returns what joins the request's body beside model, prompt and limit."""
     return {**{name: value for _, name, value in _sampling(branch) if value is not None}, **branch.other_params}
 
 

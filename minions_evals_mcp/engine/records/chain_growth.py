@@ -1,4 +1,4 @@
-"""How a prompt's chain may grow: what a version follows is set once, and what was measured gets no new past."""
+"""The rules of a prompt chain's growth: what a version follows is set once, and what was measured gets no new past."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def _vet_relation(db: Db, relation: Relation) -> None:
 
 def _with_followers(links: Sequence[Link], version: str) -> list[str]:
     """The version and all that follow it, directly or not."""
-    found = [version]
-    for ident in found:
-        found += [link.id for link in links if link.follows == ident and link.id not in found]
-    return found
+    versions = [version]
+    for ident in versions:
+        versions += [link.id for link in links if link.follows == ident and link.id not in versions]
+    return versions
 
 
 def _vet_version(db: Db, ident: str, version: PromptVersion) -> None:

@@ -41,7 +41,7 @@ from minions_evals_mcp.store.speakers import note_handed_in
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """How many records were new, changed, or said what was kept already."""
+    """The number of records that were new, changed, or said what was kept already."""
 
     new: int
     changed: int
@@ -74,7 +74,9 @@ async def save_records(
 
 def batch_of(arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), events: Sequence[Event] = ()) -> Batch:
     """The batch as it is written."""
-    marks = {one.record.id: row_of(mark) for one in arrivals if (mark := secrets_marked(one.record)) is not None}
+    marks = {
+        arrival.record.id: row_of(mark) for arrival in arrivals if (mark := secrets_marked(arrival.record)) is not None
+    }
     return Batch([_without_secrets(arrival) for arrival in arrivals], relations, events, marks)
 
 
@@ -82,11 +84,11 @@ def write_batch(db: Db, batch: Batch, *, by: str, now: datetime) -> Saved:
     """Writes the batch, which `by` hands in, in the caller's transaction; raises as `save_records` does."""
     saved = _save(db, batch, now)
     taken = [arrival.record for arrival in batch.arrivals]
-    outputs = [one.id for one in taken if isinstance(one.fields, AgentRun) and is_final(one.fields)]
+    outputs = [record.id for record in taken if isinstance(record.fields, AgentRun) and is_final(record.fields)]
     note_handed_in(db, outputs, by, at=now)
-    for one in taken:
-        if isinstance(one.fields, Benchmark) and one.fields.sealed and not is_sealed(db, one.id):
-            seal_within(db, SealAsked(benchmark_id=one.id), by=by, at=now)
+    for record in taken:
+        if isinstance(record.fields, Benchmark) and record.fields.sealed and not is_sealed(db, record.id):
+            seal_within(db, SealAsked(benchmark_id=record.id), by=by, at=now)
     return saved
 
 
@@ -129,7 +131,7 @@ def _save(db: Db, batch: Batch, now: datetime) -> Saved:
     added = [record for record in touched if record.id not in known]
     changing = [record for record in touched if record.id in known]
     records.add_all(db, added)
-    write_events(db, (record_saved(one.type, one.id) for one in added), at=now)
+    write_events(db, (record_saved(record.type, record.id) for record in added), at=now)
     raised = _rubrics_raised(view, touched, now)
     written = [*added, *(record for record in (*raised, *changing) if _write(db, view, record, now))]
     for relation in batch.relations:
@@ -151,7 +153,9 @@ _NEW, _CHANGED = json_text({"new": True}), json_text({"new": False})
 
 def _rubrics_raised(view: View, batch: Iterable[Record[Fields]], now: datetime) -> Iterator[Record[Fields]]:
     """Rubrics of the store that change because a criterion of theirs does: their version rises with it."""
-    for ident in dict.fromkeys(one.fields.rubric_id for one in batch if isinstance(one.fields, RubricCriterion)):
+    for ident in dict.fromkeys(
+        record.fields.rubric_id for record in batch if isinstance(record.fields, RubricCriterion)
+    ):
         if ident not in view.arriving:
             rubric = records.get(view.db, ident, Rubric)
             if rubric is not None and _criteria_changed(view, ident):
@@ -161,9 +165,9 @@ def _rubrics_raised(view: View, batch: Iterable[Record[Fields]], now: datetime) 
 
 def _criteria_changed(view: View, rubric_id: str) -> bool:
     return any(
-        view.kept.get(one.id) is None or view.kept[one.id].fields != one.fields
-        for one in view.arriving.values()
-        if isinstance(one.fields, RubricCriterion) and one.fields.rubric_id == rubric_id
+        view.kept.get(record.id) is None or view.kept[record.id].fields != record.fields
+        for record in view.arriving.values()
+        if isinstance(record.fields, RubricCriterion) and record.fields.rubric_id == rubric_id
     )
 
 
@@ -180,19 +184,19 @@ def _write(db: Db, view: View, record: Record[Fields], now: datetime) -> bool:
     return True
 
 
-def _raised(view: View, kept: Record[Rubric], record: Record[Rubric]) -> Record[Rubric]:
-    same = record.fields.model_copy(update={"version": kept.fields.version}) == kept.fields
+def _raised(view: View, stored: Record[Rubric], record: Record[Rubric]) -> Record[Rubric]:
+    same = record.fields.model_copy(update={"version": stored.fields.version}) == stored.fields
     if same and not _criteria_changed(view, record.id):
-        return replace(record, fields=record.fields.model_copy(update={"version": kept.fields.version}))
-    version = max(kept.fields.version + 1, record.fields.version)
+        return replace(record, fields=record.fields.model_copy(update={"version": stored.fields.version}))
+    version = max(stored.fields.version + 1, record.fields.version)
     return replace(record, fields=record.fields.model_copy(update={"version": version}))
 
 
-def _with_last_run(kept: Record[Benchmark], record: Record[Benchmark]) -> Record[Benchmark]:
+def _with_last_run(stored: Record[Benchmark], record: Record[Benchmark]) -> Record[Benchmark]:
     """A suite file seldom says when its benchmark ran last: what runs have written stays."""
     if record.fields.last_run_at is not None:
         return record
-    last = {"last_run_at": kept.fields.last_run_at, "last_score": kept.fields.last_score}
+    last = {"last_run_at": stored.fields.last_run_at, "last_score": stored.fields.last_score}
     return replace(record, fields=record.fields.model_copy(update=last))
 
 
@@ -224,19 +228,19 @@ async def delete_record(engine: Engine, ident: str) -> Record[Fields]:
     now = engine.clock()
 
     def hide(db: Db) -> Record[Fields]:
-        found = records.minion(db, ident)
-        if found is None:
+        record = records.minion(db, ident)
+        if record is None:
             if records.find(db, ident) is not None:
                 raise ConflictError(
                     f"{ident} is a result: history is not deleted.", remedy="Delete its test case or benchmark instead."
                 )
             raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
-        if found.deleted_at is None:
-            hidden = replace(found, deleted_at=now, updated_at=now)
+        if record.deleted_at is None:
+            hidden = replace(record, deleted_at=now, updated_at=now)
             records.save(db, hidden)
-            append(db, Event("record-deleted", found.type, ident, {}), at=now)
+            append(db, Event("record-deleted", record.type, ident, {}), at=now)
             return hidden
-        return found
+        return record
 
     return await engine.store.write(hide)
 
@@ -246,13 +250,13 @@ async def get_record(engine: Engine, ident: str) -> Record[Fields]:
 
     Of a comparison on sealed cases the verdict is told, in the `SealedError` that is raised.
     """
-    found = await engine.store.read(lambda db: _found(db, ident))
-    told = None if found is not None else await sealed_verdict(engine, ident)
-    if told is not None:
-        raise SealedError(f"{ident} is a comparison on sealed cases. {told.in_words}")
-    if found is None:
+    record = await engine.store.read(lambda db: _record(db, ident))
+    verdict = None if record is not None else await sealed_verdict(engine, ident)
+    if verdict is not None:
+        raise SealedError(f"{ident} is a comparison on sealed cases. {verdict.in_words}")
+    if record is None:
         raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
-    return (await with_likeness(engine, [found]))[0]
+    return (await with_likeness(engine, [record]))[0]
 
 
 async def page_of(engine: Engine, kind: str, *, after: int = 0, limit: int) -> list[tuple[int, Record[Fields]]]:
@@ -262,6 +266,6 @@ async def page_of(engine: Engine, kind: str, *, after: int = 0, limit: int) -> l
     return [(seq, record) for (seq, _), record in zip(page, shown, strict=True)]
 
 
-def _found(db: Db, ident: str) -> Record[Fields] | None:
-    found = records.find(db, ident)
-    return None if found is None else branches.with_figures(db, found)
+def _record(db: Db, ident: str) -> Record[Fields] | None:
+    record = records.find(db, ident)
+    return None if record is None else branches.with_figures(db, record)

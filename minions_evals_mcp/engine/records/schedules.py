@@ -1,4 +1,4 @@
-"""When a benchmark is due by its schedule: five cron fields, in UTC."""
+"""The times at which a benchmark is due by its schedule: five cron fields, in UTC."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ MINUTE = timedelta(minutes=1)
 
 def vet_schedule(expression: str, *, record: str, now: datetime) -> None:
     """Raises `InvalidRecordError` for an expression that is no cron expression, or that does not come in five years."""
-    found = next(_cron(expression, now, record=record), None)
-    if found is None or found - now > FAR:
+    moment = next(_cron(expression, now, record=record), None)
+    if moment is None or moment - now > FAR:
         raise _refused(expression, "never comes", record)
 
 
 def last_due(expression: str, *, after: datetime, until: datetime, record: str) -> datetime | None:
     """The newest moment after `after` up to `until` at which it was due: of several that were missed, the last."""
     following = until.replace(second=0, microsecond=0) + MINUTE
-    found = next(_cron(expression, following, record=record, reverse=True), None)
-    return found if found is not None and found > after else None
+    moment = next(_cron(expression, following, record=record, reverse=True), None)
+    return moment if moment is not None and moment > after else None
 
 
 def _cron(expression: str, start: datetime, *, record: str, reverse: bool = False) -> CronSim:

@@ -31,15 +31,15 @@ def without_secrets(record: Record[Fields]) -> Record[Fields]:
 
 
 def secrets_marked(record: Record[Fields]) -> Event | None:
-    """What is told of the marks in a copy: which secret, how often; None where there is none."""
+    """Returns what is told of the marks in a copy: which secret, how often; None where there is none."""
     replaced = counted(_produced(record)) if any_known() else {}
     return Event("secrets-marked", record.type, record.id, {"replaced": {**replaced}}) if replaced else None
 
 
 def _produced(record: Record[Fields]) -> str:
-    """What the agent produced as JSON, with the fields that its type cannot do without."""
+    """Returns what the agent produced as JSON, with the fields that its type cannot do without."""
     names = PRODUCED.get(type(record.fields))
     if names is None:
         return "{}"
-    needed = {name for name, one in type(record.fields).model_fields.items() if one.is_required()}
+    needed = {name for name, field in type(record.fields).model_fields.items() if field.is_required()}
     return record.fields.model_dump_json(include=names | needed)

@@ -58,7 +58,7 @@ class Waiting(NamedTuple):
 
 
 class Spool:
-    """What arrived of a file: `first` is what cases refer to, `last` what refers to cases; the others are read in pages."""
+    """The part of a file that has arrived: `first` is what cases refer to, `last` what refers to cases; the others are read in pages."""
 
     def __init__(self, *, now: datetime) -> None:
         self.first: list[Arrival] = []
@@ -79,7 +79,7 @@ class Spool:
     def take(self, arrivals: Iterator[Arrival]) -> None:
         """Takes in all that arrive; raises `InvalidRecordError` for one that does not fit by itself, or whose id came before."""
         while page := [*islice(arrivals, PAGE)]:
-            waiting = [tuple(self._waiting(one)) for one in page if self._is_plain(one)]
+            waiting = [tuple(self._waiting(arrival)) for arrival in page if self._is_plain(arrival)]
             self._sizes.append(self._file.write(marshal.dumps(waiting)))
 
     def pages(self) -> Iterator[list[Waiting]]:
@@ -89,7 +89,7 @@ class Spool:
             yield [*map(Waiting._make, marshal.loads(self._file.read(size)))]  # noqa: S302  we wrote it, and nobody else can
 
     def _is_plain(self, arrival: Arrival) -> bool:
-        """Whether it is a case or an output; anything else is put where it is held."""
+        """Returns whether it is a case or an output; anything else is put where it is held."""
         record = arrival.record
         if record.id in self._ids:
             raise placed(InvalidRecordError("this id comes twice", field="id", record=name_of(record)), arrival)
@@ -131,20 +131,20 @@ class SortedPage:
 
 def sorted_page(db: Db, page: Sequence[Waiting]) -> SortedPage:
     """The page by what the store keeps by now."""
-    kept = records.kept_digests(db, [one.id for one in page])
-    found = SortedPage()
-    for one in page:
-        is_new, is_same = one.id not in kept, kept.get(one.id) == one.digest
-        (found.new if is_new else found.same if is_same else found.other).append(one)
-    return found
+    kept = records.kept_digests(db, [row.id for row in page])
+    page_sorted = SortedPage()
+    for row in page:
+        is_new, is_same = row.id not in kept, kept.get(row.id) == row.digest
+        (page_sorted.new if is_new else page_sorted.same if is_same else page_sorted.other).append(row)
+    return page_sorted
 
 
 def add_new(db: Db, page: Sequence[Waiting], *, by: str, now: datetime) -> Saved:
     """Writes those under ids under which nothing is kept; raises `InvalidRecordError` for one whose rubric is not there."""
     _vet_rubrics(db, page)
-    records.add_rows(db, [one.row for one in page], [one.key for one in page if one.key is not None])
-    write_events(db, [record_saved(one.type, one.id) for one in page], at=now)
-    write_events(db, [one.mark for one in page if one.mark is not None], at=now)
+    records.add_rows(db, [row.row for row in page], [row.key for row in page if row.key is not None])
+    write_events(db, [record_saved(row.type, row.id) for row in page], at=now)
+    write_events(db, [row.mark for row in page if row.mark is not None], at=now)
     _note_handed_in(db, page, by=by, now=now)
     return Saved(len(page), 0, 0)
 
@@ -156,19 +156,19 @@ def leave_same(db: Db, page: Sequence[Waiting], *, by: str, now: datetime) -> Sa
 
 
 def _note_handed_in(db: Db, page: Sequence[Waiting], *, by: str, now: datetime) -> None:
-    note_handed_in(db, [one.id for one in page if one.is_final_output], by, at=now)
+    note_handed_in(db, [row.id for row in page if row.is_final_output], by, at=now)
 
 
 def _vet_rubrics(db: Db, page: Sequence[Waiting]) -> None:
-    named = {one.rubric_id for one in page if one.rubric_id is not None}
+    named = {row.rubric_id for row in page if row.rubric_id is not None}
     missing = named - records.ids_of(db, named, Rubric)
-    for one in page if missing else ():
-        case = of_type(one.arrival.record, TestCase) if one.rubric_id in missing else None
+    for row in page if missing else ():
+        case = of_type(row.arrival.record, TestCase) if row.rubric_id in missing else None
         if case is not None:
-            raise placed(no_rubric(case), one.arrival)
+            raise placed(no_rubric(case), row.arrival)
 
 
 def batch_again(page: Sequence[Waiting]) -> Batch:
     """Those of whose ids something is kept, as they arrived."""
-    marks = {one.id: one.mark for one in page if one.mark is not None}
-    return Batch([one.arrival for one in page], marks=marks)
+    marks = {row.id: row.mark for row in page if row.mark is not None}
+    return Batch([row.arrival for row in page], marks=marks)

@@ -1,4 +1,4 @@
-"""What must hold of a record before it is kept: its type, id, references and rules."""
+"""The conditions of a record before it is kept: its type, id, references and rules."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def vet_record(view: View, record: Record[Fields]) -> None:
         _vet_branch(view, branch)
 
 
-def _vet_change(kept: Record[Fields], record: Record[Fields]) -> None:
-    if kept.type != record.type:
-        raise InvalidRecordError(f"this id belongs to a {kept.type}", field="id", record=name_of(record))
-    if record.type in FINAL and is_final(kept.fields) and kept.fields != record.fields:
+def _vet_change(stored: Record[Fields], record: Record[Fields]) -> None:
+    if stored.type != record.type:
+        raise InvalidRecordError(f"this id belongs to a {stored.type}", field="id", record=name_of(record))
+    if record.type in FINAL and is_final(stored.fields) and stored.fields != record.fields:
         raise RuleError(
             "HR1",
             f"{name_of(record)} is recorded already with other content; a copy is never edited.",
@@ -103,7 +103,7 @@ def vet_checks(record: Record[TestCase], *, of_config: bool) -> None:
 
 
 def _judged_as_kept(view: View, record: Record[TestCase]) -> bool:
-    """Whether the case's checks are those that it has: who judges it came in through a config, then."""
+    """Returns whether the case's checks are those that it has: who judges it came in through a config, then."""
     kept = of_type(view.kept.get(record.id), TestCase)
     return kept is not None and (kept.fields.assertions, kept.fields.scoring) == (
         record.fields.assertions,
@@ -112,7 +112,7 @@ def _judged_as_kept(view: View, record: Record[TestCase]) -> bool:
 
 
 def _criteria(view: View, rubric: Record[Rubric]) -> list[Record[RubricCriterion]]:
-    found: list[Record[RubricCriterion]] = []
+    criteria: list[Record[RubricCriterion]] = []
     for ident in rubric.fields.criteria_ids:
         criterion = view.get(ident, RubricCriterion)
         if criterion is None:
@@ -125,8 +125,8 @@ def _criteria(view: View, rubric: Record[Rubric]) -> list[Record[RubricCriterion
                 field="fields.criteriaIds",
                 record=name_of(rubric),
             )
-        found.append(criterion)
-    return found
+        criteria.append(criterion)
+    return criteria
 
 
 def _vet_rubric(view: View, record: Record[Rubric]) -> None:
@@ -184,9 +184,9 @@ def _vet_branch(view: View, record: Record[TestBranch]) -> None:
         )
     kept = {branch.id for branch in records.branches_of(view.db, case_id)}
     arriving = {
-        one.id
-        for one in view.arriving.values()
-        if isinstance(one.fields, TestBranch) and one.fields.test_case_id == case_id
+        record.id
+        for record in view.arriving.values()
+        if isinstance(record.fields, TestBranch) and record.fields.test_case_id == case_id
     }
     if len(kept | arriving) > MAX_BRANCHES:
         raise InvalidRecordError(

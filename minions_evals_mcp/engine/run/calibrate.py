@@ -46,7 +46,7 @@ async def calibrate(engine: Engine, request: CalibrationRequest, *, progress: Pr
     key = request.key or engine.new_id()
     with resumed_under(key):
         run_id, again = await _measured(engine, request, key, progress)
-    return await _kept(engine, request, run_id, again)
+    return await _save(engine, request, run_id, again)
 
 
 async def _measured(engine: Engine, request: CalibrationRequest, key: str, progress: Progress) -> tuple[str, list[str]]:
@@ -59,10 +59,10 @@ async def _measured(engine: Engine, request: CalibrationRequest, key: str, progr
         )
     again: list[str] = []
     for number in range(2, request.repeats + 1):
-        asked = await rejudge_request(
+        rejudged = await rejudge_request(
             engine, run.id, judge=request.judge, key=f"{key}:judged-{number}", triggered_by=request.triggered_by
         )
-        anew = asked.model_copy(update={"trials": 1, "fresh": True, "max_cost_usd": request.max_cost_usd})
+        anew = rejudged.model_copy(update={"trials": 1, "fresh": True, "max_cost_usd": request.max_cost_usd})
         again.append((await run_benchmark(engine, anew, progress=progress)).id)
     return run.id, again
 
@@ -81,7 +81,7 @@ def _run(request: CalibrationRequest, key: str) -> RunRequest:
     )
 
 
-async def _kept(engine: Engine, request: CalibrationRequest, run_id: str, again: list[str]) -> Calibration:
+async def _save(engine: Engine, request: CalibrationRequest, run_id: str, again: list[str]) -> Calibration:
     ran = await engine.store.read(lambda db: run_pairs.case_scores(db, run_id))
     judged = [await engine.store.read(lambda db, ident=ident: run_pairs.case_scores(db, ident)) for ident in again]
     repeated = {case_id: case for case_id, case in ran.items() if len(case.fractions) > 1}
@@ -91,22 +91,22 @@ async def _kept(engine: Engine, request: CalibrationRequest, run_id: str, again:
             remedy="Record several agent-runs of the version for each case, or name a --target that makes them.",
         )
     outputs = [
-        [case.fractions[0], *(one[case_id].fractions[0] for one in judged if case_id in one)]
+        [case.fractions[0], *(scores[case_id].fractions[0] for scores in judged if case_id in scores)]
         for case_id, case in ran.items()
     ]
     try:
         split = noise(outputs, [case.fractions for case in ran.values()])
     except ValueError as error:
         raise InstrumentError(f"the noise of {request.benchmark_id} cannot be told: {error}.") from None
-    told = [
+    cases = [
         StableCase(test_case_id=ident, label=stability(case.passed), passed=sum(case.passed), runs=len(case.passed))
         for ident, case in repeated.items()
     ]
     labels: dict[Label, int] = {"stable-pass": 0, "stable-fail": 0, "flaky": 0}
-    for one in told:
-        labels[one.label] += 1
+    for case in cases:
+        labels[case.label] += 1
     measured = digests_of(await get_job(engine, run_id))
-    found = Calibration(
+    calibration = Calibration(
         benchmark_id=request.benchmark_id,
         run_id=run_id,
         series=series(measured),
@@ -116,10 +116,10 @@ async def _kept(engine: Engine, request: CalibrationRequest, run_id: str, again:
         cases=split.cases,
         noise_floor=min(1.0, split.floor),
         labels=labels,
-        flaky=[one for one in told if one.label == "flaky"],
+        flaky=[case for case in cases if case.label == "flaky"],
     )
-    detail = _JSON.validate_json(found.model_dump_json())
+    detail = _JSON.validate_json(calibration.model_dump_json())
     at = engine.clock()
     event = Event(CALIBRATED, "benchmark", request.benchmark_id, detail)
     await engine.store.write(lambda db: events.append(db, event, at=at))
-    return found
+    return calibration

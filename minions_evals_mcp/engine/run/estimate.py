@@ -1,4 +1,4 @@
-"""What a run would do and cost at most, told before anything runs."""
+"""The work and cost of a run at most, told before anything runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from minions_evals_mcp.engine.judge.yardstick import (
 )
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
-from minions_evals_mcp.engine.run.recorded_runs import Asked, recorded_runs
+from minions_evals_mcp.engine.run.recorded_runs import WantedRun, recorded_runs
 from minions_evals_mcp.engine.run.run_benchmark import chosen_cases, get_benchmark
 from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.engine.seals.guard import hushed, vet_whole
@@ -76,7 +76,7 @@ class _Calls:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What a case comes to, or several."""
+    """The work of a case, or several."""
 
     missing: int = 0
     judge: _Calls = _Calls()
@@ -153,12 +153,12 @@ class _Works:
     def _work(self, db: Db, case: Measure) -> _Work:
         trials = self.request.trials
         absent = trials - self._made(db, case)
-        asked = len(to_json([case.case.fields.inputs, case.case.fields.expected_outputs]))
+        characters = len(to_json([case.case.fields.inputs, case.case.fields.expected_outputs]))
         calls = self._calls(case) * (trials if self.has_target else trials - absent)
-        judge = _Calls(calls, calls * (asked + OUTPUT_CHARACTERS + PROMPT_CHARACTERS))
+        judge = _Calls(calls, calls * (characters + OUTPUT_CHARACTERS + PROMPT_CHARACTERS))
         if not self.has_target:
             return _Work(absent, judge)
-        return _Work(0, judge, _Calls(absent, absent * (asked + self.version_characters)))
+        return _Work(0, judge, _Calls(absent, absent * (characters + self.version_characters)))
 
     def _made(self, db: Db, case: Measure) -> int:
         """So many outputs are there already."""
@@ -166,8 +166,8 @@ class _Works:
         if self.request.rejudge_run_id is not None:
             return len(trials)
         default = self.versions.default_ref(case.case.fields)
-        asked = [Asked(case.case.fields, trial, default) for trial in trials]
-        return sum(run is not None for run in recorded_runs(db, self.request, asked))
+        requests = [WantedRun(case.case.fields, trial, default) for trial in trials]
+        return sum(run is not None for run in recorded_runs(db, self.request, requests))
 
     def _calls(self, case: Measure) -> int:
         """The calls for one output."""
@@ -181,19 +181,21 @@ class _Works:
 
     def _calls_by_rubric(self, rubric: RubricInUse) -> int:
         kinds = self.judging.panel.kinds(rubric)
-        graded = sum(_guide_grades(one) for ident, one in rubric.criteria if kinds[ident] == "heuristic")
-        asked = list(kinds.values()).count("llm")
-        return graded + (min(asked, 1) if self.engine.config.judge_together else asked)
+        graded = sum(_guide_grades(criterion) for ident, criterion in rubric.criteria if kinds[ident] == "heuristic")
+        calls = list(kinds.values()).count("llm")
+        return graded + (min(calls, 1) if self.engine.config.judge_together else calls)
 
 
 def _grades(assertions: Iterable[Assertion]) -> int:
-    """How many of the assertions a model decides, those inside sets too."""
-    return sum(_grades(one.assertions) if one.assertions else asks_grade([one]) for one in assertions)
+    """Returns how many of the assertions a model decides, those inside sets too."""
+    return sum(
+        _grades(assertion.assertions) if assertion.assertions else asks_grade([assertion]) for assertion in assertions
+    )
 
 
 def _guide_grades(criterion: RubricCriterion) -> int:
-    found = guide(criterion.scoring_guide)
-    return 0 if isinstance(found, str) else _grades(found)
+    assertions = guide(criterion.scoring_guide)
+    return 0 if isinstance(assertions, str) else _grades(assertions)
 
 
 def _model_of(target: Target | None) -> ModelRef | None:
@@ -203,7 +205,7 @@ def _model_of(target: Target | None) -> ModelRef | None:
 
 def _judge_cost(members: Sequence[ModelRef | None], calls: _Calls) -> float | None:
     """A bound for all members of a panel; None where a price is unknown."""
-    costs = [_cost(one, calls, MAX_TOKENS) for one in members]
+    costs = [_cost(model, calls, MAX_TOKENS) for model in members]
     return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 

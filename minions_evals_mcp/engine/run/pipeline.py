@@ -71,7 +71,7 @@ class Switch:
 
     @property
     def is_off(self) -> bool:
-        """Whether no further unit may start."""
+        """Returns whether no further unit may start."""
         return bool(self.reason)
 
     def stop(self, reason: str) -> None:
@@ -151,7 +151,7 @@ Done = Endings | Behind
 
 
 class Place(Protocol):
-    """Where units are carried out: in this process, or by others."""
+    """The place where units are carried out: in this process, or by others."""
 
     async def __call__(
         self, bench: Bench, pages: Pages, done: MemoryObjectSendStream[Done], *, health: Health, workers: int
@@ -243,7 +243,7 @@ async def _judge(
 
 
 async def _taken(bench: Bench, made: MemoryObjectReceiveStream[Made], taking: anyio.Lock) -> list[Made]:
-    """What was made and is to be judged together; nothing once no more is made.
+    """Returns what was made and is to be judged together; nothing once no more is made.
 
     One judge takes at a time, so that what comes at once is one page, not one output for each of those who wait. What a
     function of the user's checks may wait for that function: it is taken singly.
@@ -282,7 +282,7 @@ async def _handed_over(stream: MemoryObjectSendStream[T], item: T) -> None:
 
 
 def _there(stream: MemoryObjectReceiveStream[T], most: int) -> Iterator[T]:
-    """What can be received without waiting."""
+    """Yields what can be received without waiting."""
     for _ in range(most):
         try:
             yield stream.receive_nowait()
@@ -318,7 +318,7 @@ async def _record_all(bench: Bench, done: MemoryObjectReceiveStream[Done], progr
 
 
 def received(done: MemoryObjectReceiveStream[Done]) -> list[Done]:
-    """What was sent by now, as much as is written in one go."""
+    """Returns what was sent by now, as much as is written in one go."""
     return [*_there(done, TOGETHER)]
 
 

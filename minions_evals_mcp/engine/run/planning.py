@@ -1,4 +1,4 @@
-"""What is settled before anything runs: the cases, who judges them, and what the run is measured with."""
+"""The decisions before anything runs: the cases, who judges them, and what the run is measured with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.vetting import vet
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.recorded_runs import Asked, recorded_runs
+from minions_evals_mcp.engine.run.recorded_runs import WantedRun, recorded_runs
 from minions_evals_mcp.engine.run.versions import RunVersions, named_alike, with_version
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
@@ -66,7 +66,7 @@ class Plan:
         return replace(self, digests=self.digests.model_copy(update={"target": aim}))
 
     def spec(self, request: RunRequest, *, asked: str | None) -> Json:
-        """What is frozen with the run's key: request, model, digests (`testCase` is that of the whole set), skipped cases.
+        """Returns what is frozen with the run's key: request, model, digests (`testCase` is that of the whole set), skipped cases.
 
         `versions` are the ids that names of prompt versions stood for; `asked` is the name in the request.
         """
@@ -83,7 +83,7 @@ class Plan:
 
 
 def digests_of(job: Job) -> Digests:
-    """What a job is measured with."""
+    """Returns what a job is measured with."""
     return Digests.model_validate(job.spec["measured"])
 
 
@@ -143,8 +143,8 @@ def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budge
         return python_target(rest, deadline_s=engine.config.call_timeout_s)
     if kind in OWN_KINDS:
         config = engine.config
-        asked = versions.known.get(versions.asked) if versions.asked else None
-        return own_target(name, asked, set_up=config.own_target, web=engine.web, deadline_s=config.call_timeout_s)
+        version = versions.known.get(versions.asked) if versions.asked else None
+        return own_target(name, version, set_up=config.own_target, web=engine.web, deadline_s=config.call_timeout_s)
     ref = parse_model(name)
     vet_cap(request.max_cost_usd, ref.provider, ref.model)
     return ModelTarget(
@@ -186,7 +186,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     model = engine.judge_model() if asks_model else None
     if model is not None:
         engine.models.client(model)  # a missing key or package is refused before anything runs
-    found = Digests(
+    digests = Digests(
         test_case=combined(cases),
         rubric=combined(rubric_digests),
         judge=combined(judge_digests),
@@ -197,7 +197,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     return Plan(
         tuple(active),
         tuple(skipped),
-        found,
+        digests,
         rubrics,
         None if model is None else str(model),
         versions,
@@ -228,8 +228,8 @@ async def vet_prompts(engine: Engine, request: RunRequest, planned: Plan, target
 def _vet_prompt(db: Db, *, request: RunRequest, case_id: str) -> None:
     ((case,),) = (measures(db, [case_id], {}),)
     fields = case.case.fields
-    asked = [Asked(fields, trial, fields.prompt_version_ref) for trial in range(1, request.trials + 1)]
-    if None not in recorded_runs(db, request, asked):
+    requests = [WantedRun(fields, trial, fields.prompt_version_ref) for trial in range(1, request.trials + 1)]
+    if None not in recorded_runs(db, request, requests):
         return
     raise BadInputError(
         f"test-case {case_id} names {request.prompt_version_ref or default_name(fields)}, of which no version is recorded:"
@@ -243,7 +243,7 @@ def _why_idle(measure: Measure) -> str:
 
 
 def frame_for(engine: Engine, run_id: str | None, *, target_digest: str | None) -> Frame:
-    """What all test-runs of the run have in common."""
+    """Returns what all test-runs of the run have in common."""
     return Frame(
         benchmark_run_id=run_id,
         target_digest=target_digest,

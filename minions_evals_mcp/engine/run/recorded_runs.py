@@ -1,4 +1,4 @@
-"""Which recorded agent-run each unit of a run judges."""
+"""The recorded agent-run that each unit of a run judges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RecordedRun = tuple[str, str | None]
 """The id of an agent-run and the version that it was made with."""
 
 
-class Asked(NamedTuple):
+class WantedRun(NamedTuple):
     """A case and a trial for which a recorded agent-run is looked for, and the version that the case is run with by default."""
 
     case: TestCase
@@ -23,7 +23,7 @@ class Asked(NamedTuple):
     default: str | None
 
 
-def recorded_runs(db: Db, request: RunRequest, several: Sequence[Asked]) -> list[RecordedRun | None]:
+def recorded_runs(db: Db, request: RunRequest, several: Sequence[WantedRun]) -> list[RecordedRun | None]:
     """The agent-run that was named, else the newest that fits each case (the nth newest for the nth trial).
 
     A version that was asked for must fit; the default comes first and hides no output: without one of it, any fits.
@@ -31,35 +31,39 @@ def recorded_runs(db: Db, request: RunRequest, several: Sequence[Asked]) -> list
     if request.agent_run_id is not None:
         named = request.agent_run_id, records.made_with(db, request.agent_run_id)
         return [named] * len(several)
-    found = _of_version(db, request, several)
+    runs_found = _of_version(db, request, several)
     if request.prompt_version_ref is not None:
-        return found
+        return runs_found
     open_places = [
         place
-        for place, asked in enumerate(several)
-        if found[place] is None and not (asked.default is not None and asked.trial > 1 and _has_any(db, asked))
+        for place, request_made in enumerate(several)
+        if runs_found[place] is None
+        and not (request_made.default is not None and request_made.trial > 1 and _has_any(db, request_made))
     ]
     of_any = [_fit(several[place], agent_id=several[place].case.agent_id) for place in open_places]
     for place, run in zip(open_places, matching_agent_runs(db, of_any), strict=True):
-        found[place] = run
-    return found
+        runs_found[place] = run
+    return runs_found
 
 
-def _of_version(db: Db, request: RunRequest, several: Sequence[Asked]) -> list[RecordedRun | None]:
+def _of_version(db: Db, request: RunRequest, several: Sequence[WantedRun]) -> list[RecordedRun | None]:
     """Those of the version that was asked for, else of each case's default."""
-    found: list[RecordedRun | None] = [None] * len(several)
-    versions = [request.prompt_version_ref or asked.default for asked in several]
+    runs_found: list[RecordedRun | None] = [None] * len(several)
+    versions = [request.prompt_version_ref or request_made.default for request_made in several]
     places = [place for place, version in enumerate(versions) if version is not None]
     fitting = matching_agent_runs(db, [_fit(several[place], version=versions[place]) for place in places])
     for place, run in zip(places, fitting, strict=True):
-        found[place] = run
-    return found
+        runs_found[place] = run
+    return runs_found
 
 
-def _fit(asked: Asked, *, version: str | None = None, agent_id: str | None = None) -> Wanted:
-    return wanted(asked.case.inputs, prompt_version_ref=version, agent_id=agent_id, nth=asked.trial - 1)
+def _fit(case_wanted: WantedRun, *, version: str | None = None, agent_id: str | None = None) -> Wanted:
+    return wanted(case_wanted.case.inputs, prompt_version_ref=version, agent_id=agent_id, nth=case_wanted.trial - 1)
 
 
-def _has_any(db: Db, asked: Asked) -> bool:
-    """Whether there is an agent-run of the default version: then a further trial takes none of another."""
-    return matching_agent_runs(db, [wanted(asked.case.inputs, prompt_version_ref=asked.default)])[0] is not None
+def _has_any(db: Db, case_wanted: WantedRun) -> bool:
+    """Returns whether there is an agent-run of the default version: then a further trial takes none of another."""
+    return (
+        matching_agent_runs(db, [wanted(case_wanted.case.inputs, prompt_version_ref=case_wanted.default)])[0]
+        is not None
+    )

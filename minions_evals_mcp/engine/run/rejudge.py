@@ -11,7 +11,7 @@ from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
 async def rejudge_request(
     engine: Engine, run_id: str, *, judge: JudgeChoice = "auto", key: str | None = None, triggered_by: str
 ) -> RunRequest:
-    """What to run to judge the outputs of the benchmark-run under that id or key anew; raises `NotFoundError` where none is.
+    """Returns what to run to judge the outputs of the benchmark-run under that id or key anew; raises `NotFoundError` where none is.
 
     It is no point of a trend and no regression: the outputs were counted when they were made.
     """

@@ -87,10 +87,10 @@ def chosen_cases(benchmark: Record[Benchmark], request: RunRequest) -> Sequence[
 
 async def get_benchmark(engine: Engine, ident: str) -> Record[Benchmark]:
     """The active benchmark under that id; raises `NotFoundError`, or `BadInputError` for a retired one."""
-    found = await engine.store.read(lambda db: records.require(db, ident, Benchmark, hidden=False))
-    if found.fields.status == "retired":
+    benchmark = await engine.store.read(lambda db: records.require(db, ident, Benchmark, hidden=False))
+    if benchmark.fields.status == "retired":
         raise BadInputError(f"the benchmark {ident} is retired.", remedy="Set its status to active to run it.")
-    return found
+    return benchmark
 
 
 @frozen_type
@@ -175,7 +175,7 @@ async def _prepared(
     switch = Switch()
     budget = Budget(request.max_cost_usd, request.max_seconds, switch.stop)
     switch.look = budget.look_at_clock  # a target that is no model's is not metered
-    asked = request.prompt_version_ref
+    version = request.prompt_version_ref
     request = await planning.resolved(engine, request, case_ids)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
     plan = await planning.plan(engine, request, case_ids, judging)
@@ -189,7 +189,7 @@ async def _prepared(
     if kind == "benchmark":
         _vet_measured(request, plan)
     total = len(plan.case_ids) * request.trials
-    job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request, asked=asked))
+    job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request, asked=version))
     if seal is not None:
         await engine.store.write(partial(seals.note_run, run_id=job.id, seal=seal))
     run_id = job.id if kind == "benchmark" else None
@@ -250,7 +250,7 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
 
 @dataclass(slots=True, eq=False)
 class _Tally:
-    """How far a run is: what was settled before this start, and what its passes add."""
+    """The progress of a run: what was settled before this start, and what its passes add."""
 
     run: _Run
     settled: int
@@ -337,7 +337,7 @@ def _first_unscored(db: Db, *, job_id: str) -> Sequence[UnitRow]:
 
 
 def _why_nothing(unscored: Sequence[UnitRow]) -> str:
-    """Why a run has no figures; canaries that were judged are no part of them."""
+    """Returns why a run has no figures; canaries that were judged are no part of them."""
     return f"{unscored[0].outcome}: {unscored[0].reason}" if unscored else "nothing was run"
 
 

@@ -31,7 +31,7 @@ STATUSES: tuple[Status, ...] = ("passed", "failed", "new")
 
 
 class Selection(Value):
-    """Which cases are run: those of `rerun_failed` for which every condition holds; of them a sample; of it the first.
+    """The choice of cases to run: those of `rerun_failed` for which every condition holds; of them a sample; of it the first.
 
     A condition is `tag=TAG`, `status=passed|failed|new` (in the case's newest run) or `text~WORDS` (in its id, name,
     description or inputs, in any case).
@@ -45,7 +45,7 @@ class Selection(Value):
 
     def said(self) -> str:
         """The selection in words; empty where it selects nothing."""
-        parts = [*(one.strip() for one in self.conditions)]
+        parts = [*(text.strip() for text in self.conditions)]
         if self.rerun_failed is not None:
             parts.insert(0, f"failed or not scored in {self.rerun_failed}")
         if self.sample is not None:
@@ -61,8 +61,8 @@ async def select_cases(engine: Engine, request: RunRequest, selection: Selection
     It stays as it is where all of the benchmark's cases are selected. Of `rerun_failed` the prompt version is taken over
     where the request has none. Raises `BadInputError` where no case is left, `NotFoundError`.
     """
-    said = selection.said()
-    if not said:
+    words = selection.said()
+    if not words:
         return request
     before = None if selection.rerun_failed is None else await _run_of(engine, selection.rerun_failed, request)
     if before is not None and request.prompt_version_ref is None:
@@ -71,26 +71,26 @@ async def select_cases(engine: Engine, request: RunRequest, selection: Selection
     kept = None if key is None else await engine.store.read(lambda db: jobs.job_by_key(db, key))
     if kept is not None and kept.kind == "benchmark":
         frozen = request_of(kept)
-        if (frozen.selection or "").startswith(f"{said}: "):
+        if (frozen.selection or "").startswith(f"{words}: "):
             return request.model_copy(update={"case_ids": frozen.case_ids, "selection": frozen.selection})
     return await _narrowed(engine, request, selection, before)
 
 
 async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, before: Job | None) -> RunRequest:
     benchmark = await get_benchmark(engine, request.subject_id)
-    tests = [_condition(one) for one in selection.conditions]
-    found: list[str] = []
+    tests = [_condition(text) for text in selection.conditions]
+    kept_ids: list[str] = []
     active = 0
     failed = None if before is None else await engine.store.read(partial(_not_passed, job_id=before.id))
     for at in range(0, len(benchmark.fields.test_case_ids), PAGE):
         part = benchmark.fields.test_case_ids[at : at + PAGE]
         page = await engine.store.read(lambda db, part=part: _cases(db, part))
         active += len(page)
-        fitting = [one for one in page if failed is None or one.id in failed]
+        fitting = [case for case in page if failed is None or case.id in failed]
         for test in tests:
             fitting = await engine.store.read(partial(_fitting, cases=fitting, test=test))
-        found += [one.id for one in fitting]
-    chosen = _cut(found, selection)
+        kept_ids += [case.id for case in fitting]
+    chosen = _cut(kept_ids, selection)
     if not chosen:
         raise BadInputError(
             f"no case of {request.subject_id} is selected by: {selection.said()}.",
@@ -98,8 +98,8 @@ async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, b
         )
     if len(chosen) == active:
         return request
-    said = f"{selection.said()}: {len(chosen)} of {active} cases"
-    return request.model_copy(update={"case_ids": tuple(chosen), "selection": said})
+    words = f"{selection.said()}: {len(chosen)} of {active} cases"
+    return request.model_copy(update={"case_ids": tuple(chosen), "selection": words})
 
 
 async def _run_of(engine: Engine, ident: str, request: RunRequest) -> Job:
@@ -132,16 +132,16 @@ def _fitting(db: Db, *, cases: Sequence[Record[TestCase]], test: Test) -> list[R
 
 
 def _condition(text: str) -> Test:
-    found = CONDITION.fullmatch(text)
-    if found is None:
+    match = CONDITION.fullmatch(text)
+    if match is None:
         raise BadInputError(
             f"the condition {text!r} is not understood.",
             remedy="Use tag=TAG, status=passed|failed|new or text~WORDS; several are joined by commas, and all must hold.",
         )
-    of = found["of"]
-    if found["what"] == "tag=":
+    of = match["of"]
+    if match["what"] == "tag=":
         return partial(_tagged, tag=of)
-    if found["what"] == "text~":
+    if match["what"] == "text~":
         return partial(_saying, words=of.casefold())
     if of not in STATUSES:
         raise BadInputError(f"there is no status {of!r}.", remedy=f"Use {', '.join(STATUSES)}.")
@@ -149,11 +149,11 @@ def _condition(text: str) -> Test:
 
 
 def _tagged(_: Db, cases: Sequence[Record[TestCase]], *, tag: str) -> list[Record[TestCase]]:
-    return [one for one in cases if tag in one.tags or tag in one.fields.tags]
+    return [case for case in cases if tag in case.tags or tag in case.fields.tags]
 
 
 def _saying(_: Db, cases: Sequence[Record[TestCase]], *, words: str) -> list[Record[TestCase]]:
-    return [one for one in cases if words in _text(one).casefold()]
+    return [case for case in cases if words in _text(case).casefold()]
 
 
 def _text(case: Record[TestCase]) -> str:
@@ -161,9 +161,9 @@ def _text(case: Record[TestCase]) -> str:
 
 
 def _standing(db: Db, cases: Sequence[Record[TestCase]], *, status: Status) -> list[Record[TestCase]]:
-    newest = runs.newest_verdicts(db, [one.id for one in cases])
+    newest = runs.newest_verdicts(db, [case.id for case in cases])
     wanted = {"passed": True, "failed": False, "new": None}[status]
-    return [one for one in cases if newest.get(one.id) is wanted]
+    return [case for case in cases if newest.get(case.id) is wanted]
 
 
 def _cut(idents: list[str], selection: Selection) -> list[str]:

@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.run.planning import PAGE, SETTLED, Plan
-from minions_evals_mcp.engine.run.recorded_runs import Asked, RecordedRun, recorded_runs
+from minions_evals_mcp.engine.run.recorded_runs import RecordedRun, WantedRun, recorded_runs
 from minions_evals_mcp.engine.run.units import (
     TOGETHER,
     Bench,
@@ -96,7 +96,7 @@ def _with_output(
 
 
 def _stored(db: Db, run_id: str, units: Sequence[Unit]) -> list[str | Observed | None]:
-    """What that run judged of each unit's case and trial: an output that was kept, or the id of an agent-run."""
+    """Returns what that run judged of each unit's case and trial: an output that was kept, or the id of an agent-run."""
     stored = jobs.outputs_of(db, run_id, list(dict.fromkeys(unit.measure.case.id for unit in units)))
     outputs = (stored.get((unit.measure.case.id, unit.key.trial)) for unit in units)
     return [None if output is None else output.observed or output.agent_run_id for output in outputs]
@@ -105,14 +105,14 @@ def _stored(db: Db, run_id: str, units: Sequence[Unit]) -> list[str | Observed |
 def _recorded(db: Db, bench: Bench, units: Sequence[Unit]) -> list[str | Observed | None]:
     """The recorded agent-run that each unit judges, by id; the versions that they were made with are met."""
     cases = [(unit.measure.case.fields, unit.key.trial) for unit in units]
-    asked = [Asked(case, trial, bench.versions.default_ref(case)) for case, trial in cases]
-    return [_met(db, bench, found) for found in recorded_runs(db, bench.request, asked)]
+    requests = [WantedRun(case, trial, bench.versions.default_ref(case)) for case, trial in cases]
+    return [_met(db, bench, recorded_run) for recorded_run in recorded_runs(db, bench.request, requests)]
 
 
-def _met(db: Db, bench: Bench, found: RecordedRun | None) -> str | None:
-    if found is None:
+def _met(db: Db, bench: Bench, recorded: RecordedRun | None) -> str | None:
+    if recorded is None:
         return None
-    ident, made_with = found
+    ident, made_with = recorded
     vet_agent_run(bench.request.prompt_version_ref, ident, made_with)
     bench.versions.meet_output(db, made_with)
     return ident

@@ -55,7 +55,7 @@ Seen = Observed | Skipped | TargetErrored
 
 @frozen_type
 class Bench:
-    """What the units of one run share."""
+    """The things that the units of one run share."""
 
     engine: Engine
     request: RunRequest
@@ -84,11 +84,11 @@ class Unit:
     proposed: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def comes_alone(self, bench: Bench) -> bool:
-        """Whether it may have to wait for its output or for a model: units that do not are judged by the page."""
+        """Returns whether it may have to wait for its output or for a model: units that do not are judged by the page."""
         return not self.is_at_hand(bench) or bench.judging.panel.asks_any_model(self.measure)
 
     def is_at_hand(self, bench: Bench) -> bool:
-        """Whether its output is there already, or can be had from nowhere."""
+        """Returns whether its output is there already, or can be had from nowhere."""
         return bool(self.kept or self.recorded or self.made) or bench.target is None
 
 
@@ -140,19 +140,19 @@ def _work(bench: Bench, unit: Unit, seen: Observed, alike: Likeness | None) -> W
 
 
 def _wants_prompt(assertions: Sequence[Assertion]) -> bool:
-    """Whether a template may tell a judge, or a check is code that may read, what the output was asked for with."""
-    told = any(
-        one.rubric_prompt is not None
-        or (one.provider is not None and one.provider.code is not None)
-        or one.base_type in BY_PROMPT
-        or _wants_prompt(one.assertions)
-        for one in assertions
+    """Returns whether a template may tell a judge, or a check is code that may read, what the output was asked for with."""
+    wanted = any(
+        assertion.rubric_prompt is not None
+        or (assertion.provider is not None and assertion.provider.code is not None)
+        or assertion.base_type in BY_PROMPT
+        or _wants_prompt(assertion.assertions)
+        for assertion in assertions
     )
-    return told or code_reads(assertions, "prompt")
+    return wanted or code_reads(assertions, "prompt")
 
 
 def _prompt(bench: Bench, case: TestCase, seen: Observed) -> str:
-    """What the output was asked for with: as code wrote it, else as the version makes it."""
+    """Returns what the output was asked for with: as code wrote it, else as the version makes it."""
     written = written_prompt(seen.output)
     version = bench.versions.of(case)
     if written is not None or version is None:
@@ -164,7 +164,7 @@ def _prompt(bench: Bench, case: TestCase, seen: Observed) -> str:
 
 
 def earlier_runs(db: Db, bench: Bench, job_id: str, case_ids: Sequence[str]) -> dict[str, tuple[Sample, ...]]:
-    """What the first trial of each case is compared with, newest first; nothing for what is no history itself."""
+    """Returns what the first trial of each case is compared with, newest first; nothing for what is no history itself."""
     if bench.request.purpose == "comparison":
         return {}
     limit = bench.engine.skills.run_test_case.parameters.history
@@ -178,12 +178,12 @@ def _wants_proposal(measure: Measure) -> bool:
 
 def proposal_scores(db: Db, measure: Measure, agent_run_id: str | None) -> dict[str, float]:
     """The scores that the newest proposal-draft of that agent-run gives, where a criterion asks for one."""
-    found: dict[str, float] = {}
+    scores: dict[str, float] = {}
     if agent_run_id is None or not _wants_proposal(measure):
-        return found
+        return scores
     for draft in records.proposals_of(db, agent_run_id):
-        found.update(draft.fields.scores)
-    return found
+        scores.update(draft.fields.scores)
+    return scores
 
 
 async def output_of(bench: Bench, unit: Unit) -> Seen:
@@ -214,7 +214,7 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
 async def _produced(
     target: Target, budget: Budget, case: TestCase, version: Record[PromptVersion] | None
 ) -> Observed | TargetErrored:
-    """What the target makes of the case; what the user's own application says that this cost is counted."""
+    """Returns what the target makes of the case; what the user's own application says that this cost is counted."""
     if isinstance(target, ModelTarget | PromptedTarget):  # what they call is taken out of the budget call by call
         return await target.produce(case.inputs, version, timeout_ms=case.timeout_ms)
     return await budget.own_output(partial(target.produce, case.inputs, version, timeout_ms=case.timeout_ms))
@@ -223,18 +223,18 @@ async def _produced(
 def made_from(bench: Bench, case: TestCase) -> str:
     """The digest of what the target makes an output of the case from: equal ones ask it the same."""
     version = bench.versions.of(case)
-    asked = [None, None] if version is None else [version.id, bench.versions.content_digest(version)]
-    return digest([bench.frame.target_digest, *asked, case.inputs])
+    version_parts = [None, None] if version is None else [version.id, bench.versions.content_digest(version)]
+    return digest([bench.frame.target_digest, *version_parts, case.inputs])
 
 
 def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:
-    """What the target made of the same for an earlier run, if the run may use it again."""
+    """Returns what the target made of the same for an earlier run, if the run may use it again."""
     key = bench.made.get(made_from(bench, case)) if bench.made else None
     if key is None:
         return None
-    found = jobs.output_of(db, key)
-    late = case.timeout_ms is not None and found.latency_ms is not None and found.latency_ms > case.timeout_ms
-    return found.model_copy(update={"reused_from": found.reused_from or key.run_id, "timed_out": late})
+    observed = jobs.output_of(db, key)
+    late = case.timeout_ms is not None and observed.latency_ms is not None and observed.latency_ms > case.timeout_ms
+    return observed.model_copy(update={"reused_from": observed.reused_from or key.run_id, "timed_out": late})
 
 
 async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:

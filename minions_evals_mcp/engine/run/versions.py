@@ -1,4 +1,4 @@
-"""Which prompt version each case of a run is asked with, and whose version an output is."""
+"""The prompt version of each case of a run, and whose version an output is."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ class RunVersions:
 
     def default_ref(self, case: TestCase) -> str | None:
         """The id of the version that the case is run with by default, recorded or not."""
-        found = self.of(case)
-        return case.prompt_version_ref if found is None else found.id
+        version = self.of(case)
+        return case.prompt_version_ref if version is None else version.id
 
     def meet(self, db: Db, cases: Iterable[TestCase]) -> None:
         """Finds the versions of those cases, each name once."""
         for case in cases:
             name = self.asked or default_name(case)
             if name is not None and name not in self.known:
-                found = version_record(db, name) if self.asked is not None else default_version(db, case)
-                self.known[name] = found
-                if found is not None:
-                    self.outputs[found.id] = _said_of(found.id, found)
+                version = version_record(db, name) if self.asked is not None else default_version(db, case)
+                self.known[name] = version
+                if version is not None:
+                    self.outputs[version.id] = _said_of(version.id, version)
 
     def of_output(self, ref: str | None) -> OutputVersion:
-        """What is known of the version that an output names; of an output that names none, the one asked for."""
+        """Returns what is known of the version that an output names; of an output that names none, the one asked for."""
         ref = ref or self.asked
         return UNKNOWN_VERSION if ref is None else self.outputs.get(ref, OutputVersion(ref))
 
@@ -76,7 +76,7 @@ class RunVersions:
 
     def recorded(self) -> list[Record[PromptVersion]]:
         """The recorded versions, each once."""
-        return list({found.id: found for found in self.known.values() if found is not None}.values())
+        return list({version.id: version for version in self.known.values() if version is not None}.values())
 
     def digest(self) -> str | None:
         """Equal for runs that ask their cases with the same versions; None where there is none."""
@@ -84,13 +84,13 @@ class RunVersions:
 
     def frozen(self) -> dict[str, str]:
         """The id that each name stands for."""
-        return {name: found.id for name, found in self.known.items() if found is not None}
+        return {name: version.id for name, version in self.known.items() if version is not None}
 
 
-def _said_of(ref: str, found: Record[PromptVersion] | None) -> OutputVersion:
-    if found is None:
+def _said_of(ref: str, version: Record[PromptVersion] | None) -> OutputVersion:
+    if version is None:
         return OutputVersion(ref)
-    return OutputVersion(ref, found.fields.version_number, digest(found.fields.content))
+    return OutputVersion(ref, version.fields.version_number, digest(version.fields.content))
 
 
 def with_version(db: Db, request: RunRequest, case_ids: Iterable[str]) -> RunRequest:
@@ -115,7 +115,7 @@ def versions_of_job(db: Db, job: Job, request: RunRequest) -> RunVersions:
 
 
 def named_alike(db: Db, request: RunRequest) -> dict[str, Record[PromptVersion] | None]:
-    """What the names stood for when the run under the request's key began; empty for a new one."""
+    """Returns what the names stood for when the run under the request's key began; empty for a new one."""
     return {name: version_record(db, ref) for name, ref in _frozen_names(db, request).items()}
 
 
@@ -133,10 +133,10 @@ def _prompt_of_cases(db: Db, name: str, case_ids: Iterable[str]) -> str | None:
     return common_prompt(db, cases)
 
 
-def vet_agent_run(asked: str | None, ident: str, made_with: str | None) -> None:
+def vet_agent_run(version: str | None, ident: str, made_with: str | None) -> None:
     """Refuses an agent-run that was made with another version than the one asked for."""
-    if asked is not None and made_with is not None and made_with != asked:
+    if version is not None and made_with is not None and made_with != version:
         raise BadInputError(
-            f"agent-run {ident} was made with {made_with}, not with {asked}.",
+            f"agent-run {ident} was made with {made_with}, not with {version}.",
             remedy="Leave the version out, or name that one.",
         )

@@ -1,4 +1,4 @@
-"""What is told of a comparison on sealed cases: its verdict, once, out of a budget that all versions share."""
+"""The exposures of sealed cases by comparisons: its verdict, once, out of a budget that all versions share."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ RECOMMENDED = {"improved": "ship", "regressed": "hold", "equivalent": "either", 
 
 
 def sealed_number(db: Db, benchmark_id: str, *, comparison_id: str) -> int:
-    """Which answer about the benchmark's sealed contents the comparison is, over all versions; 1 where nothing is sealed."""
+    """Returns which answer about the benchmark's sealed contents the comparison is, over all versions; 1 where nothing is sealed."""
     seal = seals.seal_of(db, benchmark_id)
     if seal is None or seal.benchmark_id != benchmark_id:
         return 1
-    told = seals.told_before(db, [case.content_digest for case in seals.sealed_cases(db, seal)], but=comparison_id)
-    return 1 + told
+    number = seals.told_before(db, [case.content_digest for case in seals.sealed_cases(db, seal)], but=comparison_id)
+    return 1 + number
 
 
 def note_exposure(db: Db, comparison_id: str, fields: PromptComparison, *, at: datetime) -> bool:
@@ -38,45 +38,45 @@ def note_exposure(db: Db, comparison_id: str, fields: PromptComparison, *, at: d
     if seal is None or seal.benchmark_id != fields.benchmark_id:
         return False
     assert fields.attempt is not None
-    told = Exposure(
+    exposure = Exposure(
         comparison_id, fields.benchmark_id, fields.prompt_version_a, fields.prompt_version_b, fields.verdict,
         fields.attempt, at,
     )  # fmt: skip
-    seals.expose(db, told, seals.sealed_cases(db, seal))
+    seals.expose(db, exposure, seals.sealed_cases(db, seal))
     detail = {"benchmarkId": fields.benchmark_id, "verdict": fields.verdict, "attempt": fields.attempt}
     append(db, Event("sealed-verdict-given", "prompt-comparison", comparison_id, {**detail}), at=at)
     return True
 
 
 async def sealed_verdict(engine: Engine, comparison_id: str) -> SealedVerdict | None:
-    """What is told of that comparison; None where it is not on sealed cases."""
+    """Returns what is told of that comparison; None where it is not on sealed cases."""
     return await engine.store.read(lambda db: verdict_within(db, comparison_id))
 
 
 def verdict_within(db: Db, comparison_id: str) -> SealedVerdict | None:
     """As `sealed_verdict`, within a read."""
-    told = seals.exposure(db, comparison_id)
-    seal = None if told is None else seals.seal_of(db, told.benchmark_id)
-    if told is None or seal is None:
+    exposure = seals.exposure(db, comparison_id)
+    seal = None if exposure is None else seals.seal_of(db, exposure.benchmark_id)
+    if exposure is None or seal is None:
         return None
-    budget, level = budget_of(db, seal), attempt_level(told.attempt)
+    budget, level = budget_of(db, seal), attempt_level(exposure.attempt)
     return SealedVerdict(
-        comparison_id=told.comparison_id,
-        benchmark_id=told.benchmark_id,
-        version_a=told.version_a,
-        version_b=told.version_b,
-        verdict=told.verdict,
-        recommendation=RECOMMENDED[told.verdict],
-        attempt=told.attempt,
+        comparison_id=exposure.comparison_id,
+        benchmark_id=exposure.benchmark_id,
+        version_a=exposure.version_a,
+        version_b=exposure.version_b,
+        verdict=exposure.verdict,
+        recommendation=RECOMMENDED[exposure.verdict],
+        attempt=exposure.attempt,
         level=level,
-        in_words=f"{SAID[told.verdict].format(b=told.version_b)} (attempt {told.attempt}, decided at p <= {level:.3g})."
+        in_words=f"{SAID[exposure.verdict].format(b=exposure.version_b)} (attempt {exposure.attempt}, decided at p <= {level:.3g})."
         f" {_left_words(budget)}",
         budget=budget,
     )
 
 
 async def budget_left(engine: Engine, benchmark_id: str) -> BudgetLeft:
-    """What is left of the budget of that sealed benchmark, or of the sealed part of that one."""
+    """Returns what is left of the budget of that sealed benchmark, or of the sealed part of that one."""
 
     def read(db: Db) -> BudgetLeft:
         seal = seals.seal_of(db, benchmark_id)
@@ -93,9 +93,9 @@ def budget_of(db: Db, seal: Seal) -> BudgetLeft:
     The highest attempt told so far counts, too: attempts to beat a version elsewhere spend the same budget.
     """
     cases = seals.sealed_cases(db, seal)
-    told = seals.told_before(db, [case.content_digest for case in cases])
-    highest = max((one.attempt for one in seals.exposures(db, seal.benchmark_id)), default=0)
-    following = 1 + max(told, highest)
+    number = seals.told_before(db, [case.content_digest for case in cases])
+    highest = max((exposure.attempt for exposure in seals.exposures(db, seal.benchmark_id)), default=0)
+    following = 1 + max(number, highest)
     spent = sum(attempt_level(number) for number in range(1, following))
     least = 2.0 ** (1 - len(cases))
     level = attempt_level(following)

@@ -1,4 +1,4 @@
-"""What keeps sealed content inside a run: sealed cases run whole or not at all, and no failure repeats what they say."""
+"""The guard that keeps sealed content inside a run: sealed cases run whole or not at all, and no failure repeats what they say."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def hushed(seal: Seal | None) -> Generator[None]:
             f"{seal.benchmark_id} could not be run ({error.code}): {HIDDEN}.", remedy=_REMEDY
         ) from None
     except Exception as error:  # noqa: BLE001  whatever it says may quote a case
-        said = f"{seal.benchmark_id} could not be run ({type(error).__name__}): {HIDDEN}."
-        raise InstrumentError(said, remedy=_REMEDY) from None
+        sentence = f"{seal.benchmark_id} could not be run ({type(error).__name__}): {HIDDEN}."
+        raise InstrumentError(sentence, remedy=_REMEDY) from None
 
 
 _REMEDY = "`minions-evals doctor --ping` tells what works; try target and judge on the open cases first."

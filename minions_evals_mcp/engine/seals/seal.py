@@ -37,7 +37,7 @@ class SealAsked(Value):
 
 
 class SealMade(Value):
-    """What a seal came to: `openBenchmarkId` keeps the rest where a share was sealed, `seenBefore` test-runs came earlier.
+    """The result of a seal: `openBenchmarkId` keeps the rest where a share was sealed, `seenBefore` test-runs came earlier.
 
     `openCopies`: open cases with the inputs of sealed ones.
     """
@@ -52,44 +52,44 @@ class SealMade(Value):
 
 
 class SealEnded(Value):
-    """What is open again, and where it stands."""
+    """The parts that are open again, and where it stands."""
 
     benchmark_id: str
     cases: int
     reason: str
 
 
-async def seal_benchmark(engine: Engine, asked: SealAsked, *, by: str) -> SealMade:
+async def seal_benchmark(engine: Engine, request: SealAsked, *, by: str) -> SealMade:
     """Seals the benchmark's cases, or a share of them in a benchmark of their own.
 
     Raises `NotFoundError`, `ConflictError` where it is sealed already, `BadInputError` where another benchmark would show
     its cases or a person would have to judge them.
     """
     now = engine.clock()
-    return await engine.store.write(lambda db: seal_within(db, asked, by=by, at=now))
+    return await engine.store.write(lambda db: seal_within(db, request, by=by, at=now))
 
 
-def seal_within(db: Db, asked: SealAsked, *, by: str, at: datetime) -> SealMade:
+def seal_within(db: Db, request: SealAsked, *, by: str, at: datetime) -> SealMade:
     """As `seal_benchmark`, within a transaction."""
-    benchmark = records.require(db, asked.benchmark_id, Benchmark, hidden=False)
+    benchmark = records.require(db, request.benchmark_id, Benchmark, hidden=False)
     if seals.seal_of(db, benchmark.id) is not None:
         raise ConflictError(
             f"the benchmark {benchmark.id} is sealed already.", remedy="`minions-evals seal` shows every seal."
         )
-    chosen = _chosen(benchmark, asked)
+    chosen = _chosen(benchmark, request)
     _vet_elsewhere(db, benchmark, chosen)
     judged = measures(db, chosen, {})
     for measure in judged:
         _vet_canary(benchmark.id, measure)
         _vet_judge(measure)
     audited = audit_standing(db, benchmark.id, benchmark_digest(db, benchmark.id)).audit_id
-    sealed_id = benchmark.id if asked.share is None else _part_off(db, benchmark, chosen, at)
+    sealed_id = benchmark.id if request.share is None else _part_off(db, benchmark, chosen, at)
     if audited is not None and sealed_id != benchmark.id:
         carry_audit(db, audited, (sealed_id, benchmark.id), to=sealed_id, at=at)
-    if asked.share is None and not benchmark.fields.sealed:
+    if request.share is None and not benchmark.fields.sealed:
         _save(db, benchmark, at, sealed=True)
-    share, seed = (asked.share, asked.seed) if asked.share is not None else (None, None)
-    opened = None if asked.share is None else benchmark.id
+    share, seed = (request.share, request.seed) if request.share is not None else (None, None)
+    opened = None if request.share is None else benchmark.id
     seen, copies = seals.runs_of_cases(db, chosen), seals.open_copies(db, chosen)
     if sealed_content.has_key():
         sealed_content.encrypt(db, chosen)
@@ -104,12 +104,12 @@ def seal_within(db: Db, asked: SealAsked, *, by: str, at: datetime) -> SealMade:
 
 
 def _in_words(sealed_id: str, opened: str | None, cases: int, left: int, seen: int) -> str:
-    said = f"{cases} {'case' if cases == 1 else 'cases'} sealed in {sealed_id}"
+    sentence = f"{cases} {'case' if cases == 1 else 'cases'} sealed in {sealed_id}"
     if opened is not None:
-        said += f"; {left} stay open in {opened}"
+        sentence += f"; {left} stay open in {opened}"
     if seen:
-        said += f"; {seen} test-runs of them were open to everybody until now, and whoever saw them knows them"
-    return f"{said}."
+        sentence += f"; {seen} test-runs of them were open to everybody until now, and whoever saw them knows them"
+    return f"{sentence}."
 
 
 def _copied(copies: list[str]) -> str:
@@ -138,15 +138,15 @@ async def unseal(engine: Engine, benchmark_id: str, reason: Visible, *, by: str)
     return await engine.store.write(end)
 
 
-def _chosen(benchmark: Record[Benchmark], asked: SealAsked) -> tuple[str, ...]:
+def _chosen(benchmark: Record[Benchmark], request: SealAsked) -> tuple[str, ...]:
     idents = benchmark.fields.test_case_ids
-    if asked.share is None:
+    if request.share is None:
         return idents
     if len(idents) < FEWEST:
         raise BadInputError(
             f"the benchmark {benchmark.id} has one case: no share of it stays open.", remedy="Leave --share out."
         )
-    return drawn(idents, share=asked.share, seed=asked.seed)
+    return drawn(idents, share=request.share, seed=request.seed)
 
 
 def _vet_elsewhere(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...]) -> None:
@@ -185,8 +185,8 @@ def _sealed(measure: Measure) -> SealedCase:
 
 def content_digest(case: TestCase) -> str:
     """The digest of what a case asks and expects, whatever it is called and wherever it stands."""
-    told = {"inputs", "expected_outputs", "assertions", "scoring"}
-    return digest(case.model_dump(mode="json", include=told))
+    included = {"inputs", "expected_outputs", "assertions", "scoring"}
+    return digest(case.model_dump(mode="json", include=included))
 
 
 def _part_off(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...], at: datetime) -> str:
@@ -203,7 +203,7 @@ def _part_off(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...], at:
     )
     records.add_all(db, [parted])
     append(db, Event("record-saved", "benchmark", ident, {"new": True}), at=at)
-    rest = tuple(one for one in benchmark.fields.test_case_ids if one not in set(chosen))
+    rest = tuple(ident for ident in benchmark.fields.test_case_ids if ident not in set(chosen))
     _save(db, benchmark, at, test_case_ids=rest, last_run_at=None, last_score=None)
     return ident
 
@@ -233,5 +233,5 @@ def _give_back(db: Db, seal: Seal, at: datetime) -> None:
         return
     _save(db, sealed, at, sealed=False, status="retired")
     known = opened.fields.test_case_ids
-    back = tuple(one for one in sealed.fields.test_case_ids if one not in set(known))
+    back = tuple(ident for ident in sealed.fields.test_case_ids if ident not in set(known))
     _save(db, opened, at, test_case_ids=(*known, *back))

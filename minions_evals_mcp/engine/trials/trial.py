@@ -1,4 +1,4 @@
-"""What an optimiser asks: is this version better, on the cases that it may learn from, and on those that decide?"""
+"""The trial that an optimiser requests: is this version better, on the cases that it may learn from, and on those that decide?"""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TrialRequest(Value):
 
 
 class TrialAnswer(Value):
-    """What came of a trial: the whole of the open part, the verdict alone of the sealed one, and the budget that is left.
+    """The result of a trial: the whole of the open part, the verdict alone of the sealed one, and the budget that is left.
 
     `open` is null where all of the benchmark is sealed, `sealed` where it was not asked, `budget` where nothing is sealed.
     """
@@ -96,14 +96,14 @@ async def try_version(engine: Engine, request: TrialRequest, *, progress: Progre
     summary, verdict = None, None
     if opened is not None:
         made = await compare_prompt_versions(
-            engine, _asked(request, opened, version, against, "open"), progress=progress
+            engine, _comparison_request(request, opened, version, against, "open"), progress=progress
         )
         if made is None:
             raise BadInputError("a trial does not wait for judgments.", remedy="Use judge auto, heuristic or llm.")
         summary = await summarize_comparison(engine, made.id)
     if request.sealed and seal is not None:
-        asked = _asked(request, seal.benchmark_id, version, against, "sealed")
-        verdict = await compare_sealed(engine, asked, progress=progress)
+        comparison_request = _comparison_request(request, seal.benchmark_id, version, against, "sealed")
+        verdict = await compare_sealed(engine, comparison_request, progress=progress)
     budget = None if seal is None else await engine.store.read(lambda db: budget_of(db, seal))
     return _answer(version, against, summary, verdict, budget)
 
@@ -112,18 +112,18 @@ def _answer(
     version: str, against: str, summary: ComparisonSummary | None, verdict: SealedVerdict | None, budget: BudgetLeft | None
 ) -> TrialAnswer:  # fmt: skip
     decides = verdict.verdict if verdict is not None else summary.verdict if summary and budget is None else UNDECIDABLE
-    said: list[str] = []
+    sentences: list[str] = []
     if summary is not None:
-        said.append(f"Open cases: {summary.verdict} ({summary.score_delta:+.3f}).")
+        sentences.append(f"Open cases: {summary.verdict} ({summary.score_delta:+.3f}).")
     if verdict is not None:
-        said.append(f"Sealed cases: {verdict.in_words}")
+        sentences.append(f"Sealed cases: {verdict.in_words}")
     elif budget is not None:
-        said.append(
+        sentences.append(
             f"Sealed cases: not asked; attempt {budget.attempt} is next, {budget.left:.3g} of the error is left."
         )
     return TrialAnswer(
         version=version, against=against, open=summary, sealed=verdict, budget=budget,
-        may_be_approved=decides == "improved", in_words=" ".join(said),
+        may_be_approved=decides == "improved", in_words=" ".join(sentences),
     )  # fmt: skip
 
 
@@ -161,9 +161,9 @@ async def _candidate(engine: Engine, request: TrialRequest) -> str:
     """The candidate's id; its text is kept as a new version where it is given."""
     if request.content is None:
         return await engine.store.read(lambda db: find_ref(db, request.version))
-    found = await engine.store.read(lambda db: _same_text(db, request.version, request.content or ""))
-    if found is not None:
-        return found
+    version = await engine.store.read(lambda db: _same_text(db, request.version, request.content or ""))
+    if version is not None:
+        return version
     latest = await engine.store.read(lambda db: prompt_chain(db, request.version).latest.id)
     return (await new_version(engine, latest, request.content, changelog=f"tried by {request.triggered_by}")).id
 
@@ -178,13 +178,15 @@ def _same_text(db: Db, name: str, content: str) -> str | None:
 
 
 def _against(db: Db, version: str, named: str | None) -> str:
-    found = current_version(db, version) if named is None else find_ref(db, named)
-    if found == version:
+    other = current_version(db, version) if named is None else find_ref(db, named)
+    if other == version:
         raise BadInputError(f"{version} is the version in use: there is nothing to try it against.")
-    return found
+    return other
 
 
-def _asked(request: TrialRequest, benchmark_id: str, version: str, against: str, part: str) -> ComparisonRequest:
+def _comparison_request(
+    request: TrialRequest, benchmark_id: str, version: str, against: str, part: str
+) -> ComparisonRequest:
     return ComparisonRequest(
         benchmark_id=benchmark_id, version_a=against, version_b=version, judge=request.judge, target=request.target,
         trials=request.trials, triggered_by=request.triggered_by,

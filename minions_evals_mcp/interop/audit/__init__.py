@@ -1,1 +1,1 @@
-"""Which file an audit is of, and the store that it is read into."""
+"""The file that an audit is of, and the store that it is read into."""

@@ -27,7 +27,7 @@ SUITES = (".yaml", ".yml", ".json", *LINES)
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What a suite file or a config holds, as records."""
+    """The content of a suite file or a config, as records."""
 
     arrivals: Sequence[Arrival]
     relations: Sequence[Relation]
@@ -35,7 +35,7 @@ class FileContent:
 
 
 def is_file(subject: str | Path) -> bool:
-    """Whether an audit's subject names a file: it is there, or is called like one."""
+    """Returns whether an audit's subject names a file: it is there, or is called like one."""
     return Path(subject).suffix.lower() in SUITES or Path(subject).is_file()
 
 
@@ -48,7 +48,7 @@ async def audit(
     keep: bool = True,
     with_judge: JudgeAsked | None = None,
 ) -> Record[Audit]:
-    """What cheats and mutants show of the checks of a benchmark (its id), of a suite file or of a config.
+    """Returns what cheats and mutants show of the checks of a benchmark (its id), of a suite file or of a config.
 
     By rule alone, without a key, unless `with_judge` has the model asked that judges (a dry run only counts that). The
     answer's figures are those of the whole suite; `each` is told of every case in order. It is kept as a record unless
@@ -83,26 +83,28 @@ async def audit_benchmark(engine: Engine, benchmark_id: str) -> Record[Audit]:
 def file_content(engine: Engine, path: Path) -> FileContent:
     """The records of a suite file or a config; which of the two it is, its top level tells."""
     if path.suffix.lower() in {".yaml", ".yml"} and not _is_suite(path):
-        found = read_config(path, now=engine.clock(), given=Given(allow_unsupported=True))
-        return FileContent(found.arrivals, (), AuditSubject(str(path), "config", found.case_ids))
+        evaluation = read_config(path, now=engine.clock(), given=Given(allow_unsupported=True))
+        return FileContent(evaluation.arrivals, (), AuditSubject(str(path), "config", evaluation.case_ids))
     arrivals, relations = read_suite(path, new_id=engine.new_id, now=engine.clock())
-    cases = tuple(one.record.id for one in arrivals if isinstance(one.record.fields, TestCase))
+    cases = tuple(arrival.record.id for arrival in arrivals if isinstance(arrival.record.fields, TestCase))
     if not cases:
         raise BadInputError(f"{path} has no test case.", remedy="Audit a suite with test cases, or a benchmark.")
     benchmarks = {
-        one.record.id: one.record.fields.test_case_ids for one in arrivals if isinstance(one.record.fields, Benchmark)
+        arrival.record.id: arrival.record.fields.test_case_ids
+        for arrival in arrivals
+        if isinstance(arrival.record.fields, Benchmark)
     }
     return FileContent(arrivals, relations, AuditSubject(str(path), "suite", cases, benchmarks))
 
 
 def _is_suite(path: Path) -> bool:
     try:
-        found = parse_yaml(path.read_text("utf-8-sig"), str(path))
+        document = parse_yaml(path.read_text("utf-8-sig"), str(path))
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError:
         return True  # the reader of suites says what is wrong with it
-    return isinstance(found, list) or "minions" in cast("dict[str, object]", found or {})
+    return isinstance(document, list) or "minions" in cast("dict[str, object]", document or {})
 
 
 @asynccontextmanager

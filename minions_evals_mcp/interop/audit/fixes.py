@@ -22,9 +22,9 @@ def diff_of(path: Path, audits: Iterable[CaseAudit]) -> str:
     Raises `BadInputError` for a form that cannot be edited so that nothing else changes.
     """
     suggested = {
-        one.test_case_id: [dict(check) for check in one.suggestion.assertions]
-        for one in audits
-        if one.suggestion is not None
+        audit.test_case_id: [dict(check) for check in audit.suggestion.assertions]
+        for audit in audits
+        if audit.suggestion is not None
     }
     text = path.read_text("utf-8-sig")
     if path.suffix.lower() in LINES:
@@ -100,7 +100,9 @@ def _edits(record: yaml.MappingNode, text: str, suggested: dict[str, list[Json]]
             yield fields.end_mark.index - 1, fields.end_mark.index - 1, f', "assertions": {inside}'
         return
     indent = " " * fields.value[0][0].start_mark.column
-    block = f"{indent}assertions:\n" + "".join(f"{indent}  - {json.dumps(one, ensure_ascii=False)}\n" for one in checks)
+    block = f"{indent}assertions:\n" + "".join(
+        f"{indent}  - {json.dumps(check, ensure_ascii=False)}\n" for check in checks
+    )
     if kept is not None:
         key, value = entries[kept]
         start = text.rindex("\n", 0, key.start_mark.index) + 1
@@ -111,21 +113,21 @@ def _edits(record: yaml.MappingNode, text: str, suggested: dict[str, list[Json]]
 
 
 def _end(text: str, node: yaml.Node) -> int:
-    """Where the lines of a node end: a block ends in front of what follows it, white space and comments between them not its own."""
+    """The end of a node's lines: a block ends in front of what follows it, white space and comments between them not its own."""
     held = text[: node.end_mark.index].rstrip()
     return _line_end(text, len(held))
 
 
 def _line_end(text: str, at: int) -> int:
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found + 1
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1
 
 
 def _vet(path: Path, text: str, suggested: dict[str, list[Json]]) -> None:
     """Refuses an edit after which the file does not say what was meant."""
     try:
-        found = yaml.load(text, Loader=yaml.CSafeLoader)  # the suite was read before: this is its edited text
-        rows = cast("list[dict[str, Any]]", found["minions"] if isinstance(found, dict) else found)
+        document = yaml.load(text, Loader=yaml.CSafeLoader)  # the suite was read before: this is its edited text
+        rows = cast("list[dict[str, Any]]", document["minions"] if isinstance(document, dict) else document)
         right = all(
             row["fields"].get("assertions") == suggested[row["id"]] for row in rows if row.get("id") in suggested
         )

@@ -1,1 +1,1 @@
-"""What is kept, written in the formats of other tools, a module each."""
+"""The stored records, written in the formats of other tools, a module each."""

@@ -1,4 +1,4 @@
-"""What was said and called in the course of an output, as messages of one shape, whatever it was kept as."""
+"""The messages and calls in the course of an output, as messages of one shape, whatever it was kept as."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import listed_values, obj, parsed
-from minions_evals_mcp.interop.log_exports.told import Told
+from minions_evals_mcp.interop.log_exports.exported_outputs import ExportedOutput
 from minions_evals_mcp.interop.log_exports.writing import without_none
 from minions_evals_mcp.interop.logs.conversation import objects, without
 
@@ -17,35 +17,37 @@ CALLS = ("tool", "function")
 """Who gives a call's result."""
 
 
-def conversation(told: Told) -> list[Json]:
+def conversation(output: ExportedOutput) -> list[Json]:
     """The messages as they were kept; calls that stand elsewhere come before the last answer.
 
     A call is `{id, name, arguments}` under `tool_calls`, its result a message of the role `tool`.
     """
-    kept = [_message(obj(message)) for message in told.messages]
-    if told.steps and not any(_tells_calls(message) for message in kept):
+    kept = [_message(obj(message)) for message in output.messages]
+    if output.steps and not any(_tells_calls(message) for message in kept):
         before, after = (kept[:-1], kept[-1:]) if kept and kept[-1].get("role") == "assistant" else (kept, [])
-        return [*(before or _question(told)), *_called(told.steps), *(after or _answer(told))]
+        return [*(before or _question(output)), *_called(output.steps), *(after or _answer(output))]
     if kept:
         return kept
-    return [] if told.output is None else [*_question(told), *_answer(told)]
+    return [] if output.output is None else [*_question(output), *_answer(output)]
 
 
 def question(inputs: Json) -> JsonValue:
-    """What was asked: a conversation, or a text."""
-    messages, asked = inputs.get("messages"), inputs.get("input")
-    return messages if isinstance(messages, list) else asked if isinstance(asked, str) else value_text(inputs)
+    """Returns what was asked: a conversation, or a text."""
+    messages, input_given = inputs.get("messages"), inputs.get("input")
+    return (
+        messages if isinstance(messages, list) else input_given if isinstance(input_given, str) else value_text(inputs)
+    )
 
 
-def _question(told: Told) -> list[Json]:
-    said = question(told.inputs)
-    if isinstance(said, list):
-        return [_message(message) for message in objects(said)]
-    return [{"role": "user", "content": said}]
+def _question(output: ExportedOutput) -> list[Json]:
+    question_asked = question(output.inputs)
+    if isinstance(question_asked, list):
+        return [_message(message) for message in objects(question_asked)]
+    return [{"role": "user", "content": question_asked}]
 
 
-def _answer(told: Told) -> list[Json]:
-    return [] if told.output is None else [{"role": "assistant", "content": value_text(told.output)}]
+def _answer(output: ExportedOutput) -> list[Json]:
+    return [] if output.output is None else [{"role": "assistant", "content": value_text(output.output)}]
 
 
 def _message(message: Json) -> Json:
@@ -79,8 +81,8 @@ def _called(steps: tuple[JsonValue, ...]) -> Iterator[Json]:
         call: Json = {"id": ident, "name": name, "arguments": obj(step.get("arguments"))}
         yield {"role": "assistant", "content": "", "tool_calls": [call]}
         error, result = step.get("error"), step.get("result")
-        said = error if result is None else result
+        result_given = error if result is None else result
         yield without_none({
-            "role": "tool", "tool_call_id": ident, "name": name, "content": "" if said is None else value_text(said),
+            "role": "tool", "tool_call_id": ident, "name": name, "content": "" if result_given is None else value_text(result_given),
             "is_error": True if error is not None else None,
         })  # fmt: skip

@@ -19,7 +19,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_exports.conversations import conversation
-from minions_evals_mcp.interop.log_exports.told import Export, Score, Told, worth
+from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score, worth
 from minions_evals_mcp.interop.log_exports.writing import text, without_none
 from minions_evals_mcp.interop.logs.conversation import message_text, objects
 
@@ -27,13 +27,13 @@ SCHEMA = "0.3.0"
 
 
 def rows_file(path: Path) -> Path:
-    """Where the lines stand, beside the aggregate file."""
+    """Returns where the lines stand, beside the aggregate file."""
     return path.with_name(f"{path.stem}_samples.jsonl")
 
 
 @dataclass(slots=True)
 class _Sums:
-    """What the lines add up to: the scores by name, and how many lines there are."""
+    """The sums of the lines: the scores by name, and how many lines there are."""
 
     values: dict[str, list[float]] = field(default_factory=lambda: defaultdict[str, list[float]](list))
     lines: int = 0
@@ -47,8 +47,8 @@ async def write_every_eval_ever(export: Export, *, lines: Path, now: datetime) -
     sums = _Sums()
     checksum = hashlib.sha256()
     with lines.open("w", encoding="utf-8", newline="\n") as file:
-        async for told in export.outputs:
-            for row in rows(told, export):
+        async for output in export.outputs:
+            for row in rows(output, export):
                 line = text(row) + "\n"
                 file.write(line)
                 checksum.update(line.encode())
@@ -95,7 +95,7 @@ def _aggregate(export: Export, sums: _Sums, checksum: str, now: datetime) -> Jso
 
 
 def place(export: Export) -> str:
-    """Where the lines stand in a repository of such files: the format's own path, which the file is moved to there."""
+    """Returns where the lines stand in a repository of such files: the format's own path, which the file is moved to there."""
     developer, _, name = model(export).rpartition("/")
     parts = (_part(developer or "unknown"), _part(name))
     ident = uuid.UUID(bytes=hashlib.sha256(evaluation_id(export).encode()).digest()[:16], version=4)
@@ -113,33 +113,33 @@ def evaluation_id(export: Export) -> str:
 
 
 def model(export: Export) -> str:
-    """What was tried."""
+    """Returns what was tried."""
     return export.subject or "unknown"
 
 
-def _seconds(said: str, now: datetime) -> str:
+def _seconds(seconds_text: str, now: datetime) -> str:
     try:
-        return str(int(datetime.fromisoformat(said).timestamp()))
+        return str(int(datetime.fromisoformat(seconds_text).timestamp()))
     except ValueError:
-        return said if said.isdigit() else str(int(now.timestamp()))
+        return seconds_text if seconds_text.isdigit() else str(int(now.timestamp()))
 
 
-def rows(told: Told, export: Export) -> Iterator[Json]:
+def rows(output: ExportedOutput, export: Export) -> Iterator[Json]:
     """A line for each score of the output that is a number."""
-    for score in told.scores:
+    for score in output.scores:
         value = worth(score)
         if value is not None:
-            yield _row(told, export, score, value)
+            yield _row(output, export, score, value)
 
 
-def _row(told: Told, export: Export, score: Score, value: float) -> Json:
-    raw = value_text(told.inputs.get("input", told.inputs))
-    answer = "" if told.output is None else value_text(told.output)
-    agentic = bool(told.steps)
-    messages = [*_messages(told)] if agentic else []
+def _row(output: ExportedOutput, export: Export, score: Score, value: float) -> Json:
+    raw = value_text(output.inputs.get("input", output.inputs))
+    answer = "" if output.output is None else value_text(output.output)
+    agentic = bool(output.steps)
+    messages = [*_messages(output)] if agentic else []
     usage: Json | None = None
-    if told.input_tokens is not None or told.output_tokens is not None:
-        put, got = told.input_tokens or 0, told.output_tokens or 0
+    if output.input_tokens is not None or output.output_tokens is not None:
+        put, got = output.input_tokens or 0, output.output_tokens or 0
         usage = {"input_tokens": put, "output_tokens": got, "total_tokens": put + got}
     source = "messages[-1].content" if agentic else "output.raw"
     extracted = score.about.get("answer")
@@ -148,37 +148,37 @@ def _row(told: Told, export: Export, score: Score, value: float) -> Json:
     ]  # fmt: skip
     evaluation: Json = {"score": value, "is_correct": score.passed if score.passed is not None else value >= 1.0}
     if agentic:
-        evaluation |= {"tool_calls_count": len(told.steps), "num_turns": len(messages)}
-    reference: list[JsonValue] = [*told.targets]
-    choices = told.inputs.get("choices")
+        evaluation |= {"tool_calls_count": len(output.steps), "num_turns": len(messages)}
+    reference: list[JsonValue] = [*output.targets]
+    choices = output.inputs.get("choices")
     about = {
-        "epoch": str(told.epoch),
+        "epoch": str(output.epoch),
         "foreign": str(score.foreign).lower(),
-        "test_case_id": told.case_id,
+        "test_case_id": output.case_id,
         "reason": score.reason,
     }
     return without_none({
         "schema_version": SCHEMA, "evaluation_id": evaluation_id(export), "model_id": model(export),
         "evaluation_name": score.name, "evaluation_result_id": f"{evaluation_id(export)}#{score.name}",
-        "sample_id": value_text(told.sample),
-        "sample_hash": hashlib.sha256((raw + "".join(told.targets)).encode("utf-8", "surrogatepass")).hexdigest(),
+        "sample_id": value_text(output.sample),
+        "sample_hash": hashlib.sha256((raw + "".join(output.targets)).encode("utf-8", "surrogatepass")).hexdigest(),
         "interaction_type": "agentic" if agentic else "single_turn",
         "input": {"raw": raw, "reference": reference, **({"choices": choices} if _are_texts(choices) else {})},
         "output": None if agentic else {"raw": [answer]},
         "messages": [*messages] if agentic else None,
         "answer_attribution": attributed, "evaluation": evaluation, "token_usage": usage,
-        "performance": None if told.latency_ms is None else {"latency_ms": told.latency_ms},
-        "error": told.error, "metadata": {key: held for key, held in about.items() if held},
+        "performance": None if output.latency_ms is None else {"latency_ms": output.latency_ms},
+        "error": output.error, "metadata": {key: held for key, held in about.items() if held},
     })  # fmt: skip
 
 
 def _are_texts(listed: JsonValue) -> bool:
-    return isinstance(listed, list) and all(isinstance(one, str) for one in listed)
+    return isinstance(listed, list) and all(isinstance(item, str) for item in listed)
 
 
-def _messages(told: Told) -> Iterator[Json]:
+def _messages(output: ExportedOutput) -> Iterator[Json]:
     """The conversation, numbered; of a call's arguments the format knows texts alone."""
-    for place, message in enumerate(conversation(told)):
+    for place, message in enumerate(conversation(output)):
         calls: list[JsonValue] = [_call(call) for call in objects(message.get("tool_calls"))]
         ident = message.get("tool_call_id")
         yield without_none({

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.interop.log_exports.conversations import conversation, question
-from minions_evals_mcp.interop.log_exports.told import OURS, Export, Score, Told
+from minions_evals_mcp.interop.log_exports.exported_outputs import OURS, Export, ExportedOutput, Score
 from minions_evals_mcp.interop.log_exports.writing import one_document, without_none
 from minions_evals_mcp.interop.logs.conversation import message_text, objects, without
 
@@ -30,12 +30,14 @@ PARTS = frozenset({"text", "reasoning", "image", "audio", "video", "data", "docu
 
 async def inspect_json(export: Export) -> AsyncIterator[str]:
     """The log; its samples come last, each as soon as it was read."""
-    async for piece in one_document(_head(export), "samples", export, lambda told, _: sample(told, export.subject)):
+    async for piece in one_document(
+        _head(export), "samples", export, lambda sample_told, _: sample(sample_told, export.subject)
+    ):
         yield piece
 
 
 def _head(export: Export) -> Json:
-    """What a log says of itself; of an imported log of Inspect's, what that said."""
+    """Returns what a log says of itself; of an imported log of Inspect's, what that said."""
     known = obj(export.header.get("eval"))
     about: Json = {
         "run_id": export.id, "eval_id": export.id, "created": export.created, "task": export.task, "task_id": export.id,
@@ -58,39 +60,43 @@ def _head(export: Export) -> Json:
     }  # fmt: skip
 
 
-def sample(told: Told, subject: str) -> Json:
+def sample(output: ExportedOutput, subject: str) -> Json:
     """One output as a sample of Inspect's."""
-    answer = "" if told.output is None else value_text(told.output)
-    usage = _usage(told)
-    choice: Json = {"message": {"role": "assistant", "content": answer}, "stop_reason": _stop(told)}
-    known = obj(told.case.get("extra"))
-    target = known.get("target", told.targets[0] if len(told.targets) == 1 else [*told.targets])
+    answer = "" if output.output is None else value_text(output.output)
+    usage = _usage(output)
+    choice: Json = {"message": {"role": "assistant", "content": answer}, "stop_reason": _stop(output)}
+    known = obj(output.case.get("extra"))
+    target = known.get("target", output.targets[0] if len(output.targets) == 1 else [*output.targets])
     return without_none({
-        "id": told.sample if isinstance(told.sample, str | int) else value_text(told.sample),
-        "epoch": told.epoch,
-        "input": _input(told.inputs),
-        "choices": told.inputs.get("choices"),
+        "id": output.sample if isinstance(output.sample, str | int) else value_text(output.sample),
+        "epoch": output.epoch,
+        "input": _input(output.inputs),
+        "choices": output.inputs.get("choices"),
         "target": target if target != [] else "",
-        "messages": [_as_written(message) for message in conversation(told)],
-        "output": {"model": subject, "choices": [choice] if told.output is not None else [], "usage": usage},
-        "scores": {score.name: _score(score, answer) for score in told.scores},
+        "messages": [_as_written(message) for message in conversation(output)],
+        "output": {"model": subject, "choices": [choice] if output.output is not None else [], "usage": usage},
+        "scores": {score.name: _score(score, answer) for score in output.scores},
         "metadata": obj(known.get("metadata")),
         "store": {},
         "events": [],
         "model_usage": {subject: usage} if usage else {},
-        "started_at": told.started,
-        "completed_at": told.completed,
-        "total_time": None if told.latency_ms is None else told.latency_ms / 1000,
-        "error": None if told.error is None else {"message": told.error, "traceback": "", "traceback_ansi": ""},
-        "limit": told.extra.get("limit"),
+        "started_at": output.started,
+        "completed_at": output.completed,
+        "total_time": None if output.latency_ms is None else output.latency_ms / 1000,
+        "error": None if output.error is None else {"message": output.error, "traceback": "", "traceback_ansi": ""},
+        "limit": output.extra.get("limit"),
         "attachments": {},
-        **obj(told.extra.get("rest")),
+        **obj(output.extra.get("rest")),
     })  # fmt: skip
 
 
 def _input(inputs: Json) -> JsonValue:
-    asked = question(inputs)
-    return [_as_written(message) for message in objects(asked)] if isinstance(asked, list) else asked
+    question_asked = question(inputs)
+    return (
+        [_as_written(message) for message in objects(question_asked)]
+        if isinstance(question_asked, list)
+        else question_asked
+    )
 
 
 def _as_written(message: Json) -> JsonValue:
@@ -116,18 +122,18 @@ def _content(message: Json) -> JsonValue:
     return content if known else message_text(message)
 
 
-def _usage(told: Told) -> JsonValue:
-    if told.input_tokens is None and told.output_tokens is None:
+def _usage(output: ExportedOutput) -> JsonValue:
+    if output.input_tokens is None and output.output_tokens is None:
         return None
-    put, got = told.input_tokens or 0, told.output_tokens or 0
+    put, got = output.input_tokens or 0, output.output_tokens or 0
     return {"input_tokens": put, "output_tokens": got, "total_tokens": put + got}
 
 
 STOPS = frozenset({"stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown"})
 
 
-def _stop(told: Told) -> str:
-    return told.stop_reason if told.stop_reason in STOPS else "unknown" if told.stop_reason else "stop"
+def _stop(output: ExportedOutput) -> str:
+    return output.stop_reason if output.stop_reason in STOPS else "unknown" if output.stop_reason else "stop"
 
 
 def _score(score: Score, answer: str) -> Json:

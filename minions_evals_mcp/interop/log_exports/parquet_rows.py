@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import UnsupportedError
-from minions_evals_mcp.interop.log_exports.told import Export, Score, Told
+from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score
 from minions_evals_mcp.interop.log_exports.writing import text
 
 BATCH = 500
@@ -46,8 +46,8 @@ async def write_parquet(export: Export, path: Path) -> None:
     writer = cast("_Writer", parquet.ParquetWriter(path, schema))
     try:
         rows: list[Json] = []
-        async for told in export.outputs:
-            rows.append(row(told, export))
+        async for output in export.outputs:
+            rows.append(row(output, export))
             if len(rows) == BATCH:
                 writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
                 rows = []
@@ -56,17 +56,17 @@ async def write_parquet(export: Export, path: Path) -> None:
         writer.close()
 
 
-def row(told: Told, export: Export) -> Json:
+def row(output: ExportedOutput, export: Export) -> Json:
     """One output as a row."""
     return {
-        "id": value_text(told.sample), "epoch": told.epoch, "testCaseId": told.case_id,
-        "input": value_text(told.inputs.get("input", told.inputs)), "inputs": text(told.inputs), "targets": [*told.targets],
-        "output": None if told.output is None else value_text(told.output), "passed": told.passed, "score": told.score,
-        "reason": told.reason, "error": told.error, "stopReason": told.stop_reason,
-        "scores": text([*_scores(told.scores)]), "model": export.subject, "inputTokens": told.input_tokens,
-        "outputTokens": told.output_tokens, "cost": told.cost, "latencyMs": told.latency_ms, "startedAt": told.started,
-        "completedAt": told.completed, "agentRunId": told.agent_run_id, "testRunId": told.test_run_id, "task": export.task,
-        "outputs": None if told.output is None else text(told.output), "toolCalls": text([*told.steps]), "extra": text(told.extra),
+        "id": value_text(output.sample), "epoch": output.epoch, "testCaseId": output.case_id,
+        "input": value_text(output.inputs.get("input", output.inputs)), "inputs": text(output.inputs), "targets": [*output.targets],
+        "output": None if output.output is None else value_text(output.output), "passed": output.passed, "score": output.score,
+        "reason": output.reason, "error": output.error, "stopReason": output.stop_reason,
+        "scores": text([*_scores(output.scores)]), "model": export.subject, "inputTokens": output.input_tokens,
+        "outputTokens": output.output_tokens, "cost": output.cost, "latencyMs": output.latency_ms, "startedAt": output.started,
+        "completedAt": output.completed, "agentRunId": output.agent_run_id, "testRunId": output.test_run_id, "task": export.task,
+        "outputs": None if output.output is None else text(output.output), "toolCalls": text([*output.steps]), "extra": text(output.extra),
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.interop.log_exports.told import Export, Score, Told, worth
+from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score, worth
 from minions_evals_mcp.interop.log_exports.writing import one_document, text, without_none
 from minions_evals_mcp.interop.logs.conversation import number, objects
 
@@ -23,7 +23,7 @@ NOTHING_JUDGED = "nobody judged it"
 
 @dataclass(slots=True)
 class _Sums:
-    """What the cells add up to, and the number of each case's test in the order in which they came."""
+    """The sums of the cells, and the number of each case's test in the order in which they came."""
 
     verdicts: Counter[int] = field(default_factory=Counter[int])
     score: float = 0.0
@@ -44,7 +44,7 @@ async def promptfoo_results(export: Export) -> AsyncIterator[str]:
         inside,
         "results",
         export,
-        lambda told, place: _result(told, place, export, sums),
+        lambda output_told, place: _result(output_told, place, export, sums),
         closing=lambda: _behind(export, sums),
     ):
         yield piece
@@ -67,35 +67,35 @@ def _behind(export: Export, sums: _Sums) -> str:
     return f', "prompts": [{text(prompt)}], "stats": {text(stats)}}}}}'
 
 
-def _result(told: Told, place: int, export: Export, sums: _Sums) -> Json:
-    kept = told.extra
-    test = obj(obj(told.case.get("extra")).get("testCase"))
+def _result(output: ExportedOutput, place: int, export: Export, sums: _Sums) -> Json:
+    kept = output.extra
+    test = obj(obj(output.case.get("extra")).get("testCase"))
     provider: JsonValue = kept.get("provider") or {"id": export.subject or "recorded", "label": ""}
-    whole, named, parts = _sorted(told)
-    score = told.score if told.score is not None else worth(whole) if whole else None
-    passed = told.passed if told.passed is not None else _passed(whole)
-    reason = told.reason or (whole.reason if whole else "") or ("" if whole else NOTHING_JUDGED)
-    failure = ERROR if told.error is not None else NO_FAILURE if passed else ASSERTION
+    whole, named, parts = _sorted(output)
+    score = output.score if output.score is not None else worth(whole) if whole else None
+    passed = output.passed if output.passed is not None else _passed(whole)
+    reason = output.reason or (whole.reason if whole else "") or ("" if whole else NOTHING_JUDGED)
+    failure = ERROR if output.error is not None else NO_FAILURE if passed else ASSERTION
     grading: Json = {
         "pass": passed, "score": score or 0.0, "reason": reason,
-        "namedScores": {one.name: one.value for one in named}, "componentResults": [_component(one) for one in parts],
+        "namedScores": {score.name: score.value for score in named}, "componentResults": [_component(part) for part in parts],
     }  # fmt: skip
     response: Json = without_none({
-        "output": told.output, "finishReason": told.stop_reason, "tokenUsage": _tokens(told), "cost": told.cost,
-        "metadata": {"toolCalls": [*map(_call, objects([*told.steps]))]} if told.steps else None,
+        "output": output.output, "finishReason": output.stop_reason, "tokenUsage": _tokens(output), "cost": output.cost,
+        "metadata": {"toolCalls": [*map(_call, objects([*output.steps]))]} if output.steps else None,
         **obj(kept.get("response")),
     })  # fmt: skip
-    number_ = told.sample if "provider" in kept and isinstance(told.sample, int) else None
-    _count(sums, told, failure, score)
+    number_ = output.sample if "provider" in kept and isinstance(output.sample, int) else None
+    _count(sums, output, failure, score)
     return without_none({
-        "id": told.test_run_id or told.agent_run_id or f"{export.id}:{place}",
-        "promptIdx": 0, "testIdx": sums.tests.setdefault(told.case_id, len(sums.tests)) if number_ is None else number_,
-        "testCase": {**_test(told), **test, "vars": told.inputs}, "vars": told.inputs, "provider": provider,
+        "id": output.test_run_id or output.agent_run_id or f"{export.id}:{place}",
+        "promptIdx": 0, "testIdx": sums.tests.setdefault(output.case_id, len(sums.tests)) if number_ is None else number_,
+        "testCase": {**_test(output), **test, "vars": output.inputs}, "vars": output.inputs, "provider": provider,
         "prompt": {"raw": kept.get("prompt") or export.prompt, "label": export.prompt[:200] or export.task},
-        "promptId": export.version or export.id, "response": {} if told.output is None else response,
-        "success": passed, "score": score or 0.0, "namedScores": {one.name: one.value for one in named},
-        "gradingResult": grading, "failureReason": failure, "error": told.error,
-        "latencyMs": told.latency_ms or 0, "cost": told.cost, "tokenUsage": _tokens(told), "metadata": {},
+        "promptId": export.version or export.id, "response": {} if output.output is None else response,
+        "success": passed, "score": score or 0.0, "namedScores": {score.name: score.value for score in named},
+        "gradingResult": grading, "failureReason": failure, "error": output.error,
+        "latencyMs": output.latency_ms or 0, "cost": output.cost, "tokenUsage": _tokens(output), "metadata": {},
         **{key: value for key, value in obj(kept.get("rest")).items() if key not in {"promptIdx", "testIdx", "id", "promptId"}},
     })  # fmt: skip
 
@@ -110,37 +110,45 @@ def _call(step: Json) -> Json:
 
 
 def _passed(whole: Score | None) -> bool:
-    """Whether the verdict is a pass: what was said, else a full score."""
+    """Returns whether the verdict is a pass: what was said, else a full score."""
     if whole is None:
         return False
     return whole.passed if whole.passed is not None else (worth(whole) or 0.0) >= 1.0
 
 
-def _count(sums: _Sums, told: Told, failure: int, score: float | None) -> None:
+def _count(sums: _Sums, output: ExportedOutput, failure: int, score: float | None) -> None:
     sums.verdicts[failure] += 1
     sums.score += score or 0.0
-    sums.cost += told.cost or 0.0
-    sums.latency_ms += told.latency_ms or 0.0
-    sums.tokens.update({name: value for name, value in (_tokens(told) or {}).items() if isinstance(value, int)})
+    sums.cost += output.cost or 0.0
+    sums.latency_ms += output.latency_ms or 0.0
+    sums.tokens.update({name: value for name, value in (_tokens(output) or {}).items() if isinstance(value, int)})
 
 
-def _test(told: Told) -> Json:
+def _test(output: ExportedOutput) -> Json:
     """The case as a test; its checks as they stand here."""
-    known = {"description": told.name, "assert": told.case.get("assertions"), "threshold": told.case.get("threshold")}
+    known = {
+        "description": output.name,
+        "assert": output.case.get("assertions"),
+        "threshold": output.case.get("threshold"),
+    }
     return without_none({key: value for key, value in known.items() if value not in ("", [])})
 
 
-def _sorted(told: Told) -> tuple[Score | None, list[Score], list[Score]]:
+def _sorted(output: ExportedOutput) -> tuple[Score | None, list[Score], list[Score]]:
     """The verdict as a whole (made here, else promptfoo's own), named scores, and the scores of single checks."""
-    ours = [score for score in told.scores if not score.foreign]
-    theirs = [score for score in told.scores if score.foreign]
+    ours = [score for score in output.scores if not score.foreign]
+    theirs = [score for score in output.scores if score.foreign]
     if ours:
         return ours[0], ours[1:], [ours[0], *theirs]
     whole = next((score for score in theirs if score.name == WHOLE), None)
     if whole is None:  # another tool's scores: the first is the verdict, and stands among its parts with its name
         return next(iter(theirs), None), [], theirs
     rest = [score for score in theirs if score is not whole]
-    return whole, [one for one in rest if one.about.get("named")], [one for one in rest if not one.about.get("named")]
+    return (
+        whole,
+        [score for score in rest if score.about.get("named")],
+        [score for score in rest if not score.about.get("named")],
+    )
 
 
 def _component(score: Score) -> Json:
@@ -159,8 +167,8 @@ def _component(score: Score) -> Json:
     }
 
 
-def _tokens(told: Told) -> Json | None:
-    if told.input_tokens is None and told.output_tokens is None:
+def _tokens(output: ExportedOutput) -> Json | None:
+    if output.input_tokens is None and output.output_tokens is None:
         return None
-    prompt, completion = told.input_tokens or 0, told.output_tokens or 0
+    prompt, completion = output.input_tokens or 0, output.output_tokens or 0
     return {"total": prompt + completion, "prompt": prompt, "completion": completion}

@@ -10,10 +10,10 @@ from pathlib import Path
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.interop.log_exports.evaluation_events import evaluation_events
 from minions_evals_mcp.interop.log_exports.every_eval_ever import rows_file, write_every_eval_ever
+from minions_evals_mcp.interop.log_exports.exported_outputs import Export
 from minions_evals_mcp.interop.log_exports.inspect_json import inspect_json
 from minions_evals_mcp.interop.log_exports.parquet_rows import write_parquet
 from minions_evals_mcp.interop.log_exports.promptfoo_results import promptfoo_results
-from minions_evals_mcp.interop.log_exports.told import Export
 
 TEXTS: dict[str, Callable[[Export], AsyncIterator[str]]] = {
     "inspect-json": inspect_json,

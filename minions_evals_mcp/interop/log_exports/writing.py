@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.interop.log_exports.told import Export, Told
+from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput
 
 
 def text(value: JsonValue) -> str:
@@ -17,7 +17,12 @@ def text(value: JsonValue) -> str:
 
 
 async def one_document(
-    before: Json, key: str, export: Export, of: Callable[[Told, int], Json], *, closing: Callable[[], str] = lambda: "}"
+    before: Json,
+    key: str,
+    export: Export,
+    of: Callable[[ExportedOutput, int], Json],
+    *,
+    closing: Callable[[], str] = lambda: "}",
 ) -> AsyncIterator[str]:
     """An object of those keys and the outputs as a list under `key`; `closing` says what follows and closes what is open.
 
@@ -26,8 +31,8 @@ async def one_document(
     members = "".join(f"{text(name)}: {text(value)}, " for name, value in before.items())
     yield f"{{{members}{text(key)}: ["
     place = 0
-    async for told in export.outputs:
-        yield (",\n" if place else "\n") + json.dumps(of(told, place), ensure_ascii=False)
+    async for output in export.outputs:
+        yield (",\n" if place else "\n") + json.dumps(of(output, place), ensure_ascii=False)
         place += 1
     yield f"\n]{closing()}\n"
 

@@ -26,9 +26,9 @@ _READ = (
 
 
 def is_run(seen: JsonValue) -> bool:
-    """Whether a JSON document is a test run."""
-    said = obj(seen)
-    held = obj(said.get(WRAPPED)) or said
+    """Returns whether a JSON document is a test run."""
+    document = obj(seen)
+    held = obj(document.get(WRAPPED)) or document
     return any(name in held for name in CASES)
 
 
@@ -50,44 +50,46 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _sample(value: JsonValue, place: int, where: str) -> Sample:
-    said = the_object(value, where)
-    turns = objects_under(said, "turns", where)
-    if not isinstance(said.get("input"), str) and not turns:
+    document = the_object(value, where)
+    turns = objects_under(document, "turns", where)
+    if not isinstance(document.get("input"), str) and not turns:
         raise InvalidRecordError("a test case has an input, or turns", where=where)
-    asked: Json = (
-        {"input": said["input"]}
+    inputs: Json = (
+        {"input": document["input"]}
         if not turns
         else {
-            "messages": [{"role": "user", "content": one.get("content")} for one in turns if one.get("role") == "user"]
+            "messages": [
+                {"role": "user", "content": turn.get("content")} for turn in turns if turn.get("role") == "user"
+            ]
         }
     )
-    context = {name: said.get(name) for name in ("context", "retrievalContext") if said.get(name)}
-    expected = texts(said.get("expectedOutput"))
-    wanted = [name for one in objects(said.get("expectedTools")) if isinstance(name := one.get("name"), str)]
+    context = {name: document.get(name) for name in ("context", "retrievalContext") if document.get(name)}
+    expected = texts(document.get("expectedOutput"))
+    wanted = [name for tool in objects(document.get("expectedTools")) if isinstance(name := tool.get("name"), str)]
     return Sample(
-        id=said.get("order", place),
-        inputs={**asked, **context},
-        name=str(said.get("name") or ""),
+        id=document.get("order", place),
+        inputs={**inputs, **context},
+        name=str(document.get("name") or ""),
         targets=expected,
-        extra=without({"expectedTools": said.get("expectedTools"), "tools": [*wanted] or None}),
-        produced=_produced(said, turns, where),
+        extra=without({"expectedTools": document.get("expectedTools"), "tools": [*wanted] or None}),
+        produced=_produced(document, turns, where),
         where=where,
     )
 
 
-def _produced(said: Json, turns: list[Json], where: str) -> Produced:
-    called = listed_values(said.get("toolsCalled"))
-    seconds = number(said.get("completionTime"))
+def _produced(fields: Json, turns: list[Json], where: str) -> Produced:
+    called = listed_values(fields.get("toolsCalled"))
+    seconds = number(fields.get("completionTime"))
     return Produced(
-        output=said.get("actualOutput") if not turns else last_answer(turns),
+        output=fields.get("actualOutput") if not turns else last_answer(turns),
         messages=tuple(turns),
-        tools=tuple(_call(obj(call)) for call in called) if "toolsCalled" in said else None,
-        scores=tuple(_score(one) for one in objects_under(said, "metricsData", where)),
-        cost=number(said.get("tokenCost")),
-        input_tokens=count(said.get("inputTokenCount")),
-        output_tokens=count(said.get("outputTokenCount")),
+        tools=tuple(_call(obj(call)) for call in called) if "toolsCalled" in fields else None,
+        scores=tuple(_score(score) for score in objects_under(fields, "metricsData", where)),
+        cost=number(fields.get("tokenCost")),
+        input_tokens=count(fields.get("inputTokenCount")),
+        output_tokens=count(fields.get("outputTokenCount")),
         latency_ms=None if seconds is None else seconds * 1000,
-        extra=without({"rest": without(said, *_READ) or None}),
+        extra=without({"rest": without(fields, *_READ) or None}),
     )
 
 

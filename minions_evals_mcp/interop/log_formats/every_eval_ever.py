@@ -25,12 +25,12 @@ _READ = (
 
 
 def is_lines(seen: JsonValue) -> bool:
-    """Whether a line is one of a sample."""
+    """Returns whether a line is one of a sample."""
     return {"evaluation_id", "sample_id", "interaction_type"} <= obj(seen).keys()
 
 
 def is_aggregate(seen: JsonValue) -> bool:
-    """Whether a JSON document is an aggregate."""
+    """Returns whether a JSON document is an aggregate."""
     return {"schema_version", "evaluation_id", "evaluation_results"} <= obj(seen).keys()
 
 
@@ -51,26 +51,28 @@ def read_lines(path: Path) -> Iterator[Item]:
     awaited: Counter[str] = Counter()
     first: Json = {}
     for where, line in json_lines(path):
-        said = obj(line)
-        if not is_lines(line) or "raw" not in obj(said.get("input")):
+        document = obj(line)
+        if not is_lines(line) or "raw" not in obj(document.get("input")):
             raise InvalidRecordError("a line has evaluation_id, sample_id, interaction_type and input.raw", where=where)
-        first = first or said
-        awaited[_key(said)] += 1
+        first = first or document
+        awaited[_key(document)] += 1
     if not first:
         raise InvalidRecordError("holds no lines", where=str(path))
     ident = str(first["evaluation_id"])
     yield Log(NAME, ident, ident.partition("/")[0], str(first.get("model_id", "")))
     gathered: dict[str, list[Json]] = defaultdict(list)
     for where, line in json_lines(path):
-        said = obj(line)
-        lines = gathered[_key(said)]
-        lines.append(said)
-        if len(lines) == awaited[_key(said)]:
-            yield from _samples(gathered.pop(_key(said)), where, alone=said.get("model_id") == first.get("model_id"))
+        document = obj(line)
+        lines = gathered[_key(document)]
+        lines.append(document)
+        if len(lines) == awaited[_key(document)]:
+            yield from _samples(
+                gathered.pop(_key(document)), where, alone=document.get("model_id") == first.get("model_id")
+            )
 
 
-def _key(said: Json) -> str:
-    return f"{said.get('model_id')}\n{said.get('sample_id')}"
+def _key(document: Json) -> str:
+    return f"{document.get('model_id')}\n{document.get('sample_id')}"
 
 
 def _samples(lines: list[Json], where: str, *, alone: bool) -> Iterator[Sample]:
@@ -88,31 +90,31 @@ def _samples(lines: list[Json], where: str, *, alone: bool) -> Iterator[Sample]:
 
 
 def _sample(lines: list[Json], epoch: int, where: str, *, alone: bool) -> Sample:
-    said = lines[0]
-    asked = obj(said.get("input"))
-    choices = asked.get("choices")
+    document = lines[0]
+    inputs = obj(document.get("input"))
+    choices = inputs.get("choices")
     return Sample(
-        id=said.get("sample_id"),
-        inputs={"input": asked["raw"], **({"choices": choices} if choices else {})},
+        id=document.get("sample_id"),
+        inputs={"input": inputs["raw"], **({"choices": choices} if choices else {})},
         epoch=epoch,
-        targets=texts(asked.get("reference")),
+        targets=texts(inputs.get("reference")),
         extra=without(
             {
-                "metadata": said.get("metadata"),
-                "formatted": asked.get("formatted"),
-                "sampleHash": said.get("sample_hash"),
+                "metadata": document.get("metadata"),
+                "formatted": inputs.get("formatted"),
+                "sampleHash": document.get("sample_hash"),
             }
         ),
-        produced=_produced(lines, said, where, alone=alone),
+        produced=_produced(lines, document, where, alone=alone),
         where=where,
     )
 
 
-def _produced(lines: list[Json], said: Json, where: str, *, alone: bool) -> Produced:
-    messages = [_message(message) for message in listed_values(said.get("messages"))]
-    raw = texts(obj(said.get("output")).get("raw"))
-    usage = obj(said.get("token_usage"))
-    model = str(said.get("model_id", ""))
+def _produced(lines: list[Json], document: Json, where: str, *, alone: bool) -> Produced:
+    messages = [_message(message) for message in listed_values(document.get("messages"))]
+    raw = texts(obj(document.get("output")).get("raw"))
+    usage = obj(document.get("token_usage"))
+    model = str(document.get("model_id", ""))
     return Produced(
         output=raw[0] if raw else last_answer(messages),
         messages=tuple(messages),
@@ -120,9 +122,9 @@ def _produced(lines: list[Json], said: Json, where: str, *, alone: bool) -> Prod
         variant=None if alone else Variant(model, model),
         input_tokens=count(usage.get("input_tokens")),
         output_tokens=count(usage.get("output_tokens")),
-        latency_ms=number(obj(said.get("performance")).get("latency_ms")),
-        error=str(said["error"]) if said.get("error") else None,
-        extra=without({"rest": without(said, *_READ, "metadata", "sample_hash") or None}),
+        latency_ms=number(obj(document.get("performance")).get("latency_ms")),
+        error=str(document["error"]) if document.get("error") else None,
+        extra=without({"rest": without(document, *_READ, "metadata", "sample_hash") or None}),
     )
 
 
@@ -134,6 +136,6 @@ def _message(message: JsonValue) -> JsonValue:
 
 def _score(line: Json, where: str) -> ForeignScore:
     evaluation = object_under(line, "evaluation", where)
-    answer = next((one.get("extracted_value") for one in objects(line.get("answer_attribution"))), None)
+    answer = next((attribution.get("extracted_value") for attribution in objects(line.get("answer_attribution"))), None)
     about = {"passed": evaluation.get("is_correct"), "answer": answer, "resultId": line.get("evaluation_result_id")}
     return ForeignScore(str(line.get("evaluation_name")), evaluation.get("score"), without(about))

@@ -40,7 +40,7 @@ def first_row(path: Path, lists: frozenset[str]) -> Json:
 
 def groups(path: Path, lists: frozenset[str], key: Key) -> Iterator[tuple[str, list[Json]]]:
     """The rows of one key together, and where the last of them stands; a row without a key is alone."""
-    awaited = Counter(found for _, row in rows_of(path, lists) if (found := key(row)) is not None)
+    awaited = Counter(group for _, row in rows_of(path, lists) if (group := key(row)) is not None)
     gathered: dict[str, list[Json]] = defaultdict(list)
     for where, row in rows_of(path, lists):
         name = key(row)

@@ -42,7 +42,7 @@ _READ = (
 
 
 def is_log(seen: JsonValue) -> bool:
-    """Whether a JSON document is one of Inspect's logs."""
+    """Returns whether a JSON document is one of Inspect's logs."""
     return "task" in obj(obj(seen).get("eval")) and "status" in obj(seen)
 
 
@@ -80,7 +80,7 @@ def _members(members: Archive, judging: Json) -> Iterator[Sample]:
 
 
 def _log(head: Json, where: str) -> tuple[Log, Json]:
-    """What the log says of itself, and the scorer that can be carried out here (none where there are several)."""
+    """Returns what the log says of itself, and the scorer that can be carried out here (none where there are several)."""
     about = obj(head.get("eval"))
     task, ident = about.get("task"), about.get("eval_id") or about.get("run_id") or about.get("task_id")
     if not isinstance(task, str) or not isinstance(ident, str):
@@ -93,83 +93,83 @@ def _log(head: Json, where: str) -> tuple[Log, Json]:
 
 
 def _sample(value: JsonValue, judging: Json, where: str) -> Sample:
-    said = the_object(value, where)
-    if "id" not in said or "input" not in said:
+    document = the_object(value, where)
+    if "id" not in document or "input" not in document:
         raise InvalidRecordError("a sample has an id and an input", where=where)
-    held = obj(said.get("attachments"))
-    targets = texts(said.get("target"))
-    question = asked(_resolved(said["input"], held))
-    choices = said.get("choices")
+    held = obj(document.get("attachments"))
+    targets = texts(document.get("target"))
+    question = asked(_resolved(document["input"], held))
+    choices = document.get("choices")
     return Sample(
-        id=said["id"],
-        epoch=count(said.get("epoch")) or 1,
+        id=document["id"],
+        epoch=count(document.get("epoch")) or 1,
         inputs={**question, "choices": choices} if choices else question,
         targets=targets,
         expected={"output": targets[0]} if _scorer(judging) in SPELLED and len(targets) == 1 else None,
         assertions=_checks(judging, targets),
-        extra=without({"target": said.get("target"), "metadata": said.get("metadata") or None}),
-        produced=_produced(said, held, where),
+        extra=without({"target": document.get("target"), "metadata": document.get("metadata") or None}),
+        produced=_produced(document, held, where),
         where=where,
     )
 
 
-def _produced(said: Json, held: Json, where: str) -> Produced:
-    messages = [_message(_resolved(message, held)) for message in listed_values(said.get("messages"))]
-    output = obj(_resolved(said.get("output"), held))
+def _produced(fields: Json, held: Json, where: str) -> Produced:
+    messages = [_message(_resolved(message, held)) for message in listed_values(fields.get("messages"))]
+    output = obj(_resolved(fields.get("output"), held))
     choices = list(objects(output.get("choices")))
     answer = message_text(choices[0].get("message")) if choices else None
-    usage = [obj(one) for one in obj(said.get("model_usage")).values()]
-    left: Json = {"events": len(events)} if (events := listed_values(said.get("events"))) else {}
+    usage = [obj(usage_of_model) for usage_of_model in obj(fields.get("model_usage")).values()]
+    left: Json = {"events": len(events)} if (events := listed_values(fields.get("events"))) else {}
     return Produced(
         output=answer or last_answer(messages) or answer,
         messages=tuple(messages),
-        scores=tuple(_scores(object_under(said, "scores", where), where)),
-        started=said.get("started_at"),
-        completed=said.get("completed_at"),
+        scores=tuple(_scores(object_under(fields, "scores", where), where)),
+        started=fields.get("started_at"),
+        completed=fields.get("completed_at"),
         input_tokens=_total(usage, "input_tokens"),
         output_tokens=_total(usage, "output_tokens"),
-        latency_ms=None if (seconds := number(said.get("total_time"))) is None else seconds * 1000,
-        error=_error(said),
-        stop_reason=_stop(said, choices),
-        extra=without({"rest": without(said, *_READ) or None, "limit": said.get("limit"), "leftOut": left or None}),
+        latency_ms=None if (seconds := number(fields.get("total_time"))) is None else seconds * 1000,
+        error=_error(fields),
+        stop_reason=_stop(fields, choices),
+        extra=without({"rest": without(fields, *_READ) or None, "limit": fields.get("limit"), "leftOut": left or None}),
     )
 
 
 def _message(message: JsonValue) -> JsonValue:
     """The message with its calls as they are known here: Inspect writes the tool's name under `function`."""
-    said = obj(message)
-    if not isinstance(said.get("tool_calls"), list) and said.get("role") != "tool":
+    fields = obj(message)
+    if not isinstance(fields.get("tool_calls"), list) and fields.get("role") != "tool":
         return message
-    named = {**said, "name": said["function"]} if isinstance(said.get("function"), str) else said
+    named = {**fields, "name": fields["function"]} if isinstance(fields.get("function"), str) else fields
     if isinstance(error := named.get("error"), dict):
         named = {**named, "is_error": True, "content": error.get("message") or named.get("content")}
     calls: list[JsonValue] = [
-        {**without(call, "function"), "name": call.get("function")} for call in objects(said.get("tool_calls"))
+        {**without(call, "function"), "name": call.get("function")} for call in objects(fields.get("tool_calls"))
     ]
     return {**named, "tool_calls": calls} if calls else named
 
 
 def _scores(scores: Json, where: str) -> Iterator[ForeignScore]:
     for name, score in scores.items():
-        said = the_object(score, where, f"scores.{name}")
-        value = said.get("value")
+        fields = the_object(score, where, f"scores.{name}")
+        value = fields.get("value")
         unscored: Json = {"unscored": True} if isinstance(value, float) and math.isnan(value) else {}
-        yield ForeignScore(name, value, {**without(said, "value", "history"), **unscored})
+        yield ForeignScore(name, value, {**without(fields, "value", "history"), **unscored})
 
 
 def _total(usage: list[Json], name: str) -> int | None:
-    counted = [held for one in usage if (held := count(one.get(name))) is not None]
+    counted = [held for usage_of_model in usage if (held := count(usage_of_model.get(name))) is not None]
     return sum(counted) if counted else None
 
 
-def _error(said: Json) -> str | None:
-    error = said.get("error")
-    found = obj(error).get("message", error)
-    return None if found is None else str(found) or "failed"
+def _error(fields: Json) -> str | None:
+    error = fields.get("error")
+    message = obj(error).get("message", error)
+    return None if message is None else str(message) or "failed"
 
 
-def _stop(said: Json, choices: list[Json]) -> str | None:
-    limit = obj(said.get("limit")).get("type")
+def _stop(fields: Json, choices: list[Json]) -> str | None:
+    limit = obj(fields.get("limit")).get("type")
     stop = f"{limit}_limit" if isinstance(limit, str) else choices[0].get("stop_reason") if choices else None
     return stop if isinstance(stop, str) else None
 

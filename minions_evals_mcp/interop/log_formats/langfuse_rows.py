@@ -32,7 +32,7 @@ ALONE = "scores whose trace is not in the file"
 
 
 def is_export(seen: JsonValue) -> bool:
-    """Whether a JSON value is an export of Langfuse's, or its first row."""
+    """Returns whether a JSON value is an export of Langfuse's, or its first row."""
     listed = seen if isinstance(seen, list) else obj(seen).get("data")
     first = obj(next(iter(listed), None)) if isinstance(listed, list) else obj(seen)
     return _is_trace(first) or _is_observation(first) or _is_score(first) or _is_item(first)
@@ -60,10 +60,10 @@ def _is_item(row: Json) -> bool:
 
 def _key(row: Json) -> str | None:
     if _is_score(row):
-        found = row.get("traceId", obj(row.get("subject")).get("traceId", obj(row.get("subject")).get("id")))
+        key = row.get("traceId", obj(row.get("subject")).get("traceId", obj(row.get("subject")).get("id")))
     else:
-        found = row.get("traceId") if _is_observation(row) else row.get("id")
-    return found if isinstance(found, str) else None
+        key = row.get("traceId") if _is_observation(row) else row.get("id")
+    return key if isinstance(key, str) else None
 
 
 def read(path: Path) -> Iterator[Item]:
@@ -99,7 +99,7 @@ def _trace(rows: list[Json], where: str) -> Sample:
     root = trace or next((step for step in steps if not step.get("parentObservationId")), steps[0] if steps else None)
     if root is None or _key(rows[0]) is None:
         raise InvalidRecordError("a trace has an id", where=where)
-    question, answer = _said(root, steps, "input"), _said(root, steps, "output")
+    question, answer = _value(root, steps, "input"), _value(root, steps, "output")
     models = [step for step in steps if str(step.get("type", "")).upper() == MODEL]
     return Sample(
         id=_key(rows[0]),
@@ -138,11 +138,11 @@ def _trace(rows: list[Json], where: str) -> Sample:
     )
 
 
-def _said(root: Json, steps: list[Json], name: str) -> JsonValue:
-    """What the trace says it was given or gave; else its first (or last) model's."""
-    found = parsed(root.get(name))
-    if found is not None:
-        return found
+def _value(root: Json, steps: list[Json], name: str) -> JsonValue:
+    """Returns what the trace says it was given or gave; else its first (or last) model's."""
+    value = parsed(root.get(name))
+    if value is not None:
+        return value
     models = [parsed(step.get(name)) for step in steps if step.get(name) is not None]
     return (models[0] if name == "input" else models[-1]) if models else None
 

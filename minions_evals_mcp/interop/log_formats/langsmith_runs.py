@@ -25,7 +25,7 @@ _READ = (
 
 
 def is_export(seen: JsonValue) -> bool:
-    """Whether a JSON value is an export of runs or examples, or its first row."""
+    """Returns whether a JSON value is an export of runs or examples, or its first row."""
     listed = seen if isinstance(seen, list) else obj(seen).get("runs", obj(seen).get("examples"))
     first = obj(next(iter(listed), None)) if isinstance(listed, list) else obj(seen)
     return "run_type" in first or _is_example(first)
@@ -36,8 +36,8 @@ def _is_example(row: Json) -> bool:
 
 
 def _key(row: Json) -> str | None:
-    found = row.get("trace_id") or (row.get("id") if not row.get("parent_run_id") else None)
-    return found if isinstance(found, str) else None
+    key = row.get("trace_id") or (row.get("id") if not row.get("parent_run_id") else None)
+    return key if isinstance(key, str) else None
 
 
 def read(path: Path) -> Iterator[Item]:
@@ -59,7 +59,7 @@ def read(path: Path) -> Iterator[Item]:
 def _task(row: Json) -> str:
     """The data set that the rows belong to, else their project."""
     names = ("reference_dataset_id", "dataset_id", "session_name", "session_id")
-    return str(next((found for name in names if (found := row.get(name))), ""))
+    return str(next((value for name in names if (value := row.get(name))), ""))
 
 
 def _example(row: Json, where: str) -> Sample:
@@ -124,8 +124,8 @@ def _call(row: Json) -> Json:
 
 def _scores(root: Json, where: str) -> Iterator[ForeignScore]:
     """Feedback, given one by one or summed up."""
-    for one in objects_under(root, "feedback", where):
-        about = {"explanation": one.get("comment"), **without(one, "key", "score", "value", "comment")}
-        yield ForeignScore(str(one.get("key")), one.get("score", one.get("value")), without(about))
+    for score in objects_under(root, "feedback", where):
+        about = {"explanation": score.get("comment"), **without(score, "key", "score", "value", "comment")}
+        yield ForeignScore(str(score.get("key")), score.get("score", score.get("value")), without(about))
     for name, stats in object_under(root, "feedback_stats", where).items():
         yield ForeignScore(name, obj(stats).get("avg"), without({"summedUp": True, **without(obj(stats), "avg")}))

@@ -22,7 +22,7 @@ EXPECTED = ("expected_response", "expected_output", "expected_answer", "ground_t
 
 
 def is_traces(seen: JsonValue) -> bool:
-    """Whether a JSON value is a trace, or holds some."""
+    """Returns whether a JSON value is a trace, or holds some."""
     listed = seen if isinstance(seen, list) else obj(seen).get("traces")
     first = obj(next(iter(listed), None)) if isinstance(listed, list) else obj(seen)
     return "spans" in obj(first.get("data")) and bool(obj(first.get("info")).keys() & {"trace_id", "request_id"})
@@ -38,8 +38,8 @@ def read(path: Path) -> Iterator[Item]:
 def _experiment(info: Json) -> str | None:
     """The experiment that the traces belong to: exports of one are of one benchmark."""
     place = obj(obj(info.get("trace_location")).get("mlflow_experiment"))
-    found = place.get("experiment_id", info.get("experiment_id"))
-    return None if found is None else f"experiment-{found}"
+    experiment = place.get("experiment_id", info.get("experiment_id"))
+    return None if experiment is None else f"experiment-{experiment}"
 
 
 def _sample(row: Json, where: str) -> Sample:
@@ -49,7 +49,11 @@ def _sample(row: Json, where: str) -> Sample:
     if not isinstance(ident, str) or root is None:
         raise InvalidRecordError("a trace has an id and a root span", where=where)
     assessments = objects_under(info, "assessments", where)
-    expected = {_name(one): obj(one.get("expectation")).get("value") for one in assessments if "expectation" in one}
+    expected = {
+        _name(assessment): obj(assessment.get("expectation")).get("value")
+        for assessment in assessments
+        if "expectation" in assessment
+    }
     wanted = next((value for name in EXPECTED if (value := expected.get(name)) not in (None, "")), None)
     question, answer = _attribute(root, "mlflow.spanInputs"), _attribute(root, "mlflow.spanOutputs")
     tokens = _attribute(root, "mlflow.chat.tokenUsage") or parsed(
@@ -64,7 +68,7 @@ def _sample(row: Json, where: str) -> Sample:
         produced=Produced(
             output=_answer(answer),
             tools=tuple(_call(span) for span in spans if _attribute(span, "mlflow.spanType") == "TOOL"),
-            scores=tuple(_score(one) for one in assessments if "feedback" in one),
+            scores=tuple(_score(assessment) for assessment in assessments if "feedback" in assessment),
             agent=str(root.get("name") or ""),
             started=info.get("request_time", info.get("timestamp_ms")),
             input_tokens=count(obj(tokens).get("input_tokens")),
@@ -94,11 +98,11 @@ def _name(assessment: Json) -> str:
 def _attribute(span: Json, name: str) -> JsonValue:
     """The attribute, which is written as a JSON text."""
     value = obj(span.get("attributes")).get(name)
-    found = parsed(value)
-    if not isinstance(found, str) or found[:1] != '"':
-        return found
-    whole = parsed(f"[{found}]")
-    return whole[0] if isinstance(whole, list) else found
+    value_read = parsed(value)
+    if not isinstance(value_read, str) or value_read[:1] != '"':
+        return value_read
+    whole = parsed(f"[{value_read}]")
+    return whole[0] if isinstance(whole, list) else value_read
 
 
 def _messages(question: JsonValue) -> JsonValue:

@@ -26,17 +26,17 @@ BY_CLASS = {"Match": "starts-with", "Includes": "contains-any"}
 
 
 def is_samples(seen: JsonValue) -> bool:
-    """Whether a line is a sample of a data set."""
+    """Returns whether a line is a sample of a data set."""
     return {"input", "ideal"} <= obj(seen).keys()
 
 
 def is_run(seen: JsonValue) -> bool:
-    """Whether a line begins the record log of a run."""
+    """Returns whether a line begins the record log of a run."""
     return "eval_name" in obj(obj(seen).get("spec")) or "run_config" in obj(obj(seen).get("spec"))
 
 
 def is_output_item(seen: JsonValue) -> bool:
-    """Whether a line is an output item of a hosted run."""
+    """Returns whether a line is an output item of a hosted run."""
     return "data_source_idx" in obj(seen) and ("grades" in obj(seen) or "sample" in obj(seen))
 
 
@@ -45,12 +45,12 @@ def read_samples(path: Path) -> Iterator[Item]:
     task = path.parent.name if path.stem.startswith(FILE) else path.stem
     yield Log(NAME, path.stem, task or FILE)
     for number, (where, line) in enumerate(json_lines(path), 1):
-        said = obj(line)
+        document = obj(line)
         if not is_samples(line):
             raise InvalidRecordError("a sample has input and ideal", where=where)
-        ideal = texts(said["ideal"])
-        question = asked(said["input"])
-        about = without({**without(said, "input", "ideal"), "ideal": said["ideal"]})
+        ideal = texts(document["ideal"])
+        question = asked(document["input"])
+        about = without({**without(document, "input", "ideal"), "ideal": document["ideal"]})
         yield Sample(number, question, targets=ideal, extra=about, where=where)
 
 
@@ -58,23 +58,23 @@ def read_output_items(path: Path) -> Iterator[Item]:
     """The output items of a hosted run, with the grades that it gave."""
     log: Log | None = None
     for where, line in json_lines(path):
-        said = the_object(line, where)
-        item = obj(said.get("item", said.get("datasource_item")))
-        index = count(said.get("data_source_idx", said.get("datasource_item_id")))
+        document = the_object(line, where)
+        item = obj(document.get("item", document.get("datasource_item")))
+        index = count(document.get("data_source_idx", document.get("datasource_item_id")))
         if index is None:
             raise InvalidRecordError("an output item has data_source_idx", where=where)
         if log is None:
-            log = Log(NAME, str(said.get("run_id") or path.stem), str(said.get("eval_id") or path.stem))
+            log = Log(NAME, str(document.get("run_id") or path.stem), str(document.get("eval_id") or path.stem))
             yield log
-        yield Sample(index, item or {"input": index}, produced=_hosted(said, where), where=where)
+        yield Sample(index, item or {"input": index}, produced=_hosted(document, where), where=where)
 
 
-def _hosted(said: Json, where: str) -> Produced:
-    sample = obj(said.get("sample"))
-    passes = obj(said.get("passes"))
+def _hosted(document: Json, where: str) -> Produced:
+    sample = obj(document.get("sample"))
+    passes = obj(document.get("passes"))
     scores = [
         ForeignScore(name, value, {"passed": passes[name]} if name in passes else {})
-        for name, value in object_under(said, "grades", where).items()
+        for name, value in object_under(document, "grades", where).items()
     ]
     usage = obj(sample.get("usage"))
     output = sample.get("output_text", sample.get("output"))
@@ -87,7 +87,7 @@ def _hosted(said: Json, where: str) -> Produced:
         output_tokens=count(usage.get("completion_tokens")),
         error=str(error) if (error := obj(sample.get("error")).get("message")) else None,
         stop_reason=stop if isinstance(stop := sample.get("finish_reason"), str) else None,
-        extra=without({"rest": without(said, "item", "datasource_item", "sample", "grades", "passes") or None}),
+        extra=without({"rest": without(document, "item", "datasource_item", "sample", "grades", "passes") or None}),
     )
 
 
@@ -97,10 +97,10 @@ def read_run(path: Path) -> Iterator[Item]:
     report: JsonValue = None
     awaited: Counter[str] = Counter()
     for where, line in json_lines(path):
-        said = the_object(line, where)
-        spec = obj(said.get("spec")) or spec
-        report = said.get("final_report", report)
-        if (name := _sample_id(said, where)) is not None:
+        document = the_object(line, where)
+        spec = obj(document.get("spec")) or spec
+        report = document.get("final_report", report)
+        if (name := _sample_id(document, where)) is not None:
             awaited[name] += 1
     if not spec:
         raise InvalidRecordError("a log of OpenAI evals begins with its spec", where=str(path))
@@ -108,23 +108,23 @@ def read_run(path: Path) -> Iterator[Item]:
     wanted = BY_CLASS.get(str(obj(obj(spec.get("run_config")).get("eval_spec")).get("cls", "")).rpartition(":")[2])
     gathered: dict[str, list[Json]] = defaultdict(list)
     for where, line in json_lines(path):
-        said = obj(line)
-        name = _sample_id(said, where)
+        document = obj(line)
+        name = _sample_id(document, where)
         if name is None:
-            yield from () if said.keys() & ABOUT else (Skipped(NO_SAMPLES),)
+            yield from () if document.keys() & ABOUT else (Skipped(NO_SAMPLES),)
             continue
-        gathered[name].append(said)
+        gathered[name].append(document)
         if len(gathered[name]) == awaited[name]:
             yield _recorded(name, gathered.pop(name), wanted, where)
 
 
-def _sample_id(said: Json, where: str) -> str | None:
-    """Whose event it is; raises `InvalidRecordError` for one that does not say so in a text, or not what kind it is."""
+def _sample_id(document: Json, where: str) -> str | None:
+    """Returns whose event it is; raises `InvalidRecordError` for one that does not say so in a text, or not what kind it is."""
     for name in ("sample_id", "type"):
-        if not isinstance(said.get(name), str | None):
+        if not isinstance(document.get(name), str | None):
             raise InvalidRecordError("must be a text", field=name, where=where)
-    found = said.get("sample_id")
-    return found if isinstance(found, str) else None
+    sample_id = document.get("sample_id")
+    return sample_id if isinstance(sample_id, str) else None
 
 
 def _log(spec: Json, report: JsonValue, path: Path) -> Log:
@@ -141,7 +141,7 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
     scored = [event for event in events if event.get("type") in SCORED]
     match = next((obj(event.get("data")) for event in scored if event.get("type") == "match"), _NOTHING)
     targets = texts(match.get("expected"))
-    said = sampling[-1].get("sampled") if sampling else match.get("sampled", match.get("picked"))
+    answer = sampling[-1].get("sampled") if sampling else match.get("sampled", match.get("picked"))
     usage = list(objects([data.get("usage") for data in sampling]))
     others: list[JsonValue] = [event for event in events if event not in scored and event.get("type") != "sampling"]
     return Sample(
@@ -150,7 +150,7 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
         targets=targets,
         assertions=_checks(wanted, targets),
         produced=Produced(
-            output=_sampled(said),
+            output=_sampled(answer),
             scores=tuple(score for event in scored for score in _scores(event, where)),
             started=events[0].get("created_at"),
             completed=events[-1].get("created_at"),
@@ -167,9 +167,9 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
     )
 
 
-def _sampled(said: JsonValue) -> JsonValue:
+def _sampled(answer: JsonValue) -> JsonValue:
     """The first of what was sampled, as a text."""
-    first = next(iter(said), None) if isinstance(said, list) else said
+    first = next(iter(answer), None) if isinstance(answer, list) else answer
     return text_of(obj(first).get("content")) if isinstance(first, dict) else first
 
 
@@ -194,5 +194,5 @@ def _checks(kind: str | None, targets: tuple[str, ...]) -> tuple[Json, ...]:
 
 
 def _total(usage: list[Json], name: str) -> int | None:
-    counted = [held for one in usage if (held := count(one.get(name))) is not None]
+    counted = [held for usage_of_call in usage if (held := count(usage_of_call.get(name))) is not None]
     return sum(counted) if counted else None

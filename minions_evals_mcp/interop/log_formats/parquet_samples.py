@@ -61,8 +61,8 @@ def _recorded(cells: Json, where: str) -> Sample:
     """A row of a table that `export --format parquet` wrote: an output with its scores, which are foreign wherever it comes in."""
     extra = obj(_json(cells, "extra", where))
     log, inputs = obj(extra.get("log")), obj(_json(cells, "inputs", where))
-    foreign = [obj(one) for one in listed_values(extra.get("foreignScores"))]
-    ours = [one for one in objects(_json(cells, "scores", where)) if not one.get("foreign")]
+    foreign = [obj(value) for value in listed_values(extra.get("foreignScores"))]
+    ours = [own for own in objects(_json(cells, "scores", where)) if not own.get("foreign")]
     return Sample(
         id=log.get("sample", cells.get("id")),
         inputs=inputs,
@@ -73,7 +73,7 @@ def _recorded(cells: Json, where: str) -> Sample:
             output=_json(cells, "outputs", where),
             messages=tuple(listed_values(extra.get("messages"))),
             tools=tuple(objects(_json(cells, "toolCalls", where))),
-            scores=tuple(_score(one) for one in (*ours, *foreign)),
+            scores=tuple(_score(score) for score in (*ours, *foreign)),
             started=cells.get("startedAt"),
             completed=cells.get("completedAt"),
             input_tokens=count(cells.get("inputTokens")),
@@ -89,21 +89,21 @@ def _recorded(cells: Json, where: str) -> Sample:
 
 
 def _json(cells: Json, name: str, where: str) -> JsonValue:
-    """What the cell says as JSON; None where it is empty."""
-    said = cells.get(name)
-    if said is None:
+    """Returns what the cell says as JSON; None where it is empty."""
+    cell = cells.get(name)
+    if cell is None:
         return None
-    if not isinstance(said, str):
+    if not isinstance(cell, str):
         raise InvalidRecordError("must be JSON in a text", field=name, where=where)
-    return whole_json(said, where)
+    return whole_json(cell, where)
 
 
-def _score(said: Json) -> ForeignScore:
-    about = {"explanation": said.get("explanation", said.get("reason")) or None, "passed": said.get("passed")}
+def _score(fields: Json) -> ForeignScore:
+    about = {"explanation": fields.get("explanation", fields.get("reason")) or None, "passed": fields.get("passed")}
     return ForeignScore(
-        str(said.get("name")),
-        said.get("value"),
-        without({**about, **without(said, "name", "value", "foreign", "passed", "reason", "explanation")}),
+        str(fields.get("name")),
+        fields.get("value"),
+        without({**about, **without(fields, "name", "value", "foreign", "passed", "reason", "explanation")}),
     )
 
 
@@ -137,9 +137,11 @@ def _labels(path: Path) -> dict[str, list[str]]:
     """The names of the classes, by column, as the library `datasets` writes them into the file."""
     from pyarrow import parquet  # noqa: PLC0415  an extra; whoever reads the rows has asked for it
 
-    said = cast("dict[bytes, bytes]", parquet.read_schema(path).metadata or {}).get(b"huggingface", b"{}")
+    metadata = cast("dict[bytes, bytes]", parquet.read_schema(path).metadata or {}).get(b"huggingface", b"{}")
     try:
-        features: Any = json.loads(said).get("info", {}).get("features", {})
-        return {name: list(one["names"]) for name, one in features.items() if one.get("_type") == "ClassLabel"}
+        features: Any = json.loads(metadata).get("info", {}).get("features", {})
+        return {
+            name: list(feature["names"]) for name, feature in features.items() if feature.get("_type") == "ClassLabel"
+        }
     except (ValueError, AttributeError, KeyError, TypeError):
         return {}

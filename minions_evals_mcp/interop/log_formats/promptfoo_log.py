@@ -32,7 +32,7 @@ _READ = frozenset({
 
 
 def is_results(seen: JsonValue) -> bool:
-    """Whether a JSON document is a file of promptfoo's results."""
+    """Returns whether a JSON document is a file of promptfoo's results."""
     results = obj(obj(seen).get("results"))
     return "version" in results or {"prompts", "results"} <= results.keys()
 
@@ -48,11 +48,11 @@ def read(path: Path) -> Iterator[Item]:
     prompts = [str(prompt.get("raw") or "") for prompt in objects(head.get("results.prompts"))]
     tried: Counter[tuple[str, str]] = Counter()
     for place, piece in enumerate(results):
-        said = the_object(piece.value, f"{path}: results.results.{place}")
-        variant = _variant(said, prompts)
-        sample = str(said.get("testIdx", place))
+        document = the_object(piece.value, f"{path}: results.results.{place}")
+        variant = _variant(document, prompts)
+        sample = str(document.get("testIdx", place))
         tried[sample, variant.id] += 1
-        yield _sample(said, variant, tried[sample, variant.id], f"{path}: results.results.{place}")
+        yield _sample(document, variant, tried[sample, variant.id], f"{path}: results.results.{place}")
 
 
 def _log(head: Json, path: Path) -> Log:
@@ -62,26 +62,26 @@ def _log(head: Json, path: Path) -> Log:
     return Log(NAME, str(head.get("evalId") or path.stem), task, "", head.get("results.timestamp"), about)
 
 
-def _variant(said: Json, prompts: list[str]) -> Variant:
+def _variant(fields: Json, prompts: list[str]) -> Variant:
     """The prompt, as it was before a test's variables were filled in, with the provider that it was given to."""
-    provider, prompt = said.get("provider"), obj(said.get("prompt"))
+    provider, prompt = fields.get("provider"), obj(fields.get("prompt"))
     ident = str(obj(provider).get("id", provider))
     label = str(obj(provider).get("label") or ident)
     named = str(prompt.get("label") or "")
-    place = count(said.get("promptIdx")) or 0
+    place = count(fields.get("promptIdx")) or 0
     written = prompts[place] if place < len(prompts) else ""
     return Variant(f"{place}-{ident}", f"{label} · {named[:60]}" if named else label, written)
 
 
-def _sample(said: Json, variant: Variant, epoch: int, where: str) -> Sample:
-    test = obj(said.get("testCase"))
-    variables = obj(said.get("vars")) or obj(test.get("vars"))
-    if "success" not in said and "gradingResult" not in said:
+def _sample(fields: Json, variant: Variant, epoch: int, where: str) -> Sample:
+    test = obj(fields.get("testCase"))
+    variables = obj(fields.get("vars")) or obj(test.get("vars"))
+    if "success" not in fields and "gradingResult" not in fields:
         raise InvalidRecordError("a result says success", where=where)
     assertions, unread = _checks(test, variables)
     threshold = test.get("threshold")
     return Sample(
-        id=said.get("testIdx"),
+        id=fields.get("testIdx"),
         inputs=variables,
         epoch=epoch,
         name=str(test.get("description") or ""),
@@ -89,7 +89,7 @@ def _sample(said: Json, variant: Variant, epoch: int, where: str) -> Sample:
         threshold=float(threshold) if isinstance(threshold, int | float) and not unread else None,
         unread=tuple(unread),
         extra=without({"testCase": without(test, "vars") or None}),
-        produced=_produced(said, variant, where),
+        produced=_produced(fields, variant, where),
         where=where,
     )
 
@@ -112,25 +112,25 @@ def _checks(test: Json, variables: Json) -> tuple[list[Json], list[str]]:
     return assertions, unread
 
 
-def _produced(said: Json, variant: Variant, where: str) -> Produced:
-    response, usage = obj(said.get("response")), obj(said.get("tokenUsage"))
-    failed = said.get("failureReason") == ERROR or (said.get("error") is not None and "output" not in response)
+def _produced(fields: Json, variant: Variant, where: str) -> Produced:
+    response, usage = obj(fields.get("response")), obj(fields.get("tokenUsage"))
+    failed = fields.get("failureReason") == ERROR or (fields.get("error") is not None and "output" not in response)
     cached = without(response, "output", "tokenUsage", "cost", "finishReason")
     called = obj(response.get("metadata")).get("toolCalls")
     return Produced(
         output=response.get("output"),
         tools=tuple(_step(call) for call in objects(called)) if isinstance(called, list) else None,
-        scores=tuple(_scores(said, where)),
+        scores=tuple(_scores(fields, where)),
         variant=variant,
         input_tokens=count(usage.get("prompt")),
         output_tokens=count(usage.get("completion")),
-        cost=number(said.get("cost")),
-        latency_ms=number(said.get("latencyMs")),
-        error=str(said.get("error") or "failed") if failed else None,
+        cost=number(fields.get("cost")),
+        latency_ms=number(fields.get("latencyMs")),
+        error=str(fields.get("error") or "failed") if failed else None,
         stop_reason=stop if isinstance(stop := response.get("finishReason"), str) else None,
         extra=without({
-            "prompt": obj(said.get("prompt")).get("raw"), "provider": said.get("provider"),
-            "rest": without(said, *_READ) or None, "response": cached or None,
+            "prompt": obj(fields.get("prompt")).get("raw"), "provider": fields.get("provider"),
+            "rest": without(fields, *_READ) or None, "response": cached or None,
         }),
     )  # fmt: skip
 
@@ -148,13 +148,13 @@ def _step(call: Json) -> Json:
     return without({**known, **came, "parentId": call.get("parentToolUseId"), "extra": rest or None})
 
 
-def _scores(said: Json, where: str) -> Iterator[ForeignScore]:
+def _scores(fields: Json, where: str) -> Iterator[ForeignScore]:
     """The verdict as a whole, the named scores, and each assertion's."""
-    grading = object_under(said, "gradingResult", where)
+    grading = object_under(fields, "gradingResult", where)
     yield ForeignScore(
-        "score", said.get("score"), without({"passed": said.get("success"), "explanation": grading.get("reason")})
+        "score", fields.get("score"), without({"passed": fields.get("success"), "explanation": grading.get("reason")})
     )
-    for name, value in object_under(said, "namedScores", where).items():
+    for name, value in object_under(fields, "namedScores", where).items():
         yield ForeignScore(name, value, {"named": True})
     for part in objects_under(grading, "componentResults", where):
         kind = str(obj(part.get("assertion")).get("type", "assertion"))

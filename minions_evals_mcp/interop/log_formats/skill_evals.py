@@ -24,7 +24,7 @@ WORDS = ("text", "description", "assertion", "expectation", "value", "check", "n
 
 
 def is_evals(seen: JsonValue) -> bool:
-    """Whether a JSON document lists evaluations of a skill."""
+    """Returns whether a JSON document lists evaluations of a skill."""
     listed = obj(seen).get("evals", seen)
     first = obj(next(iter(listed_values(listed)), None))
     return _prompt(first) is not None and ("evals" in obj(seen) or bool(first.keys() & {*CHECKS, *EXPECTED}))
@@ -46,29 +46,29 @@ def _folder(path: Path) -> str:
     return (inside.parent if inside.name == "evals" else inside).name or path.stem
 
 
-def _prompt(said: Json) -> str | None:
-    return next((text for key in PROMPTS if isinstance(text := said.get(key), str) and text.strip()), None)
+def _prompt(fields: Json) -> str | None:
+    return next((text for key in PROMPTS if isinstance(text := fields.get(key), str) and text.strip()), None)
 
 
-def _sample(said: Json, place: int, where: str) -> Sample:
-    prompt = _prompt(said)
+def _sample(fields: Json, place: int, where: str) -> Sample:
+    prompt = _prompt(fields)
     if prompt is None:
         raise InvalidRecordError(f"an evaluation has a prompt ({', '.join(PROMPTS)})", where=where)
-    expected = [text for key in EXPECTED for text in texts(said.get(key))]
-    wanted = [words for key in CHECKS for check in listed_values(said.get(key)) if (words := _words(check))]
+    expected = [text for key in EXPECTED for text in texts(fields.get(key))]
+    wanted = [words for key in CHECKS for check in listed_values(fields.get(key)) if (words := _words(check))]
     assertions: list[Json] = [{"type": "llm-rubric", "value": words} for words in (*expected, *wanted)]
     return Sample(
-        id=said.get("id", place),
+        id=fields.get("id", place),
         inputs={"input": prompt},
-        name=str(said.get("name") or ""),
+        name=str(fields.get("name") or ""),
         assertions=tuple(assertions),
-        extra=without(said, *PROMPTS, "name"),
+        extra=without(fields, *PROMPTS, "name"),
         where=where,
     )
 
 
 def _words(check: JsonValue) -> str:
-    """What a check says, be it a sentence or an object that holds one."""
+    """Returns what a check says, be it a sentence or an object that holds one."""
     if isinstance(check, str):
         return check.strip()
     return next((text for key in WORDS if isinstance(text := obj(check).get(key), str) and text.strip()), "")

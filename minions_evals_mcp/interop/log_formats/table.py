@@ -36,7 +36,7 @@ Reader = Callable[[Path], Iterator[Item]]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a file looks like from its beginning: `magic` of a binary one, else the beginning of its (first) JSON value."""
+    """The beginning of a file: `magic` of a binary one, else the beginning of its (first) JSON value."""
 
     path: Path
     magic: bytes
@@ -44,7 +44,7 @@ class Seen:
 
     @property
     def is_lines(self) -> bool:
-        """Whether its name says that each line is a value."""
+        """Returns whether its name says that each line is a value."""
         return self.path.suffix.lower() in (".jsonl", ".ndjson")
 
 
@@ -89,11 +89,11 @@ FORMATS: tuple[Format, ...] = (
     Format("parquet", "a data set (Parquet)", lambda seen: seen.magic == PARQUET, parquet_samples.read),
     Format("skill-evals", "evaluations of a skill (evals.json)", lambda seen: skill_evals.is_evals(seen.first), skill_evals.read),
 )  # fmt: skip
-BY_NAME = {one.name: one for one in FORMATS}
+BY_NAME = {format_.name: format_ for format_ in FORMATS}
 
 
 def seen(path: Path) -> Seen:
-    """What the file looks like; raises `BadInputError` where it cannot be read."""
+    """Returns what the file looks like; raises `BadInputError` where it cannot be read."""
     head = head_of(path)
     magic = head[:4]
     if magic in (ZIP, PARQUET):
@@ -117,7 +117,7 @@ def named(name: str) -> Format:
 
 
 def headed(form: Format, path: Path) -> Log:
-    """What the log says of itself; nothing of the file stays open, or in memory. Raises as `opened` does."""
+    """Returns what the log says of itself; nothing of the file stays open, or in memory. Raises as `opened` does."""
     log, items = opened(form, path)
     items.close()
     return log
@@ -125,11 +125,11 @@ def headed(form: Format, path: Path) -> Log:
 
 def opened(form: Format, path: Path) -> tuple[Log, Generator[Item]]:
     """The log and what it holds; raises `InvalidRecordError` where the file is none of that format."""
-    found = _held(form.read(path), path)
-    log = next(found, None)
+    items = _held(form.read(path), path)
+    log = next(items, None)
     if not isinstance(log, Log):
         raise InvalidRecordError(f"this is not {form.title}", where=str(path))
-    return log, found
+    return log, items
 
 
 def _held(items: Iterator[Item], path: Path) -> Generator[Item]:

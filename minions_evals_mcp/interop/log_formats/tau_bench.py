@@ -21,7 +21,7 @@ MOST_UNORDERED = 8
 
 
 def is_trajectories(seen: JsonValue) -> bool:
-    """Whether a JSON document is a list of trajectories."""
+    """Returns whether a JSON document is a list of trajectories."""
     first = obj(next(iter(listed_values(seen)), None))
     return {"task_id", "reward", "info"} <= first.keys()
 
@@ -33,22 +33,23 @@ def read(path: Path) -> Iterator[Item]:
         yield _sample(the_object(piece.value, f"{path}: {place}"), f"{path}: {place}")
 
 
-def _sample(said: Json, where: str) -> Sample:
-    info = obj(said.get("info"))
+def _sample(fields: Json, where: str) -> Sample:
+    info = obj(fields.get("info"))
     task = obj(info.get("task"))
-    if "task_id" not in said or not isinstance(task.get("instruction"), str):
+    if "task_id" not in fields or not isinstance(task.get("instruction"), str):
         raise InvalidRecordError("a trajectory has a task_id and the task's instruction", where=where)
     gold: list[JsonValue] = [
-        {"name": one.get("name"), "args": obj(one.get("kwargs"))} for one in objects_under(task, "actions", where)
+        {"name": action.get("name"), "args": obj(action.get("kwargs"))}
+        for action in objects_under(task, "actions", where)
     ]
     steps: list[JsonValue] = [{"unordered": gold}] if len(gold) <= MOST_UNORDERED else gold
     check: Json = {"type": "trajectory:match", "value": {"steps": steps}}
-    asked: Json = {"instruction": task["instruction"], "user_id": task.get("user_id")}
+    inputs: Json = {"instruction": task["instruction"], "user_id": task.get("user_id")}
     return Sample(
-        id=said["task_id"],
-        inputs=without(asked),
-        epoch=(count(said.get("trial")) or 0) + 1,
-        name=f"task {said['task_id']}",
+        id=fields["task_id"],
+        inputs=without(inputs),
+        epoch=(count(fields.get("trial")) or 0) + 1,
+        name=f"task {fields['task_id']}",
         assertions=(check,) if gold else (),
         extra=without(
             {
@@ -56,23 +57,23 @@ def _sample(said: Json, where: str) -> Sample:
                 "task": without(task, "instruction", "user_id", "actions", "outputs") or None,
             }
         ),
-        produced=_produced(said, info),
+        produced=_produced(fields, info),
         where=where,
     )
 
 
-def _produced(said: Json, info: Json) -> Produced:
-    messages = listed_values(said.get("traj"))
+def _produced(fields: Json, info: Json) -> Produced:
+    messages = listed_values(fields.get("traj"))
     judged = obj(info.get("reward_info"))
     return Produced(
         output=last_answer(messages),
         messages=tuple(messages),
-        scores=(ForeignScore("reward", said.get("reward"), without({"info": judged.get("info")})),),
+        scores=(ForeignScore("reward", fields.get("reward"), without({"info": judged.get("info")})),),
         cost=number(info.get("agent_cost")),
         error=str(info["error"]) if info.get("error") else None,
         extra=without(
             {
-                "rest": without(said, "task_id", "reward", "info", "traj", "trial") or None,
+                "rest": without(fields, "task_id", "reward", "info", "traj", "trial") or None,
                 "info": without(info, "task", "reward_info") or None,
             }
         ),

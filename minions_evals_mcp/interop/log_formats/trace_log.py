@@ -28,9 +28,9 @@ NOTHING = "a trace in which no agent, model or tool was at work"
 
 
 def is_spans(seen: JsonValue) -> bool:
-    """Whether a JSON value holds spans."""
-    said = obj(seen)
-    return "resourceSpans" in said or any(mark in said for mark in MARKS)
+    """Returns whether a JSON value holds spans."""
+    document = obj(seen)
+    return "resourceSpans" in document or any(mark in document for mark in MARKS)
 
 
 def read(path: Path) -> Iterator[Item]:
@@ -71,18 +71,18 @@ def with_rest(run: Json, trace: list[tuple[Span, Json]]) -> Json:
 
 def _scores(events: Json) -> Iterator[ForeignScore]:
     for event in listed_values(events.get(EVALUATION)):
-        said = obj(event)
-        value = said.get("gen_ai.evaluation.score.value", said.get("gen_ai.evaluation.score.label"))
-        name = str(said.get("gen_ai.evaluation.name", EVALUATION))
-        label, words = said.get("gen_ai.evaluation.score.label"), said.get("gen_ai.evaluation.explanation")
+        fields = obj(event)
+        value = fields.get("gen_ai.evaluation.score.value", fields.get("gen_ai.evaluation.score.label"))
+        name = str(fields.get("gen_ai.evaluation.name", EVALUATION))
+        label, words = fields.get("gen_ai.evaluation.score.label"), fields.get("gen_ai.evaluation.explanation")
         rest = without(
-            said, *(f"gen_ai.evaluation.{key}" for key in ("name", "score.value", "score.label", "explanation"))
+            fields, *(f"gen_ai.evaluation.{key}" for key in ("name", "score.value", "score.label", "explanation"))
         )
         yield ForeignScore(name, value, without({"label": label, "explanation": words, "attributes": rest or None}))
 
 
 def _spans(path: Path) -> Iterator[tuple[str, Span | None, Json]]:
-    """Where each span stands, the span, and its evaluation events; no span for what is none."""
+    """Yields where each span stands, the span, and its evaluation events; no span for what is none."""
     for where, value in _documents(path):
         document = the_object(value, where)
         if any(mark in document for mark in MARKS):
@@ -100,12 +100,12 @@ def _spans(path: Path) -> Iterator[tuple[str, Span | None, Json]]:
 
 def _events(raw: Json) -> Json:
     """The span's evaluations, by the name of the event."""
-    told: list[JsonValue] = [
+    events: list[JsonValue] = [
         attributes(obj(event).get("attributes"))
         for event in listed_values(raw.get("events"))
         if obj(event).get("name") == EVALUATION
     ]
-    return {EVALUATION: told} if told else {}
+    return {EVALUATION: events} if events else {}
 
 
 def _documents(path: Path) -> Iterator[tuple[str, JsonValue]]:
@@ -122,16 +122,16 @@ def _documents(path: Path) -> Iterator[tuple[str, JsonValue]]:
         yield str(path), head
 
 
-def _alone(said: Json) -> Span:
+def _alone(fields: Json) -> Span:
     """The span whose attributes these are; it is its own trace."""
-    ident = digest(finite(said))
-    return Span(ident[:32], ident[32:48], None, _name(said), 0, 0, None, None, said)
+    ident = digest(finite(fields))
+    return Span(ident[:32], ident[32:48], None, _name(fields), 0, 0, None, None, fields)
 
 
-def _name(said: Json) -> str:
-    """What was at work: the model that answered, the tool, else the operation."""
+def _name(fields: Json) -> str:
+    """Returns what was at work: the model that answered, the tool, else the operation."""
     named = (
-        said.get(key)
+        fields.get(key)
         for key in ("gen_ai.agent.name", "gen_ai.response.model", "llm.model_name", "gen_ai.tool.name", MARKS[0])
     )
     return next((name for name in named if isinstance(name, str) and name.strip()), "span")

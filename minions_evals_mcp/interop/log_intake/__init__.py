@@ -1,1 +1,1 @@
-"""How a log comes in, whole."""
+"""The import of a log, whole."""

@@ -27,7 +27,7 @@ BATCH = 200
 
 @dataclass(slots=True)
 class Counted:
-    """What a reading of a log came across."""
+    """The counts of a log's reading."""
 
     samples: int = 0
     outputs: int = 0
@@ -64,7 +64,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What came in of one log, and under which ids it can be judged here: `versions`, one for each thing that was tried."""
+    """The result of importing one log, and under which ids it can be judged here: `versions`, one for each thing that was tried."""
 
     form: Format
     log: Log
@@ -104,7 +104,13 @@ async def take_log(engine: Engine, form: Format, path: Path, *, by: str) -> Take
         grown = _grown(benchmark, log, counted.case_ids, at=engine.clock())
         saved += await save_records(engine, [Arrival(grown, partial(str, path))])
     return Taken(
-        form, log, saved, went_on, counted, benchmark_id(log), tuple(version_id(log, one) for one in counted.variants)
+        form,
+        log,
+        saved,
+        went_on,
+        counted,
+        benchmark_id(log),
+        tuple(version_id(log, variant) for variant in counted.variants),
     )
 
 
@@ -143,10 +149,13 @@ def _batches(form: Format, path: Path, counted: Counted, *, now: datetime) -> It
 
 
 def _wires(log: Log, item: Item, tried: Sequence[Variant | None], where: str) -> list[Json]:
-    """What was tried for the first time, and what the item becomes."""
+    """Returns what was tried for the first time, and what the item becomes."""
     made = [_versioned(log, item.wire)] if isinstance(item, Recorded) else []
     try:
-        return [*(version(log, one) for one in tried), *(records(log, item) if isinstance(item, Sample) else made)]
+        return [
+            *(version(log, variant) for variant in tried),
+            *(records(log, item) if isinstance(item, Sample) else made),
+        ]
     except (ValueError, RecursionError) as error:
         raise _unfit(error, where) from None
 

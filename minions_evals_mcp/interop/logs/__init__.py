@@ -1,1 +1,1 @@
-"""What logs of other tools have in common: samples, files within bounds, and the records that samples become."""
+"""The common parts of other tools' logs: samples, files within bounds, and the records that samples become."""

@@ -1,4 +1,4 @@
-"""What was said in a conversation, however the log writes its messages."""
+"""The messages of a conversation, however the log writes its messages."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ def text_of(content: JsonValue) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    said = (part if isinstance(part, str) else _part_text(obj(part)) for part in parts)
-    return "\n".join(text for text in said if text)
+    pieces = (part if isinstance(part, str) else _part_text(obj(part)) for part in parts)
+    return "\n".join(text for text in pieces if text)
 
 
 def _part_text(part: Json) -> str:
     if str(part.get("type", "text")) not in _TEXTS:
         return ""
-    said = part.get("text", part.get("content"))
-    return said if isinstance(said, str) else ""
+    text_part = part.get("text", part.get("content"))
+    return text_part if isinstance(text_part, str) else ""
 
 
 def message_text(message: JsonValue) -> str:
-    """What a message says: its content, or its parts."""
+    """Returns what a message says: its content, or its parts."""
     spoken = obj(message)
     return text_of(spoken.get("content", spoken.get("parts")))
 
 
 def last_answer(messages: Sequence[JsonValue]) -> str | None:
     """The last thing that the assistant said; None where it said nothing."""
-    said = (
+    answers = (
         message_text(message) for message in reversed(messages) if obj(message).get("role") in ("assistant", "model")
     )
-    return next((text for text in said if text), None)
+    return next((text for text in answers if text), None)
 
 
 def asked(conversation: JsonValue) -> Json:
-    """What a sample asks, as a case's inputs: one question as a text, several messages as they are."""
+    """Returns what a sample asks, as a case's inputs: one question as a text, several messages as they are."""
     if isinstance(conversation, list):
         messages = [_plain(obj(message)) for message in conversation if isinstance(message, dict)]
         if len(messages) == 1 and len(conversation) == 1 and set(messages[0]) == {"role", "content"}:
@@ -82,8 +82,8 @@ def number(value: JsonValue) -> float | None:
 
 def count(value: JsonValue) -> int | None:
     """The value if it counts something."""
-    found = number(value)
-    return None if found is None else int(found)
+    counted = number(value)
+    return None if counted is None else int(counted)
 
 
 def finite(value: JsonValue) -> JsonValue:

@@ -39,7 +39,7 @@ def json_pieces(path: Path, *, streamed: frozenset[str]) -> Iterator[Piece]:
 
 
 def parted(path: Path, lists: frozenset[str]) -> tuple[dict[str, JsonValue], Iterator[Piece]]:
-    """What the document says beside its long lists, wherever that stands, and their elements, which are read after it."""
+    """Returns what the document says beside its long lists, wherever that stands, and their elements, which are read after it."""
     head = {piece.path: piece.value for piece in json_pieces(path, streamed=lists) if piece.path not in lists}
     return head, (piece for piece in json_pieces(path, streamed=lists) if piece.path in lists)
 
@@ -101,7 +101,7 @@ class Archive:
         return whole_json(text, where)
 
     def place(self, name: str) -> str:
-        """Where the member stands, in words."""
+        """Returns where the member stands, in words."""
         return f"{self._path}:{name}"
 
     def _vet(self) -> None:
@@ -129,13 +129,13 @@ class Archive:
     def _unpacked(self, info: zipfile.ZipInfo, where: str) -> bytes:
         """The member's bytes; never more than it says that it has."""
         if info.compress_type == ZSTD:
-            found = self._unpacked_zstd(info, where)
+            content = self._unpacked_zstd(info, where)
         else:
             with self._zip.open(info) as member:
-                found = member.read(info.file_size + 1)
-        if len(found) != info.file_size or zlib.crc32(found) != info.CRC:
+                content = member.read(info.file_size + 1)
+        if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
             raise zipfile.BadZipFile("its size or checksum is another")
-        return found
+        return content
 
     def _unpacked_zstd(self, info: zipfile.ZipInfo, where: str) -> bytes:
         """As `_unpacked`; Python's own library reads this method from 3.14 on."""

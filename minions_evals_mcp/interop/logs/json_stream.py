@@ -118,7 +118,7 @@ class _Stream:
                 return
 
     def _goes_on(self, closing: str) -> bool:
-        """Whether another follows; what closes is taken."""
+        """Returns whether another follows; what closes is taken."""
         if self._peek() == closing:
             self._take(closing)
             return False
@@ -192,7 +192,7 @@ class _Stream:
 
 
 def glimpse(text: str, *, depth: int = 4) -> JsonValue:
-    """What can be seen of a JSON document in its first characters: the cut-off values as far as they go; None where nothing can."""
+    """Returns what can be seen of a JSON document in its first characters: the cut-off values as far as they go; None where nothing can."""
     try:
         return _seen(text.removeprefix("\ufeff"), 0, depth)[0]
     except (ValueError, RecursionError):
@@ -211,23 +211,23 @@ def _seen(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
 
 
 def _seen_object(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
-    found: dict[str, JsonValue] = {}
+    members: dict[str, JsonValue] = {}
     while (at := _past(text, at, also=",")) < len(text) and text[at] == '"':
         try:
             key, at = _DECODER.raw_decode(text, at)
         except json.JSONDecodeError:
             break
         value, at = _seen(text, _past(text, at) + 1, depth - 1)
-        found[key] = value
-    return found, len(text)
+        members[key] = value
+    return members, len(text)
 
 
 def _seen_list(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
-    found: list[JsonValue] = []
+    items: list[JsonValue] = []
     while (at := _past(text, at, also=",")) < len(text):
         value, at = _seen(text, at, depth - 1)
-        found.append(value)
-    return found, len(text)
+        items.append(value)
+    return items, len(text)
 
 
 def _past(text: str, at: int, *, also: str = "") -> int:
@@ -237,7 +237,7 @@ def _past(text: str, at: int, *, also: str = "") -> int:
 
 
 def more_values_than(most: int, text: str, at: int = 0) -> bool:
-    """Whether the JSON text holds more values than that; what stands in its strings does not count."""
+    """Returns whether the JSON text holds more values than that; what stands in its strings does not count."""
     if sum(text.count(mark, at) for mark in ",[{") <= most:
         return False
     marks = (match for match in _MARKS.finditer(text, at) if match[0] in ",[{")

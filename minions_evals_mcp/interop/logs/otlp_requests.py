@@ -1,4 +1,4 @@
-"""What an OTLP/HTTP exporter posts, as the document that its JSON form is: protobuf or JSON, gzipped or not, within bounds."""
+"""The requests of an OTLP/HTTP exporter, as the document that its JSON form is: protobuf or JSON, gzipped or not, within bounds."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ def unpacked(body: bytes, encoding: str) -> bytes:
         raise BadInputError(f"Content-Encoding {encoding!r} is not read.", remedy="Send gzip, or nothing.")
     unpacking = zlib.decompressobj(_GZIP)
     try:
-        found = unpacking.decompress(body, LARGEST + 1)
+        content = unpacking.decompress(body, LARGEST + 1)
     except zlib.error as error:
         raise BadInputError(f"the request is no gzip: {error}.") from None
-    if len(found) > LARGEST or unpacking.unconsumed_tail:
+    if len(content) > LARGEST or unpacking.unconsumed_tail:
         raise BadInputError(f"the request unpacks to more than {LARGEST} bytes.", remedy="Export smaller batches.")
     if not unpacking.eof:
         raise BadInputError("the request's gzip is cut off.")
-    return found
+    return content
 
 
 def document(body: bytes, kind: str) -> Json:
     """The traces of a request; raises `BadInputError` where it holds none, `UnsupportedError` for another kind of content."""
-    found = _of_protobuf(body) if kind == PROTOBUF else _of_json(body) if kind == JSON else None
-    if found is None:
+    read = _of_protobuf(body) if kind == PROTOBUF else _of_json(body) if kind == JSON else None
+    if read is None:
         raise UnsupportedError(f"Content-Type {kind!r} is not read.", remedy=f"Send {PROTOBUF} or {JSON}.")
-    if not isinstance(found.get("resourceSpans", []), list):
+    if not isinstance(read.get("resourceSpans", []), list):
         raise BadInputError("the request holds no resourceSpans.")
-    return found
+    return read
 
 
 def _of_json(body: bytes) -> Json:
@@ -59,10 +59,10 @@ def _of_json(body: bytes) -> Json:
         raise BadInputError(f"the request is no UTF-8: {error.reason}.") from None
     if more_values_than(MOST_VALUES, text):
         raise _too_many()
-    found: JsonValue = parse_json(text, "request")  # pyright: ignore[reportAssignmentType]  JSON all through
-    if not isinstance(found, dict):
+    read: JsonValue = parse_json(text, "request")  # pyright: ignore[reportAssignmentType]  JSON all through
+    if not isinstance(read, dict):
         raise BadInputError("the request is no JSON object.")
-    return found
+    return read
 
 
 def _too_many() -> BadInputError:
@@ -86,17 +86,17 @@ def _of_protobuf(body: bytes) -> Json:
         request.ParseFromString(body)
     except DecodeError:
         raise BadInputError("the request is no protobuf of traces.") from None
-    found: Json = MessageToDict(request)
-    for resource in listed_values(found.get("resourceSpans")):
+    message: Json = MessageToDict(request)
+    for resource in listed_values(message.get("resourceSpans")):
         for scope in listed_values(obj(resource).get("scopeSpans")):
             for span in listed_values(obj(scope).get("spans")):
                 _write_ids(obj(span))
-    return found
+    return message
 
 
 def _write_ids(span: Json) -> None:
     """Ids in hex, as OTLP's own JSON has them, where protobuf's general one has base64."""
     for name in _IDS:
-        said = span.get(name)
-        if isinstance(said, str):
-            span[name] = base64.b64decode(said).hex()
+        ident = span.get(name)
+        if isinstance(ident, str):
+            span[name] = base64.b64decode(ident).hex()

@@ -1,4 +1,4 @@
-"""What the samples of a log become: a test case each, a version for what was tried, an agent-run for each output."""
+"""The records made of a log's samples: a test case each, a version for what was tried, an agent-run for each output."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def benchmark_id(log: Log) -> str:
 
 
 def version(log: Log, variant: Variant | None = None) -> Json:
-    """What was tried, as a prompt version: two logs are two versions, to be compared."""
+    """Returns what was tried, as a prompt version: two logs are two versions, to be compared."""
     subject = (variant.subject if variant else log.subject) or "an unnamed subject"
     prompt = variant.prompt if variant else ""
     fields: Json = {
@@ -68,7 +68,7 @@ def records(log: Log, sample: Sample) -> Iterator[Json]:
 
 def _case(log: Log, sample: Sample) -> Json:
     """The case: of two logs the same one where they ask the same and expect the same."""
-    said: Json = _known({
+    case_fields: Json = _known({
         "inputs": finite(sample.inputs),
         "expectedOutputs": _expected(sample),
         "assertions": [*_assertions(sample)],
@@ -76,11 +76,11 @@ def _case(log: Log, sample: Sample) -> Json:
     })  # fmt: skip
     named = sample.id if sample.case is None else sample.case or None
     names = [] if named is None else [slug(str(named), 40)]
-    ident = _id("log", slug(log.task, 30), *names, digest(said)[:12] if names else digest(said)[:20])
+    ident = _id("log", slug(log.task, 30), *names, digest(case_fields)[:12] if names else digest(case_fields)[:20])
     about: Json = {"sample": named, "targets": [*sample.targets], **sample.extra, "unreadChecks": [*sample.unread]}
     fields: Json = {
         "name": sample.name or _name(sample),
-        **said,
+        **case_fields,
         "tags": [IMPORTED, *([UNREAD] if sample.unread else [])],
         **({"status": "draft"} if sample.unread else {}),
         "extra": finite(_known(about)),
@@ -168,19 +168,19 @@ def _sum(*counts: int | None) -> int | None:
 
 
 def _name(sample: Sample) -> str:
-    asked = sample.inputs.get("input", sample.inputs.get("messages", sample.inputs))
-    text = " ".join(asked.split()) if isinstance(asked, str) else f"sample {sample.id}"
+    name = sample.inputs.get("input", sample.inputs.get("messages", sample.inputs))
+    text = " ".join(name.split()) if isinstance(name, str) else f"sample {sample.id}"
     text = text or f"sample {sample.id}"
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
-def moment(said: JsonValue) -> str | None:
+def moment(value: JsonValue) -> str | None:
     """The moment as ISO-8601 in UTC: of a text, or of seconds or milliseconds since 1970; None where it is none."""
-    if isinstance(said, bool) or said is None or said == "":
+    if isinstance(value, bool) or value is None or value == "":
         return None
     try:
-        found = _MOMENT.validate_python(said)
-        return iso(utc(found if found.tzinfo is not None else found.replace(tzinfo=UTC)))
+        moment_read = _MOMENT.validate_python(value)
+        return iso(utc(moment_read if moment_read.tzinfo is not None else moment_read.replace(tzinfo=UTC)))
     except (ValidationError, ValueError, OverflowError):
         return None
 

@@ -26,7 +26,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class ForeignScore:
-    """What another tool's scorer said: its value as it was written. It decides nothing here."""
+    """The score of another tool's scorer: its value as it was written. It decides nothing here."""
 
     name: str
     value: JsonValue
@@ -48,7 +48,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """What came of a sample, as it was recorded. Times are ISO texts or seconds since 1970, `cost` is in US dollars.
+    """The output of a sample, as it was recorded. Times are ISO texts or seconds since 1970, `cost` is in US dollars.
 
     `messages` is the whole conversation, `tools` its calls where they stand elsewhere than in the messages.
     """

@@ -1,4 +1,4 @@
-"""What a log must hold where its samples and scores stand: anything else is refused, or some would be lost in silence."""
+"""The shape of a log where its samples and scores stand: anything else is refused, or some would be lost in silence."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 
 
-def object_under(said: Json, key: str, where: str) -> Json:
+def object_under(parent: Json, key: str, where: str) -> Json:
     """The object under that key, empty where nothing is; raises `InvalidRecordError` for anything else."""
-    held = said.get(key)
+    held = parent.get(key)
     if held is None:
         return {}
     return the_object(held, where, key)
 
 
-def objects_under(said: Json, key: str, where: str) -> list[Json]:
+def objects_under(parent: Json, key: str, where: str) -> list[Json]:
     """The objects of the list under that key, none where nothing is; raises as `object_under` does. A null in it is passed over."""
-    held = said.get(key)
+    held = parent.get(key)
     if held is None:
         return []
     if not isinstance(held, list):

@@ -47,7 +47,7 @@ _ASSERTION: TypeAdapter[Assertion] = TypeAdapter(Assertion)
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What a test asks of its outputs: what each must hold, and how one is chosen among them."""
+    """A test's demands on its outputs: what each must hold, and how one is chosen among them."""
 
     assertions: tuple[Assertion, ...]
     choosers: tuple[Chooser, ...]
@@ -69,12 +69,12 @@ class Assertions:
         assertions: list[Assertion] = []
         choosers: list[Chooser] = []
         for node in nodes:
-            found = self._one(self.resolved(node), variables)
-            if found is None:
+            assertion = self._assertion(self.resolved(node), variables)
+            if assertion is None:
                 continue
-            if found.base_type not in {MAX_SCORE, SELECT_BEST}:
-                assertions.append(found)
-            elif (chooser := self._chooser(node, found)) is not None:
+            if assertion.base_type not in {MAX_SCORE, SELECT_BEST}:
+                assertions.append(assertion)
+            elif (chooser := self._chooser(node, assertion)) is not None:
                 choosers.append(chooser)
         return Checks(tuple(assertions), tuple(choosers))
 
@@ -91,16 +91,16 @@ class Assertions:
             raise node.wrong("an assertion that names a template holds nothing else")
         return template
 
-    def _one(self, node: Node, variables: Mapping[str, JsonValue], *, top: bool = True) -> Assertion | None:
+    def _assertion(self, node: Node, variables: Mapping[str, JsonValue], *, top: bool = True) -> Assertion | None:
         wire = _with_weights(self._noted(node), node)
-        strange = [one for key, one in wire.items() if key not in KEYS]
-        for one in strange:
-            self.refusals.add(one)
+        strange = [node for key, node in wire.items() if key not in KEYS]
+        for key in strange:
+            self.refusals.add(key)
         if strange:
             return None
         kind = wire["type"].text() if "type" in wire else ""
         made: dict[str, JsonValue] = {
-            key: one.value for key, one in wire.items() if one.value is not None and key not in OWN
+            key: node.value for key, node in wire.items() if node.value is not None and key not in OWN
         }
         before = len(self.refusals)
         made |= self.graders.own(kind.removeprefix(NEGATION), wire, self.options)
@@ -130,20 +130,20 @@ class Assertions:
         return True
 
     def _parts(self, nodes: Iterable[Node], variables: Mapping[str, JsonValue]) -> list[JsonValue]:
-        found = (self._one(self.resolved(one), variables, top=False) for one in nodes)
-        return [one.model_dump(mode="json") for one in found if one is not None]
+        parts = (self._assertion(self.resolved(node), variables, top=False) for node in nodes)
+        return [assertion.model_dump(mode="json") for assertion in parts if assertion is not None]
 
     def _noted(self, node: Node) -> dict[str, Node]:
         """The assertion's parts without those that change nothing, each noted."""
-        found = node.mapping()
-        for key in HARMLESS.keys() & found.keys():
-            self.refusals.note(found.pop(key), HARMLESS[key])
-        return found
+        members = node.mapping()
+        for key in HARMLESS.keys() & members.keys():
+            self.refusals.note(members.pop(key), HARMLESS[key])
+        return members
 
     def _vetted(self, node: Node, made: dict[str, JsonValue], *, top: bool) -> Assertion | None:
         try:
-            found = _ASSERTION.validate_json(to_json(made))
-            _vet(found, top=top)
+            assertion = _ASSERTION.validate_json(to_json(made))
+            _vet(assertion, top=top)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise node.wrong(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
@@ -158,7 +158,7 @@ class Assertions:
             raise InvalidRecordError(
                 f"{made.get('type')}: {error.field}: {error.reason}", field=node.name, where=node.at
             ) from None
-        return found
+        return assertion
 
     def _value(
         self, node: Node, kind: str, variables: Mapping[str, JsonValue], config: Node | None = None
@@ -174,21 +174,21 @@ class Assertions:
                 return self._rendered(node, variables)
             case list():
                 return [
-                    (_from_file(one, one.file, "") if one.file is not None else self._rendered(one, variables))
-                    if isinstance(one.value, str)
-                    else one.value
-                    for one in node.elements()
+                    (_from_file(node, node.file, "") if node.file is not None else self._rendered(node, variables))
+                    if isinstance(node.value, str)
+                    else node.value
+                    for node in node.elements()
                 ]
             case _:
                 return node.value
 
     def _transform(self, node: Node) -> JsonValue:
         """The JavaScript that makes what is checked."""
-        found = transform_code(node, self.refusals)
-        if isinstance(found, PythonTransform):
+        code = transform_code(node, self.refusals)
+        if isinstance(code, PythonTransform):
             self.refusals.add(node, "a transform in Python, which a provider and a test's options may have")
             return None
-        return found
+        return code
 
     def _rendered(self, node: Node, variables: Mapping[str, JsonValue]) -> JsonValue:
         if self.stored and self.stored & {*PLACES.findall(node.text())} - variables.keys():
@@ -199,10 +199,10 @@ class Assertions:
             self.refusals.add(node, error.message)
             return node.value
 
-    def _chooser(self, node: Node, found: Assertion) -> Chooser | None:
-        if found.type == MAX_SCORE:
+    def _chooser(self, node: Node, assertion: Assertion) -> Chooser | None:
+        if assertion.type == MAX_SCORE:
             try:
-                chooser = max_score_of(found)
+                chooser = max_score_of(assertion)
             except InvalidRecordError as error:
                 raise InvalidRecordError(error.reason, field=f"{node.name}.{error.field}", where=node.at) from None
             for name in chooser.weights:
@@ -211,9 +211,9 @@ class Assertions:
                     hint = f"; did you mean {near[0]!r}?" if near else ""
                     raise node.wrong(f"value.weights: {name!r} is no assertion type{hint}")
             return chooser
-        if not isinstance(found.value, str) or not found.value.strip():
+        if not isinstance(assertion.value, str) or not assertion.value.strip():
             raise node.wrong("select-best needs the criterion as its value")
-        return SelectBest(criterion=found.value, grader=found.provider, rubric_prompt=found.rubric_prompt)
+        return SelectBest(criterion=assertion.value, grader=assertion.provider, rubric_prompt=assertion.rubric_prompt)
 
 
 def _with_weights(wire: dict[str, Node], node: Node) -> dict[str, Node]:
@@ -234,7 +234,7 @@ def _vet(assertion: Assertion, *, top: bool) -> None:
 
 
 def _from_file(node: Node, name: str, kind: str) -> JsonValue:
-    """What stands in the file: code for `python` and `javascript`, else a value or a text."""
+    """Returns what stands in the file: code for `python` and `javascript`, else a value or a text."""
     plain, _, function = name.partition(":")
     path = named_file(node, plain)
     if kind == "python":

@@ -16,13 +16,13 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.config_eval.evaluation import Chooser, Written
 from minions_evals_mcp.engine.records.save_records import Arrival
-from minions_evals_mcp.interop.promptfoo_config.asked import Asking, Asks
 from minions_evals_mcp.interop.promptfoo_config.assertions import Assertions, Checks
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders, without_keys
 from minions_evals_mcp.interop.promptfoo_config.options import Options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.snippets import scoring_code
+from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, Asks
 from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, STORES_AS, Test
 from minions_evals_mcp.interop.promptfoo_config.variables import combinations, transformed
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
@@ -57,8 +57,8 @@ def test_digest(test: Json) -> str:
 
 def version_id(prompt: PromptText) -> str:
     """The id of the version that a prompt becomes: the same for the same text, or for the same code."""
-    said = prompt.raw if prompt.writer is None else prompt.writer.model_dump(mode="json")
-    return f"eval/prompt/{digest(said)[:16]}"
+    text = prompt.raw if prompt.writer is None else prompt.writer.model_dump(mode="json")
+    return f"eval/prompt/{digest(text)[:16]}"
 
 
 def read_cases(
@@ -67,7 +67,7 @@ def read_cases(
     """Every test with every combination of its variables; equal ones are numbered. With `hooked` each is told to hooks."""
     templates = root["assertionTemplates"].mapping() if "assertionTemplates" in root else {}
     refusals = graders.refusals
-    prompts = [one.raw for one in asking.prompts]
+    prompts = [prompt.raw for prompt in asking.prompts]
     stored = frozenset(test.options[STORES_AS].text() for test in tests if STORES_AS in test.options)
     seen: dict[str, int] = {}
     for number, test in enumerate(tests):
@@ -87,13 +87,13 @@ def read_cases(
                 filled = frozenset(
                     names_in([written.test["assert"], *(node.value for node in test.variables.values())])
                 )
-            said = digest([inputs, [one.model_dump(mode="json") for one in checks.assertions], test.threshold, asking.options.timeout_ms,
-                           [one.model_dump(mode="json") for one in checks.choosers],
+            said = digest([inputs, [check.model_dump(mode="json") for check in checks.assertions], test.threshold,
+                           asking.options.timeout_ms, [chooser.model_dump(mode="json") for chooser in checks.choosers],
                            *([] if scoring is None else [scoring.model_dump(mode="json")])])[:16]  # fmt: skip
             seen[said] = seen.get(said, 0) + 1
             ident = f"eval/test/{said}" + (f"-{seen[said]}" if seen[said] > 1 else "")
             fields = _fields(test, inputs, checks, asking.options).model_copy(
-                update={"scoring": scoring, "written": _told(checks, written)}
+                update={"scoring": scoring, "written": _test_fields(checks, written)}
             )
             yield Case(ident, test.node, fields, checks.choosers, asks, written, number, filled)
 
@@ -103,11 +103,11 @@ def _checks(reader: Assertions, test: Test, variables: Json) -> tuple[Checks, Wr
     nodes = [reader.resolved(node) for node in test.assertions]
     read = [(without_keys(node.value), reader.checks([node], variables)) for node in nodes]
     checks = Checks(
-        tuple(one for _, found in read for one in found.assertions),
-        tuple(one for _, found in read for one in found.choosers),
+        tuple(assertion for _, checks in read for assertion in checks.assertions),
+        tuple(chooser for _, checks in read for chooser in checks.choosers),
     )
-    assertions = tuple(value for value, found in read if found.assertions)
-    choosers = tuple(value for value, found in read if found.choosers)
+    assertions = tuple(value for value, checks in read if checks.assertions)
+    choosers = tuple(value for value, checks in read if checks.choosers)
     return checks, Written(_as_written(test, variables, [value for value, _ in read]), assertions, choosers)
 
 
@@ -122,7 +122,7 @@ def _as_written(test: Test, variables: Json, assertions: list[JsonValue]) -> Jso
     }  # fmt: skip
 
 
-def _told(checks: Checks, written: Written) -> Json:
+def _test_fields(checks: Checks, written: Written) -> Json:
     """The test as code is told it, where code may ask."""
     if not code_reads(checks.assertions, "test"):
         return {}
@@ -134,20 +134,20 @@ def _values(nodes: Mapping[str, Node]) -> Json:
 
 
 def _around(test: Test, asks: Asks, prompts: Sequence[str]) -> Json:
-    """What stands around the prompt in this test, which output it brings, under which name it stores its own, and which
+    """Returns what stands around the prompt in this test, which output it brings, under which name it stores its own, and which
     conversation it is part of, as inputs under names of their own.
     """
     names = (("prefix", PREFIX), ("suffix", SUFFIX), (STORES_AS, STORES))
     around: Json = {name: test.options[option].text() for option, name in names if option in test.options}
-    if any(HISTORY in one for one in prompts):
+    if any(HISTORY in prompt for prompt in prompts):
         talk = test.metadata.get("conversationId")
         around[CONVERSATION] = "" if talk is None else value_text(talk.value)
     return around if asks.given is None else {**around, GIVEN: asks.given}
 
 
 def _fields(test: Test, inputs: Json, checks: Checks, options: Options) -> TestCase:
-    told = ((name, value) for name, value in inputs.items() if name not in HIDDEN - {PREFIX, SUFFIX})
-    shown = ", ".join(f"{name}={value_text(value)}" for name, value in told)
+    shown_fields = ((name, value) for name, value in inputs.items() if name not in HIDDEN - {PREFIX, SUFFIX})
+    shown = ", ".join(f"{name}={value_text(value)}" for name, value in shown_fields)
     name = " ".join((test.description or shown or "the test").split())
     return TestCase(
         name=_cut(name),
@@ -177,9 +177,9 @@ def benchmark_of(
     """Those tests of the config as a benchmark."""
     title = (root["description"].text() if "description" in root else path.name) or path.name
     tags = tuple(_tags(root["tags"].mapping())) if "tags" in root else ()
-    said = "tests of a config that are asked alike" if part else "the tests of a config"
+    description = "tests of a config that are asked alike" if part else "the tests of a config"
     name = f"{title} ({len(case_ids)} of its tests)" if part else title
-    fields = Benchmark(name=name, description=said, test_case_ids=case_ids)
+    fields = Benchmark(name=name, description=description, test_case_ids=case_ids)
     return Record(benchmark_id(case_ids), fields, fields.name, now, now, tags)
 
 

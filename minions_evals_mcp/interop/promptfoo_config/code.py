@@ -24,7 +24,7 @@ TYPED = frozenset({".ts", ".cts", ".mts"})
 
 
 def runs_module(node: Node, name: str, refusals: Refusals) -> bool:
-    """Whether that JavaScript may be run by node; refused by name where it is TypeScript, or not trusted."""
+    """Returns whether that JavaScript may be run by node; refused by name where it is TypeScript, or not trusted."""
     if Path(name).suffix.lower() in TYPED:
         refusals.add(node, f"{name}: TypeScript is not run; write it as JavaScript")
         return False
@@ -34,7 +34,7 @@ def runs_module(node: Node, name: str, refusals: Refusals) -> bool:
 
 
 def called_module(node: Node, path: Path, function: str | None, *arguments: JsonValue) -> JsonValue:
-    """What the module's function gives; raises `InvalidRecordError` with the place that names it."""
+    """Returns what the module's function gives; raises `InvalidRecordError` with the place that names it."""
     try:
         return exported(path, function, *arguments)
     except ModuleError as error:
@@ -50,14 +50,14 @@ def code_file(name: str) -> tuple[str, str | None] | None:
 
 
 def called(node: Node, path: Path, function: str, *arguments: JsonValue, called_with: str) -> JsonValue:
-    """What the function gives, as JSON; raises `InvalidRecordError` with the place that names it.
+    """Returns what the function gives, as JSON; raises `InvalidRecordError` with the place that names it.
 
     What it prints goes to stderr: stdout is the answer's.
     """
     with redirect_stdout(sys.stderr):
-        found = function_in(path, function, called_with=called_with)
+        called_function = function_in(path, function, called_with=called_with)
         try:
-            value = awaited(found(*arguments))
+            value = awaited(called_function(*arguments))
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
             raise node.wrong(f"{function} in {path.name} raised {type(error).__name__}: {error}") from None
     try:

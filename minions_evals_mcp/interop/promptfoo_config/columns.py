@@ -66,7 +66,7 @@ def _in_order(provider: Provider, cases: Sequence[Case]) -> Iterator[Part]:
 
 
 def _answering(provider: Provider, case: Case) -> Provider:
-    """Who answers the test in that column; what its provider and the test transform is the same whoever answers."""
+    """Returns who answers the test in that column; what its provider and the test transform is the same whoever answers."""
     own, transform = case.asks.provider, case.asks.transform
     if case.asks.given is not None:
         provider = provider.model_copy(update={"id": GIVEN, "spec": GivenSpec()})
@@ -97,14 +97,14 @@ def vet_prompts(
 ) -> None:
     """Refuses the tests in which a prompt that they ask for cannot be rendered, or holds what no model is sent."""
     for prompt in prompts:
-        parts = [part for one in columns if one.version_id == version_id(prompt) for part in one.parts]
+        parts = [part for column in columns if column.version_id == version_id(prompt) for part in column.parts]
         if prompt.writer is not None:
             continue
-        asked = {ident for part in parts for ident in part.case_ids}
+        case_ids = {ident for part in parts for ident in part.case_ids}
         to_model = {ident for part in parts if isinstance(part.provider.spec, ModelSpec) for ident in part.case_ids}
-        for case in (one for one in cases if one.id in asked):
-            said = _rendered(prompt, case, refusals)
-            if said is not None and case.id in to_model and turns(said) is None:
+        for case in (case for case in cases if case.id in case_ids):
+            rendered = _rendered(prompt, case, refusals)
+            if rendered is not None and case.id in to_model and turns(rendered) is None:
                 refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r} with parts that are no text")
 
 
@@ -115,7 +115,7 @@ def unset_variables(prompts: Sequence[PromptText], cases: Sequence[Case]) -> Ite
     for number, prompt in enumerate(prompts):
         templates = templates_in(prompt.raw) if prompt.writer is None else []
         names = frozenset[str]().union(*map(printed_names, templates)) - given
-        for name in sorted(one for one in names if not one.startswith("_")):
+        for name in sorted(name for name in names if not name.startswith("_")):
             yield f"{{{{{name}}}}} in prompt {number} ({prompt.label[:SHOWN]}) is set by no test: nothing stands in its place"
 
 

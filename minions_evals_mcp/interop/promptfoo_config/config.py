@@ -20,7 +20,6 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
 from minions_evals_mcp.engine.config_eval.providers import VARIABLE
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
-from minions_evals_mcp.interop.promptfoo_config.asked import Asking, rows_of
 from minions_evals_mcp.interop.promptfoo_config.cases import (
     Case,
     arrival_of,
@@ -43,6 +42,7 @@ from minions_evals_mcp.interop.promptfoo_config.prompts import read_filters, rea
 from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, rows_of
 from minions_evals_mcp.interop.promptfoo_config.tests import read_tests
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.metrics import Derived, derived
@@ -68,7 +68,7 @@ KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "de
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is said beside the config: prompts, providers, judge and embedder in place of its own, and whether parts may be left out."""
+    """The options beside the config: prompts, providers, judge and embedder in place of its own, and whether parts may be left out."""
 
     prompts: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ UNCHANGED: Json = {}
 
 
 def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Evaluation:
-    """What the config asks for.
+    """Returns what the config asks for.
 
     Raises `InvalidRecordError` with file and line for what does not fit, and `UnsupportedError` naming all that is not
     carried out, unless that is to be left out. What a hook changes of the config is read once all else was vetted.
@@ -107,7 +107,7 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
 def _read(
     path: Path, now: datetime, given: Given, hooks: Hooks | None = None, changes: Json = UNCHANGED
 ) -> tuple[Evaluation, Hooks | None, Json]:
-    """What the config asks for with those changes; without hooks its own are called, and what they change comes besides."""
+    """Returns what the config asks for with those changes; without hooks its own are called, and what they change comes besides."""
     refusals = Refusals(trust_code=given.trust_code)
     node, root = _root(path, given, refusals, changes)
     called = hooks is not None
@@ -126,7 +126,7 @@ def _read(
     cases = list(read_cases(tests, root, asking, graders, hooked=hooks is not None))
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
     _vet_order(cases, refusals, remembers=remembers)
-    columns = tuple(read_columns(prompts, _told(providers, cases), cases, remembers=remembers))
+    columns = tuple(read_columns(prompts, _described(providers, cases), cases, remembers=remembers))
     metrics = tuple(_derived(root, refusals))
     vet_prompts(prompts, cases, columns, refusals)
     left_out = refusals.settled(allowed=given.allow_unsupported)
@@ -184,9 +184,9 @@ def _root(path: Path, given: Given, refusals: Refusals, changes: Json) -> tuple[
 
 def _vet_askable(providers: Sequence[Listed]) -> None:
     """Raises where a column's provider can only be a test's."""
-    for one in providers:
-        if isinstance(one.provider.spec, SimulatedUserSpec):
-            raise one.node.wrong("a simulated user stands as the provider of a test, or of defaultTest")
+    for provider in providers:
+        if isinstance(provider.provider.spec, SimulatedUserSpec):
+            raise provider.node.wrong("a simulated user stands as the provider of a test, or of defaultTest")
 
 
 def _vet_order(cases: Sequence[Case], refusals: Refusals, *, remembers: bool) -> None:
@@ -196,23 +196,23 @@ def _vet_order(cases: Sequence[Case], refusals: Refusals, *, remembers: bool) ->
             refusals.add(case.node, "a test that is repeated, where tests depend on those before them")
 
 
-def _told(providers: Sequence[Listed], cases: Sequence[Case]) -> list[Listed]:
+def _described(providers: Sequence[Listed], cases: Sequence[Case]) -> list[Listed]:
     """The providers with what code is told of them, where code may ask."""
     if any(code_reads(case.fields.assertions, "provider") for case in cases):
         return [*providers]
-    return [replace(one, provider=one.provider.model_copy(update={"told": {}})) for one in providers]
+    return [replace(provider, provider=provider.provider.model_copy(update={"told": {}})) for provider in providers]
 
 
 def _without_empty(node: Node, refusals: Refusals) -> Node:
     """The config without what is empty or off, each noted."""
-    found = node.mapping()
-    for name in [name for name in found if name in EMPTY or name.startswith(BESIDE)]:
-        value = found[name].value
+    members = node.mapping()
+    for name in [name for name in members if name in EMPTY or name.startswith(BESIDE)]:
+        value = members[name].value
         if name.startswith(BESIDE):
-            refusals.note(found.pop(name), "it holds what other places name")
+            refusals.note(members.pop(name), "it holds what other places name")
         elif not value or (isinstance(value, dict) and value.get("enabled") is False):
-            refusals.note(found.pop(name), "it is empty, or off")
-    return replace(node, value={name: one.value for name, one in found.items()})
+            refusals.note(members.pop(name), "it is empty, or off")
+    return replace(node, value={name: node.value for name, node in members.items()})
 
 
 def _with(root: dict[str, Node], node: Node, given: Given) -> dict[str, Node]:
@@ -241,11 +241,11 @@ def _one_of(root: Mapping[str, Node], node: Node, key: str, other: str) -> Node:
 
 def _derived(root: Mapping[str, Node], refusals: Refusals) -> Iterator[Derived]:
     for node in root["derivedMetrics"].elements() if "derivedMetrics" in root else ():
-        found = node.mapping()
-        if found.keys() != {"name", "value"}:
+        members = node.mapping()
+        if members.keys() != {"name", "value"}:
             raise node.wrong("must be {name, value}")
         try:
-            yield derived(found["name"].text(), found["value"].text())
+            yield derived(members["name"].text(), members["value"].text())
         except InvalidRecordError as error:
             refusals.add(node, error.reason)
 

@@ -64,7 +64,7 @@ def _test(row: dict[str, str], place: str) -> JsonValue:
         elif name.startswith("__metadata:") and cell.strip():
             metadata.update([_metadata(name.removeprefix("__metadata:"), cell)])
         elif cell.strip():
-            test.update(_said(name, cell, place))
+            test.update(_column_fields(name, cell, place))
     checks = _assertions(row, place)
     for key, value in (("options", options), ("metadata", metadata), ("assert", checks)):
         if value:
@@ -72,8 +72,8 @@ def _test(row: dict[str, str], place: str) -> JsonValue:
     return test
 
 
-def _said(name: str, cell: str, place: str) -> Json:
-    """What a column of promptfoo's own adds to the test."""
+def _column_fields(name: str, cell: str, place: str) -> Json:
+    """Returns what a column of promptfoo's own adds to the test."""
     if name == "__description":
         return {"description": cell}
     if name == "__providerOutput":
@@ -93,7 +93,7 @@ def _metadata(name: str, cell: str) -> tuple[str, JsonValue]:
 
 def _assertions(row: dict[str, str], place: str) -> list[JsonValue]:
     """The assertions in the cells under `__expected…`, with the metric and thresholds that other columns give them."""
-    found: list[JsonValue] = []
+    assertions: list[JsonValue] = []
     for name, cell in row.items():
         if not name.startswith("__expected") or not cell.strip():
             continue
@@ -101,15 +101,15 @@ def _assertions(row: dict[str, str], place: str) -> list[JsonValue]:
         assert isinstance(made, dict)
         if metric := row.get("__metric", "").strip():
             made["metric"] = metric
-        found.append(made)
+        assertions.append(made)
     for name, cell in row.items():
         config = _CONFIG.fullmatch(name)
         number = int(config[1] or 1) if config else 0
-        if config and cell.strip() and 1 <= number <= len(found):
-            made = found[number - 1]
+        if config and cell.strip() and 1 <= number <= len(assertions):
+            made = assertions[number - 1]
             assert isinstance(made, dict)
             made["threshold"] = _number(cell, name, place)
-    return found
+    return assertions
 
 
 def _number(cell: str, name: str, place: str) -> float:

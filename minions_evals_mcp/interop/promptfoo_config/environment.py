@@ -46,14 +46,14 @@ class _Filling:
             case str(text):
                 return _PLACE.sub(lambda place: self._place(node, place[0]), text) if "env" in text else text
             case list():
-                return [self.value(one) for one in node.elements()]
+                return [self.value(node) for node in node.elements()]
             case dict():
-                return {name: one.value if name == OWN else self.value(one) for name, one in node.mapping().items()}
+                return {name: node.value if name == OWN else self.value(node) for name, node in node.mapping().items()}
             case _:
                 return node.value
 
     def _place(self, node: Node, place: str) -> str:
-        """What stands in place of it: itself where it names no variable, or is to be filled in at the call."""
+        """Returns what stands in place of it: itself where it names no variable, or is to be filled in at the call."""
         named = _NAME.search(place)
         if named is None:
             return place
@@ -72,6 +72,6 @@ class _Filling:
 
 
 def _at_a_call(node: Node) -> bool:
-    """Whether the value stands in a provider's config, which is filled in when the provider is called."""
+    """Returns whether the value stands in a provider's config, which is filled in when the provider is called."""
     steps = [step for step in node.steps if isinstance(step, str)]
     return bool(PROVIDERS & {*steps}) and "config" in steps

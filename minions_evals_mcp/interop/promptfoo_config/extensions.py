@@ -92,7 +92,7 @@ def _suite(root: Mapping[str, Node], prompts: Sequence[PromptText]) -> Json:
 
 
 def _changed(hooks: Hooks, suite: Json, prompts: Sequence[PromptText], node: Node) -> Json:
-    """What `beforeAll` changes, by the config's keys; raises with the place of the extensions for what it may not."""
+    """Returns what `beforeAll` changes, by the config's keys; raises with the place of the extensions for what it may not."""
     try:
         left = hooks.run("beforeAll", {"suite": suite})["suite"]
     except HookError as error:
@@ -164,7 +164,7 @@ def _results(told: Json) -> list[Json]:
 
 
 def evaluation_hooks(hooks: Hooks, suite: Json, cases: Sequence[Case], now: datetime) -> EvaluationHooks:
-    """What is called before each output of those tests, and after all of them."""
+    """Returns what is called before each output of those tests, and after all of them."""
     tests = {test_digest(case.written.test): HookedTest(case.written.test, case.filled) for case in cases}
     return EvaluationHooks(BeforeEach(hooks, tests), _After(hooks, suite, now))
 

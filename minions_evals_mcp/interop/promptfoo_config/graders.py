@@ -1,4 +1,4 @@
-"""Who grades an assertion in a config, and in which words: an assertion's own `provider` and `rubricPrompt`, else the test's.
+"""The graders of a config's assertions, and in which words: an assertion's own `provider` and `rubricPrompt`, else the test's.
 
 Where promptfoo 0.121.20 and we differ: `--judge-model` (its `--grader`) comes before all that the config says, and
 `--embedder` likewise; there `--grader` stands in for the `provider` of `defaultTest` only. A provider of texts under a
@@ -70,33 +70,33 @@ class Graders:
     embedder: str | None = None
     specs: dict[str, ModelSpec | CodeSpec] = field(default_factory=dict[str, "ModelSpec | CodeSpec"])
 
-    def own(self, kind: str, said: Mapping[str, Node], options: Mapping[str, Node]) -> dict[str, JsonValue]:
-        """What the assertion of that type says of its judge, or takes over from its test's options, as it is kept."""
-        found: dict[str, JsonValue] = {}
-        grader = self._grader(kind, said, options)
+    def own(self, kind: str, members: Mapping[str, Node], options: Mapping[str, Node]) -> dict[str, JsonValue]:
+        """Returns what the assertion of that type says of its judge, or takes over from its test's options, as it is kept."""
+        settings: dict[str, JsonValue] = {}
+        grader = self._grader(kind, members, options)
         if grader is not None and grader.code is not None and kind not in BY_CODE:
-            self.refusals.add(said.get("provider") or options["provider"], f"code as the judge of {kind}")
+            self.refusals.add(members.get("provider") or options["provider"], f"code as the judge of {kind}")
         elif grader is not None:
-            found["provider"] = grader.model_dump(mode="json")
+            settings["provider"] = grader.model_dump(mode="json")
         if ALIASES.get(kind, kind) == FACTUALITY:  # an assertion's own config weighs nothing there
-            found["config"] = options["factuality"].value if "factuality" in options else None
-        words = said.get("rubricPrompt") or (options.get("rubricPrompt") if kind in GRADED | {SELECT_BEST} else None)
+            settings["config"] = options["factuality"].value if "factuality" in options else None
+        words = members.get("rubricPrompt") or (options.get("rubricPrompt") if kind in GRADED | {SELECT_BEST} else None)
         if words is not None and kind in GRADED - TOLD:
             self.refusals.add(words, f"words of one's own for {kind}, which has several questions")
-            return found
+            return settings
         if words is not None and words.value and (template := self._words(words)):
-            found["rubricPrompt"] = template
-        return found
+            settings["rubricPrompt"] = template
+        return settings
 
     def lacks_judge(self, kind: str, made: Mapping[str, JsonValue]) -> bool:
-        """Whether a model would have to decide that check, and nobody says which."""
+        """Returns whether a model would have to decide that check, and nobody says which."""
         return kind in GRADED | {SELECT_BEST} and "provider" not in made and not self.has_judge and self.shared is None
 
-    def _grader(self, kind: str, said: Mapping[str, Node], options: Mapping[str, Node]) -> Grader | None:
+    def _grader(self, kind: str, members: Mapping[str, Node], options: Mapping[str, Node]) -> Grader | None:
         asks = _asked_by(kind)
         if (asks == "embedding" and self.embedder_given) or (asks == "text" and self.judge_given):
             return None
-        if "provider" in said and (own := _of_kind(said["provider"], asks)) is not None:
+        if "provider" in members and (own := _of_kind(members["provider"], asks)) is not None:
             return self._read(own, asks)
         shared = self._shared(kind, asks, options)
         return self._default_embedder() if shared is None and asks == "embedding" else shared
@@ -110,7 +110,7 @@ class Graders:
         return None if chosen is None or _stands_for(chosen) != asks else self._read(chosen, asks)
 
     def _default_embedder(self) -> Grader | None:
-        """What measures likeness where nothing is named: promptfoo's model where its key is there; which it is, is said."""
+        """Returns what measures likeness where nothing is named: promptfoo's model where its key is there; which it is, is said."""
         if self.embedder is None:
             return None
         here = self.embedder == WORDLLAMA
@@ -138,10 +138,10 @@ class Graders:
         if is_code(ident):
             return self._by_code(node, ident, config)
         spec = self._spec(node, ident, config, asks)
-        return None if spec is None else self._kept(node, config, spec)
+        return None if spec is None else self._add(node, config, spec)
 
     def _by_code(self, node: Node, ident: str, config: Node) -> Grader | None:
-        """What answers in a model's place; wherever its file lies, the same code is the same judge."""
+        """Returns what answers in a model's place; wherever its file lies, the same code is the same judge."""
         before = len(self.refusals)
         spec = code_spec(node, ident, config, self.refusals)
         if spec is None or len(self.refusals) > before:
@@ -159,7 +159,7 @@ class Graders:
             self.refusals.known(config, ACCESS)
         return model_spec(node, ident, config, self.refusals, grades=True)
 
-    def _kept(self, node: Node, config: Node, spec: ModelSpec) -> Grader:
+    def _add(self, node: Node, config: Node, spec: ModelSpec) -> Grader:
         limited = any(name in config.mapping() for name in LIMITS)
         grader = Grader(
             model=spec.model,
@@ -183,13 +183,13 @@ class Graders:
             return ""
         path = named_file(node, node.file)
         if path.suffix.lower() in YAML:
-            found = read_node(path, node.source.base).value
-            return found if isinstance(found, str) else self._messages(node, found)
+            words = read_node(path, node.source.base).value
+            return words if isinstance(words, str) else self._messages(node, words)
         return read_text(path)
 
     def _messages(self, node: Node, value: JsonValue) -> str:
         if not isinstance(value, list) or not all(
-            isinstance(one, dict) and {*one} == {"role", "content"} for one in value
+            isinstance(message, dict) and {*message} == {"role", "content"} for message in value
         ):
             self.refusals.add(node, "only a text, or messages of {role, content}, are carried out")
             return ""
@@ -211,9 +211,9 @@ def read_graders(
 
 def shared_judge(tests: Sequence[Test], refusals: Refusals) -> str | None:
     """The model that all tests name alike under `options.provider`, in our words; None where they do not, or say more."""
-    found = [test.options.get("provider") for test in tests]
-    first = found[0]
-    if first is None or any((one and one.value) != first.value for one in found):
+    providers = [test.options.get("provider") for test in tests]
+    first = providers[0]
+    if first is None or any((node and node.value) != first.value for node in providers):
         return None
     ident, config = _parts(first)
     if ident is None or not isinstance(first.value, str) or is_code(ident) or _stands_for(first) != "text":
@@ -226,19 +226,19 @@ def without_keys(value: JsonValue) -> JsonValue:
     """The value without what stands under any `config.apiKey` in it: files of results tell no keys."""
     match value:
         case list():
-            return [without_keys(one) for one in value]
+            return [without_keys(item) for item in value]
         case dict():
-            return {name: without_keys(_keyless(one) if name == "config" else one) for name, one in value.items()}
+            return {name: without_keys(_keyless(item) if name == "config" else item) for name, item in value.items()}
         case _:
             return value
 
 
 def _keyless(config: JsonValue) -> JsonValue:
-    return {name: one for name, one in config.items() if name != KEY} if isinstance(config, dict) else config
+    return {name: item for name, item in config.items() if name != KEY} if isinstance(config, dict) else config
 
 
 def _asked_by(kind: str) -> Kind:
-    """What an assertion of that type asks its provider for."""
+    """Returns what an assertion of that type asks its provider for."""
     service = BY_SERVICE.get(kind)
     if service is not None and service != "webhook":
         return service
@@ -246,14 +246,14 @@ def _asked_by(kind: str) -> Kind:
 
 
 def _of_kind(node: Node, asks: Kind) -> Node | None:
-    """What stands for that kind in {text: …, embedding: …, …}; any other provider is for all."""
+    """Returns what stands for that kind in {text: …, embedding: …, …}; any other provider is for all."""
     if isinstance(node.value, dict) and "id" not in node.value and {*WANTED} & {*node.value}:
         return node.mapping().get(asks)
     return node
 
 
 def _stands_for(node: Node) -> Kind:
-    """What the provider can be asked for."""
+    """Returns what the provider can be asked for."""
     ident, _ = _parts(node)
     service = None if ident is None else service_of(ident)
     if service is not None:

@@ -52,21 +52,21 @@ def _plain(config: Node, kind: str, refusals: Refusals) -> Node:
     """The config of Google's models with its `generationConfig` and names in OpenAI's; any other as it is."""
     if kind != "gemini" or not isinstance(config.value, dict):
         return config
-    found: Json = {}
+    plain: Json = {}
     inner = config.mapping().get("generationConfig")
     for name, node in (*config.mapping().items(), *(inner.mapping().items() if inner else ())):
         if name == "tools" and _in_google_form(node.value):
             refusals.add(node, "tools in Google's own form: write them as OpenAI's")
         elif name == "responseMimeType":
-            found["response_format"] = {"type": "json_object"} if node.value == "application/json" else {"type": "text"}
+            plain["response_format"] = {"type": "json_object"} if node.value == "application/json" else {"type": "text"}
         elif name != "generationConfig":
-            found[GENERATION.get(name, name)] = node.value
-    return replace(config, value=found)
+            plain[GENERATION.get(name, name)] = node.value
+    return replace(config, value=plain)
 
 
 def _in_google_form(tools: JsonValue) -> bool:
     return isinstance(tools, str) or (
-        isinstance(tools, list) and any(isinstance(one, dict) and "type" not in one for one in tools)
+        isinstance(tools, list) and any(isinstance(tool, dict) and "type" not in tool for tool in tools)
     )
 
 
@@ -100,19 +100,19 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
 
 def service_spec(ident: str, service: Service, config: Node, refusals: Refusals) -> ModelSpec:
     """The service of that id as the config sets it up."""
-    found = refusals.known(config, (*ACCESS, "apiEndpoint", *service.options), harmless=HARMLESS | WAITING)
-    params: Json = {name: found[name].value for name in service.options if name in found}
-    base = found["apiEndpoint"].text() if "apiEndpoint" in found else _base(found)
-    return ModelSpec(model=ident, max_tokens=MAX_TOKENS, params=params, base_url=base, api_key=_api_key(found))
+    members = refusals.known(config, (*ACCESS, "apiEndpoint", *service.options), harmless=HARMLESS | WAITING)
+    params: Json = {name: members[name].value for name in service.options if name in members}
+    base = members["apiEndpoint"].text() if "apiEndpoint" in members else _base(members)
+    return ModelSpec(model=ident, max_tokens=MAX_TOKENS, params=params, base_url=base, api_key=_api_key(members))
 
 
-def _api_key(found: Mapping[str, Node]) -> str | None:
-    if "apiKeyEnvar" in found:
-        return f"{{{{env.{found['apiKeyEnvar'].text()}}}}}"
-    return found["apiKey"].text() if "apiKey" in found else None
+def _api_key(members: Mapping[str, Node]) -> str | None:
+    if "apiKeyEnvar" in members:
+        return f"{{{{env.{members['apiKeyEnvar'].text()}}}}}"
+    return members["apiKey"].text() if "apiKey" in members else None
 
 
-def _base(found: Mapping[str, Node]) -> str | None:
-    if "apiBaseUrl" in found:
-        return found["apiBaseUrl"].text()
-    return f"https://{found['apiHost'].text()}/v1" if "apiHost" in found else None
+def _base(members: Mapping[str, Node]) -> str | None:
+    if "apiBaseUrl" in members:
+        return members["apiBaseUrl"].text()
+    return f"https://{members['apiHost'].text()}/v1" if "apiHost" in members else None

@@ -1,4 +1,4 @@
-"""How a config wants to be run, and where its results are written."""
+"""A config's options of running, and where its results are written."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Options:
 
 def read_options(root: Mapping[str, Node], refusals: Refusals) -> Options:
     """The options; with a delay one call is made at a time."""
-    found = refusals.known(root["evaluateOptions"], KEYS, harmless=HARMLESS) if "evaluateOptions" in root else {}
-    whole = {key: found[key].whole(least=0) for key in KEYS[:5] if key in found}
+    members = refusals.known(root["evaluateOptions"], KEYS, harmless=HARMLESS) if "evaluateOptions" in root else {}
+    whole = {key: members[key].whole(least=0) for key in KEYS[:5] if key in members}
     delay = whole.get("delay", 0)
     return Options(
         trials=whole.get("repeat") or 1,
@@ -50,7 +50,7 @@ def _paths(root: Mapping[str, Node], refusals: Refusals) -> list[str]:
     if node is None:
         return []
     named = node.elements() if isinstance(node.value, list) else [node]
-    for one in named:
-        if not one.text().lower().endswith(WRITTEN):
-            refusals.note(one, f"only files of {' and '.join(WRITTEN)} are written: name one with -o")
-    return [one.text() for one in named if one.text().lower().endswith(WRITTEN)]
+    for path_node in named:
+        if not path_node.text().lower().endswith(WRITTEN):
+            refusals.note(path_node, f"only files of {' and '.join(WRITTEN)} are written: name one with -o")
+    return [node.text() for node in named if node.text().lower().endswith(WRITTEN)]

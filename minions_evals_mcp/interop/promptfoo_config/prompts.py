@@ -52,23 +52,23 @@ class PromptText:
 
 def read_prompts(node: Node, refusals: Refusals, filters: Mapping[str, Path] = NO_FILTERS) -> list[PromptText]:
     """The prompts in order; one that could not be rendered is refused by name. `filters` are the config's own, by name."""
-    found: list[PromptText] = []
-    for one, prompt in _prompts(node, refusals):
+    prompts: list[PromptText] = []
+    for source_node, prompt in _prompts(node, refusals):
         templates = templates_in(prompt.raw) if prompt.writer is None else []
         try:
             used = frozenset[str]().union(*(vet_template(template, frozenset(filters)) for template in templates))
         except EvalsError as error:
-            refusals.add(one, f"{prompt.label[:60]!r}: {error.message}")
+            refusals.add(source_node, f"{prompt.label[:60]!r}: {error.message}")
             continue
-        found.append(_filtered(prompt, {name: filters[name] for name in sorted(used)}) if used else prompt)
-    return found
+        prompts.append(_filtered(prompt, {name: filters[name] for name in sorted(used)}) if used else prompt)
+    return prompts
 
 
 def read_filters(node: Node | None, refusals: Refusals) -> dict[str, Path]:
     """The files of the config's own filters by name; the last that fits a pattern, as there."""
     if node is None:
         return {}
-    named = {name: named_files(one, one.text())[-1] for name, one in node.mapping().items()}
+    named = {name: named_files(node, node.text())[-1] for name, node in node.mapping().items()}
     return {
         name: named_file(node, file)
         for name, file in named.items()
@@ -87,39 +87,39 @@ def _filtered(prompt: PromptText, filters: Mapping[str, Path]) -> PromptText:
 def _prompts(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptText]]:
     match node.value:
         case str():
-            yield from ((node, one) for one in _named(node, node.value, None, refusals))
+            yield from ((node, text) for text in _named(node, node.value, None, refusals))
         case list():
-            for one in node.elements():
-                yield from _one(one, refusals)
+            for element in node.elements():
+                yield from _prompts_of(element, refusals)
         case dict():
             for key, label in node.mapping().items():
-                yield from ((label, one) for one in _named(label, key, label.text(), refusals))
+                yield from ((label, text) for text in _named(label, key, label.text(), refusals))
         case _:
             raise node.wrong("must be a prompt, a list of prompts, or a mapping from prompt to label")
 
 
-def _one(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptText]]:
+def _prompts_of(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptText]]:
     if isinstance(node.value, str):
-        yield from ((node, one) for one in _named(node, node.value, None, refusals))
+        yield from ((node, text) for text in _named(node, node.value, None, refusals))
         return
-    found = refusals.known(node, ("id", "label", "raw", "config"))
-    raw = found.get("raw") or found.get("id")
+    members = refusals.known(node, ("id", "label", "raw", "config"))
+    raw = members.get("raw") or members.get("id")
     if raw is None:
         raise node.wrong("must have the prompt under raw, or a file under id")
-    label = found["label"].text() if "label" in found else None
-    ident = found["id"].text() if "id" in found else None
-    for one in _named(raw, raw.text(), label, refusals):
-        yield node, _configured(replace(one, id=ident), found.get("config"))
+    label = members["label"].text() if "label" in members else None
+    ident = members["id"].text() if "id" in members else None
+    for text in _named(raw, raw.text(), label, refusals):
+        yield node, _configured(replace(text, id=ident), members.get("config"))
 
 
 def _configured(prompt: PromptText, config: Node | None) -> PromptText:
     """The prompt with what its code, or its model, is told beside the variables."""
     if config is None:
         return prompt
-    told = {key: one.value for key, one in config.mapping().items()}
+    settings = {key: node.value for key, node in config.mapping().items()}
     if prompt.writer is None:
-        return replace(prompt, config=told)
-    return replace(prompt, writer=prompt.writer.model_copy(update={"config": told}))
+        return replace(prompt, config=settings)
+    return replace(prompt, writer=prompt.writer.model_copy(update={"config": settings}))
 
 
 def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iterator[PromptText]:
@@ -137,17 +137,17 @@ def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iter
     if Path(name).suffix.lower() in PROGRAMS:
         yield from _by_code(node, name, None, label or name, refusals)
         return
-    for found in named_files(node, name):
-        path = named_file(node, found) if Path(found).suffix.lower() in READ else None
+    for file_name in named_files(node, name):
+        path = named_file(node, file_name) if Path(file_name).suffix.lower() in READ else None
         if path is None:
-            refusals.add(node, f"a prompt in a {Path(found).suffix or 'nameless'} file")
+            refusals.add(node, f"a prompt in a {Path(file_name).suffix or 'nameless'} file")
             continue
         if path.suffix.lower() == ".csv":
             yield from _in_csv(read_text(path), label)
             continue
         raws = list(_in_file(path, node.source.base))
         for number, raw in enumerate(raws, 1):
-            shown = label or found
+            shown = label or file_name
             yield PromptText(shown if len(raws) == 1 else f"{shown} #{number}", raw)
 
 
@@ -170,17 +170,17 @@ def _by_code(node: Node, pattern: str, function: str | None, label: str, refusal
     if Path(pattern).suffix.lower() in SCRIPTS and not runs_module(node, pattern, refusals):
         return
     files = named_files(node, pattern)
-    for found in files:
-        path = named_file(node, found)
+    for file in files:
+        path = named_file(node, file)
         raw = read_text(path)
         if not raw.strip():
-            raise node.wrong(f"there is nothing in {found}")
+            raise node.wrong(f"there is nothing in {file}")
         writer = PromptCode(path=str(path), function=function, code=text_digest(raw))
-        yield PromptText(label if len(files) == 1 else f"{label} {found}", raw, writer=writer)
+        yield PromptText(label if len(files) == 1 else f"{label} {file}", raw, writer=writer)
 
 
 def _is_file(node: Node, text: str) -> bool:
-    """Whether a text that does not say so names a file of prompts."""
+    """Returns whether a text that does not say so names a file of prompts."""
     if "\n" in text or len(text) >= 500:
         return False
     name, _ = code_file(text) or (text, None)
@@ -194,7 +194,7 @@ def _in_file(path: Path, base: Path) -> Iterator[str]:
             parts = f"\n{read_text(path)}".replace("\r\n", "\n").split(f"\n{DELIMITER}\n")
             yield from (part.strip() for part in parts if part.strip())
         case ".jsonl":
-            yield from (json.dumps(one.value, ensure_ascii=False) for one in read_lines(path, base))
+            yield from (json.dumps(line.value, ensure_ascii=False) for line in read_lines(path, base))
         case ".yaml" | ".yml":
             yield json.dumps(read_node(path, base).value, ensure_ascii=False)
         case ".j2" | ".md":

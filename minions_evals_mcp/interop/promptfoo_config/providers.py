@@ -68,46 +68,46 @@ def read_providers(node: Node, refusals: Refusals) -> list[Listed]:
 def _several(node: Node, refusals: Refusals) -> Iterator[Listed]:
     match node.value:
         case list():
-            for one in node.elements():
-                yield from _several(one, refusals)
+            for element in node.elements():
+                yield from _several(element, refusals)
         case str() if node.file is not None and Path(node.file).suffix.lower() in {".yaml", ".yml", ".json"}:
             yield from _several(read_node(named_file(node, node.file), node.source.base), refusals)
         case str():
             yield from _made(node, node.value, {}, refusals)
         case dict() if "id" in node.value:
-            found = refusals.known(node, PARTS)
-            if len(found) == len(node.value):
-                yield from _made(node, found["id"].text(), found, refusals)
+            members = refusals.known(node, PARTS)
+            if len(members) == len(node.value):
+                yield from _made(node, members["id"].text(), members, refusals)
         case dict() if len(node.value) == 1:
             ((name, inner),) = node.mapping().items()
-            found = refusals.known(inner, PARTS)
-            if len(found) == len(inner.mapping()):
-                yield from _made(node, name, found, refusals)
+            members = refusals.known(inner, PARTS)
+            if len(members) == len(inner.mapping()):
+                yield from _made(node, name, members, refusals)
         case _:
             raise node.wrong("must be a provider's id, or {id, label, config}")
 
 
-def _made(node: Node, ident: str, found: Mapping[str, Node], refusals: Refusals) -> Iterator[Listed]:
-    config = found["config"] if "config" in found else node.child("config", {})
+def _made(node: Node, ident: str, members: Mapping[str, Node], refusals: Refusals) -> Iterator[Listed]:
+    config = members["config"] if "config" in members else node.child("config", {})
     before = len(refusals)
     spec = _spec(node, ident, config, refusals)
     if spec is None or len(refusals) > before:
         return
-    transform = transform_code(found["transform"], refusals) if "transform" in found else None
+    transform = transform_code(members["transform"], refusals) if "transform" in members else None
     transforms = () if transform is None else (transform,)
-    label = found["label"].text() if "label" in found else ident
-    prompts = tuple(one.text() for one in found["prompts"].elements()) if "prompts" in found else None
-    told = _told(ident, found)
-    delay = found["delay"].number() if "delay" in found else 0.0
-    known_as = "" if found else _known_as(ident)
+    label = members["label"].text() if "label" in members else ident
+    prompts = tuple(node.text() for node in members["prompts"].elements()) if "prompts" in members else None
+    wire = _wire_spec(ident, members)
+    delay = members["delay"].number() if "delay" in members else 0.0
+    known_as = "" if members else _known_as(ident)
     provider = Provider(
-        id=ident, label=label, spec=spec, transforms=transforms, told=told, delay_ms=delay, known_as=known_as
+        id=ident, label=label, spec=spec, transforms=transforms, told=wire, delay_ms=delay, known_as=known_as
     )
     yield Listed(provider, prompts, node)
 
 
 def _known_as(ident: str) -> str:
-    """What promptfoo calls a provider that is named by a text alone, where that is another name."""
+    """Returns what promptfoo calls a provider that is named by a text alone, where that is another name."""
     if ident.startswith("openai:chat:"):
         return f"openai:{ident.removeprefix('openai:chat:')}"
     name = ident.removeprefix("python:").removeprefix("file://")
@@ -116,11 +116,11 @@ def _known_as(ident: str) -> str:
     return f"python:{file}:{function if file == head else 'default'}" if file.endswith(".py") else ""
 
 
-def _told(ident: str, found: Mapping[str, Node]) -> Json:
-    """What code that asks is told of the provider; of a config that may hold a key, nothing."""
-    config = found["config"].value if "config" in found else {}
+def _wire_spec(ident: str, members: Mapping[str, Node]) -> Json:
+    """Returns what code that asks is told of the provider; of a config that may hold a key, nothing."""
+    config = members["config"].value if "config" in members else {}
     secret = isinstance(config, dict) and any(SECRET.search(name) for name in config)
-    label: Json = {"label": found["label"].value} if "label" in found else {"label": ""} if ident == "echo" else {}
+    label: Json = {"label": members["label"].value} if "label" in members else {"label": ""} if ident == "echo" else {}
     return {"id": ident, **label, **({} if secret else {"config": config})}
 
 
@@ -131,7 +131,7 @@ def _spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Spec | No
 
 
 def is_code(ident: str) -> bool:
-    """Whether a function, a program or an application answers under that id, and no model."""
+    """Returns whether a function, a program or an application answers under that id, and no model."""
     return ident in {"echo", "http", "https"} or ident.startswith(
         ("python:", "file://", "exec:", "http://", "https://")
     )
@@ -167,7 +167,7 @@ def _code(node: Node, ident: str, config: Node, refusals: Refusals) -> PythonSpe
     return PythonSpec(
         path=str(path),
         function=function,
-        config={key: _with_files(one, refusals) for key, one in config.mapping().items()},
+        config={key: _with_files(node, refusals) for key, node in config.mapping().items()},
         code=text_digest(read_text(path)),
         offered=_offered(config, refusals),
     )
@@ -175,7 +175,7 @@ def _code(node: Node, ident: str, config: Node, refusals: Refusals) -> PythonSpe
 
 def _offered(config: Node, refusals: Refusals) -> Json:
     """The tools that the config says are offered; of functions promptfoo asks its own providers only."""
-    return {key: _with_files(one, refusals) for key, one in config.mapping().items() if key == "tools"}
+    return {key: _with_files(node, refusals) for key, node in config.mapping().items() if key == "tools"}
 
 
 def _with_files(node: Node, refusals: Refusals) -> JsonValue:
@@ -189,9 +189,9 @@ def _with_files(node: Node, refusals: Refusals) -> JsonValue:
                 refusals.add(node, "what code gives, in a provider's config")
             return read_text(path)
         case list():
-            return [_with_files(one, refusals) for one in node.elements()]
+            return [_with_files(node, refusals) for node in node.elements()]
         case dict():
-            return {name: _with_files(one, refusals) for name, one in node.mapping().items()}
+            return {name: _with_files(node, refusals) for name, node in node.mapping().items()}
         case _:
             return node.value
 
@@ -255,7 +255,7 @@ def _vetted(config: Node, spec: AddressSpec, refusals: Refusals) -> AddressSpec:
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What is sent: a JSON value, a text, or nothing, and the headers with the one that says of what kind a text is."""
+    """The body that is sent: a JSON value, a text, or nothing, and the headers with the one that says of what kind a text is."""
 
     headers: dict[str, str]
     value: JsonValue = None
@@ -277,9 +277,10 @@ def _body(node: Node | None, headers: dict[str, str]) -> _Body:
 
 def _texts(node: Node) -> dict[str, str]:
     return {
-        key: str(one.value) if isinstance(one.value, int | float) else one.text() for key, one in node.mapping().items()
+        key: str(node.value) if isinstance(node.value, int | float) else node.text()
+        for key, node in node.mapping().items()
     }
 
 
 def _json(config: Node) -> Json:
-    return {key: one.value for key, one in config.mapping().items()}
+    return {key: node.value for key, node in config.mapping().items()}

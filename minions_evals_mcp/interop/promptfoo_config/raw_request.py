@@ -27,20 +27,20 @@ def raw_request(node: Node, *, secure: bool) -> AddressSpec:
     text = node.text() if node.file is None else read_text(named_file(node, node.file))
     head, _, body = text.strip().replace("\r\n", "\n").partition("\n\n")
     first, *lines = head.split("\n")
-    found = _FIRST.fullmatch(first)
-    if found is None or found["method"] not in METHODS:
+    match = _FIRST.fullmatch(first)
+    if match is None or match["method"] not in METHODS:
         raise node.wrong("must begin with a line like POST /path HTTP/1.1")
     headers = dict(_header(node, line) for line in lines if line.strip())
     if "{%" in text:
         raise node.wrong("a raw request holds places like {{prompt}}, and no tags")
-    url = urljoin(f"{'https' if secure else 'http'}://{headers.get('host', '')}", found["target"])
+    url = urljoin(f"{'https' if secure else 'http'}://{headers.get('host', '')}", match["target"])
     if not urlsplit(_PLACE.sub("x", url)).hostname:
         raise node.wrong("must have a header Host, or an address in its first line")
     content = body.strip() or None
     sent = {name: value for name, value in headers.items() if name not in UNSENT}
     return AddressSpec(
         url=url,
-        method=found["method"],
+        method=match["method"],
         headers=sent if content is None else {"content-type": PLAIN, **sent},
         text=content,
         escaped=True,

@@ -39,10 +39,10 @@ class Source:
     def _line(self, steps: Sequence[Step]) -> int:
         node, line = self._root, 1
         for step in steps:
-            found = _inside(node, step)
-            if found is None:
+            inside = _inside(node, step)
+            if inside is None:
                 break
-            line, node = found
+            line, node = inside
         return line
 
     @cached_property
@@ -58,8 +58,8 @@ def _inside(node: yaml.Node | None, step: Step) -> tuple[int, yaml.Node] | None:
     match node:
         case yaml.MappingNode():
             pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
-            found = next(((key, value) for key, value in pairs if key.value == str(step)), None)
-            return None if found is None else (found[0].start_mark.line + 1, found[1])
+            pair = next(((key, value) for key, value in pairs if key.value == str(step)), None)
+            return None if pair is None else (pair[0].start_mark.line + 1, pair[1])
         case yaml.SequenceNode() if isinstance(step, int) and step < len(node.value):
             inner = cast("yaml.Node", node.value[step])
             return inner.start_mark.line + 1, inner
@@ -90,7 +90,7 @@ class Node:
         return InvalidRecordError(reason, field=self.name, where=self.at)
 
     def child(self, step: Step, value: JsonValue) -> Node:
-        """What stands inside under that key or number."""
+        """Returns what stands inside under that key or number."""
         return Node(value, self.source, (*self.steps, step))
 
     def mapping(self) -> dict[str, Node]:
@@ -137,10 +137,10 @@ class Node:
 
 def named_file(node: Node, name: str) -> Path:
     """The file of that name, seen from the config's folder; raises `InvalidRecordError` where there is none."""
-    found = (node.source.base / name).resolve()
-    if not found.is_file():
-        raise node.wrong(f"there is no file {found}")
-    return found
+    path = (node.source.base / name).resolve()
+    if not path.is_file():
+        raise node.wrong(f"there is no file {path}")
+    return path
 
 
 def named_files(node: Node, pattern: str) -> list[str]:
@@ -148,13 +148,13 @@ def named_files(node: Node, pattern: str) -> list[str]:
     if not glob.has_magic(pattern) and not _BRACES.search(pattern):
         named_file(node, pattern)
         return [pattern]
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     for plain in _without_braces(pattern):
         fitting = glob.glob(plain, root_dir=node.source.base, recursive=True)  # noqa: PTH207  patterns may lead out of the folder, and be absolute
-        found.update(dict.fromkeys(sorted(fitting, key=_as_walked)))
-    if not found:
+        files.update(dict.fromkeys(sorted(fitting, key=_as_walked)))
+    if not files:
         raise node.wrong(f"no file fits {pattern}")
-    return [*found]
+    return [*files]
 
 
 def _without_braces(pattern: str) -> list[str]:
@@ -162,7 +162,7 @@ def _without_braces(pattern: str) -> list[str]:
     braces = _BRACES.search(pattern)
     if braces is None:
         return [pattern]
-    heads = [pattern[: braces.start()] + one for one in braces[1].split(",")]
+    heads = [pattern[: braces.start()] + ending for ending in braces[1].split(",")]
     return [head + tail for head in heads for tail in _without_braces(pattern[braces.end() :])]
 
 
@@ -186,8 +186,10 @@ def read_text(path: Path) -> str:
 def read_node(path: Path, base: Path) -> Node:
     """The value in a YAML or JSON file; raises `InvalidRecordError` with file and line."""
     text = read_text(path)
-    found = parse_json(text, str(path)) if path.suffix.lower() == ".json" else parse_yaml(text, str(path), yaml12=True)
-    return Node(_json(found, path), Source(path, text, base))
+    document = (
+        parse_json(text, str(path)) if path.suffix.lower() == ".json" else parse_yaml(text, str(path), yaml12=True)
+    )
+    return Node(_json(document, path), Source(path, text, base))
 
 
 def read_lines(path: Path, base: Path) -> Iterator[Node]:
@@ -198,8 +200,8 @@ def read_lines(path: Path, base: Path) -> Iterator[Node]:
             yield Node(_json(parse_json(line, str(path), line=number), path), Source(path, line, base, number))
 
 
-def _json(found: object, path: Path) -> JsonValue:
+def _json(value: object, path: Path) -> JsonValue:
     try:
-        return cast("JsonValue", from_json(to_json(found, inf_nan_mode="constants"), allow_inf_nan=False))
+        return cast("JsonValue", from_json(to_json(value, inf_nan_mode="constants"), allow_inf_nan=False))
     except ValueError as error:
         raise InvalidRecordError(f"it holds what is no JSON value: {error}", where=str(path)) from None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def fits(reference: str, names: Iterable[str | None]) -> bool:
-    """Whether the reference stands for what bears those names."""
+    """Returns whether the reference stands for what bears those names."""
     known = [name for name in names if name]
     if reference in known:
         return True
@@ -15,5 +15,5 @@ def fits(reference: str, names: Iterable[str | None]) -> bool:
 
 
 def allowed(references: Iterable[str] | None, names: Iterable[str | None]) -> bool:
-    """Whether one of the references stands for it; None allows everything."""
-    return references is None or any(fits(one, names) for one in references)
+    """Returns whether one of the references stands for it; None allows everything."""
+    return references is None or any(fits(reference, names) for reference in references)

@@ -1,4 +1,4 @@
-"""What a config asks for and is not carried out: all of it by name, before anything runs; what does no harm is noted."""
+"""The parts of a config that are not carried out: all of it by name, before anything runs; what does no harm is noted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Refusals:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the config says that changes nothing here, each with its place and why."""
+        """Returns what the config says that changes nothing here, each with its place and why."""
         return tuple(self._noted)
 
     def note(self, node: Node, why: str) -> None:
@@ -38,8 +38,8 @@ class Refusals:
 
     def add(self, node: Node, what: str = "") -> None:
         """The value is not carried out; `what` says more than its name."""
-        said = what.removesuffix(".")
-        self._found[f"{node.at}: {node.name}{f': {said}' if said else ''}"] = None
+        reason = what.removesuffix(".")
+        self._found[f"{node.at}: {node.name}{f': {reason}' if reason else ''}"] = None
 
     def add_ungraded(self, node: Node, kind: str) -> None:
         """A model would have to decide the check, and there is none."""
@@ -47,20 +47,20 @@ class Refusals:
 
     def known(self, node: Node, names: Iterable[str], *, harmless: Mapping[str, str] = NOTHING) -> dict[str, Node]:
         """The mapping's values under known keys; a harmless key is noted, with why it is, each other one is refused."""
-        found = node.mapping()
-        for name in harmless.keys() & found.keys():
-            self.note(found.pop(name), harmless[name])
-        wanted = {name: found[name] for name in names if name in found}
-        for name in found.keys() - wanted.keys():
-            self.add(found[name])
+        members = node.mapping()
+        for name in harmless.keys() & members.keys():
+            self.note(members.pop(name), harmless[name])
+        wanted = {name: members[name] for name in names if name in members}
+        for name in members.keys() - wanted.keys():
+            self.add(members[name])
         return wanted
 
     def settled(self, *, allowed: bool) -> tuple[str, ...]:
-        """What is left out; raises `UnsupportedError` naming it unless that is allowed."""
-        found, ungraded = tuple(sorted(self._found)), tuple(sorted(self._ungraded))
-        if found and not allowed:
+        """Returns what is left out; raises `UnsupportedError` naming it unless that is allowed."""
+        refused, ungraded = tuple(sorted(self._found)), tuple(sorted(self._ungraded))
+        if refused and not allowed:
             raise UnsupportedError(
-                _listed("the config asks for what is not carried out:", found),
+                _listed("the config asks for what is not carried out:", refused),
                 remedy="Take it out, or leave it out of this evaluation with --allow-unsupported.",
             )
         if ungraded and not allowed:
@@ -70,7 +70,7 @@ class Refusals:
                 " (behind an OPENAI_BASE_URL of your own, too: which models are there is not known)."
                 " Or run the rest with --allow-unsupported, which lists these checks as left out.",
             )
-        return found + ungraded
+        return refused + ungraded
 
 
 def _listed(what: str, named: Sequence[str]) -> str:

@@ -45,10 +45,10 @@ def in_short(text: str) -> JsonValue:
             else "equals"
         )
         return {"type": kind, "value": text}
-    found = _SHORT.fullmatch(text)
-    if found is None:
+    match = _SHORT.fullmatch(text)
+    if match is None:
         return {"type": "equals", "value": text}
-    return _shorthand(found["type"], found["threshold"], found["value"])
+    return _shorthand(match["type"], match["threshold"], match["value"])
 
 
 def _shorthand(kind: str, threshold: str | None, value: str | None) -> JsonValue:

@@ -18,29 +18,29 @@ KEYS = ("instructions", "maxTurns", "initialMessages", "stateful", PLAYER)
 
 def simulated_user_spec(config: Node, refusals: Refusals) -> SimulatedUserSpec:
     """The user as the config sets it up; whom it talks with is the column's."""
-    found = refusals.known(config, KEYS)
+    members = refusals.known(config, KEYS)
     return SimulatedUserSpec(
-        user=_player(found[PLAYER], refusals) if PLAYER in found else None,
-        instructions=found["instructions"].text() if "instructions" in found else "{{instructions}}",
-        max_turns=found["maxTurns"].whole(least=0) if "maxTurns" in found else 10,
-        initial=tuple(_messages(found["initialMessages"])) if "initialMessages" in found else (),
-        stateful="stateful" in found and found["stateful"].yes(),
+        user=_player(members[PLAYER], refusals) if PLAYER in members else None,
+        instructions=members["instructions"].text() if "instructions" in members else "{{instructions}}",
+        max_turns=members["maxTurns"].whole(least=0) if "maxTurns" in members else 10,
+        initial=tuple(_messages(members["initialMessages"])) if "initialMessages" in members else (),
+        stateful="stateful" in members and members["stateful"].yes(),
     )
 
 
 def _player(node: Node, refusals: Refusals) -> ModelSpec | None:
     if isinstance(node.value, str):
         return model_spec(node, node.value, node.child("config", {}), refusals)
-    found = refusals.known(node, ("id", "config"))
-    if "id" not in found:
+    members = refusals.known(node, ("id", "config"))
+    if "id" not in members:
         raise node.wrong("must be a model's id, or {id, config}")
-    return model_spec(node, found["id"].text(), found.get("config", node.child("config", {})), refusals)
+    return model_spec(node, members["id"].text(), members.get("config", node.child("config", {})), refusals)
 
 
 def _messages(node: Node) -> list[Json]:
     value: JsonValue = node.value
     if node.file is not None:
         value = read_node(named_file(node, node.file), node.source.base).value
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(message, dict) for message in value):
         raise node.wrong("must be a list of {role, content}, or a file of one")
-    return [one for one in value if isinstance(one, dict)]
+    return [message for message in value if isinstance(message, dict)]

@@ -50,7 +50,7 @@ def _written(node: Node) -> tuple[Literal["python", "javascript"], str]:
 def transform_code(
     node: Node, refusals: Refusals, arguments: str = CHANGED, *, python: bool = True
 ) -> str | PythonTransform | None:
-    """What a transform runs: JavaScript as it stands there, or a function in the file that it names; None where refused.
+    """Returns what a transform runs: JavaScript as it stands there, or a function in the file that it names; None where refused.
 
     A function that stands there is called only for an answer over HTTP; other transforms would give the function itself.
     """

@@ -85,14 +85,14 @@ class Test:
 def read_tests(root: Mapping[str, Node], refusals: Refusals) -> list[Test]:
     """The tests of a config in order; without any, one with no variables."""
     default = _default(root, refusals)
-    found = list(_listed(root["tests"], refusals)) if "tests" in root else []
+    tests = list(_listed(root["tests"], refusals)) if "tests" in root else []
     scenarios = list(test_nodes(root["scenarios"], refusals)) if "scenarios" in root else []
-    if not found and not scenarios:
+    if not tests and not scenarios:
         nothing = next(iter(root.values()))
-        found = [Test(replace(nothing, value={}))]
+        tests = [Test(replace(nothing, value={}))]
     for scenario in scenarios:
-        found.extend(_scenario(scenario, refusals))
-    return [test.with_default(default) for test in found]
+        tests.extend(_scenario(scenario, refusals))
+    return [test.with_default(default) for test in tests]
 
 
 def _default(root: Mapping[str, Node], refusals: Refusals) -> Test:
@@ -106,11 +106,11 @@ def _default(root: Mapping[str, Node], refusals: Refusals) -> Test:
 
 def _scenario(node: Node, refusals: Refusals) -> Iterator[Test]:
     """Every test of a scenario under every one of its configurations."""
-    found = refusals.known(node, ("description", "config", "tests"))
-    if "config" not in found:
+    members = refusals.known(node, ("description", "config", "tests"))
+    if "config" not in members:
         raise node.wrong("a scenario needs its config: a list of {vars: …}")
-    tests = list(_listed(found["tests"], refusals)) if "tests" in found else [Test(replace(node, value={}))]
-    for data in _listed(found["config"], refusals):
+    tests = list(_listed(members["tests"], refusals)) if "tests" in members else [Test(replace(node, value={}))]
+    for data in _listed(members["config"], refusals):
         yield from (test.over(data) for test in tests)
 
 
@@ -155,8 +155,8 @@ def _in_files(node: Node, pattern: str, config: Node | None, refusals: Refusals)
             case ".jsonl":
                 yield from read_lines(path, node.source.base)
             case ".yaml" | ".yml" | ".json":
-                found = read_node(path, node.source.base)
-                yield from found.elements() if isinstance(found.value, list) else [found]
+                read = read_node(path, node.source.base)
+                yield from read.elements() if isinstance(read.value, list) else [read]
             case _:
                 refusals.add(node, f"{name}: known are files of {', '.join(sorted(DATA))}")
 
@@ -170,26 +170,26 @@ def _made(node: Node, file: str, function: str | None, config: Node | None, refu
     given = () if config is None else (config.value,)
     name = function or ("generate_tests" if in_python else "its export")
     if in_python:
-        found = called(node, path, name, *given, called_with="config" if given else "")
+        made = called(node, path, name, *given, called_with="config" if given else "")
     else:
-        found = called_module(node, path, function, *given)
-    if not isinstance(found, list):
+        made = called_module(node, path, function, *given)
+    if not isinstance(made, list):
         raise node.wrong(f"{name} in {path.name} must give a list of tests")
-    yield from Node(found, Source(path, "", node.source.base)).elements()
+    yield from Node(made, Source(path, "", node.source.base)).elements()
 
 
 def _test(node: Node, refusals: Refusals) -> Test:
-    found = refusals.known(node, KEYS, harmless=HARMLESS)
-    options = refusals.known(found["options"], OPTIONS, harmless=HARMLESS_OPTIONS) if "options" in found else {}
+    members = refusals.known(node, KEYS, harmless=HARMLESS)
+    options = refusals.known(members["options"], OPTIONS, harmless=HARMLESS_OPTIONS) if "options" in members else {}
     return Test(
         node=node,
-        description=found["description"].text() if "description" in found else "",
-        variables=_variables(found["vars"]) if "vars" in found else {},
-        assertions=tuple(found["assert"].elements()) if "assert" in found else (),
+        description=members["description"].text() if "description" in members else "",
+        variables=_variables(members["vars"]) if "vars" in members else {},
+        assertions=tuple(members["assert"].elements()) if "assert" in members else (),
         options=options,
-        threshold=found["threshold"].number() if "threshold" in found else None,
-        metadata=found["metadata"].mapping() if "metadata" in found else {},
-        asks={key: found[key] for key in ASKS if key in found and found[key].value is not None},
+        threshold=members["threshold"].number() if "threshold" in members else None,
+        metadata=members["metadata"].mapping() if "metadata" in members else {},
+        asks={key: members[key] for key in ASKS if key in members and members[key].value is not None},
     )
 
 
@@ -198,9 +198,9 @@ def _variables(node: Node) -> dict[str, Node]:
     if isinstance(node.value, dict):
         return node.mapping()
     listed = node.elements() if isinstance(node.value, list) else [node]
-    if any(one.file is not None for one in listed):
+    if any(node.file is not None for node in listed):
         raise node.wrong("promptfoo takes no variables from file://: name the file without it")
     beside = replace(node, source=replace(node.source, base=node.source.path.resolve().parent))
-    names = [name for one in listed for name in named_files(beside, one.text())]
+    names = [name for node in listed for name in named_files(beside, node.text())]
     files = [named_file(beside, name) for name in names]
-    return {name: one for file in files for name, one in read_node(file, node.source.base).mapping().items()}
+    return {name: variable for file in files for name, variable in read_node(file, node.source.base).mapping().items()}

@@ -49,19 +49,19 @@ class _ByCode:
 
     def value(self, name: str, prompts: Sequence[str], variables: Json, refusals: Refusals) -> JsonValue:
         """The value, which must be the same for every prompt: a test has one set of variables."""
-        found = [self._called(name, prompt, variables) for prompt in prompts]
-        if len(set(found)) > 1:
+        values = [self._called(name, prompt, variables) for prompt in prompts]
+        if len(set(values)) > 1:
             refusals.add(self.node, f"get_var in {self.path.name} gives another value for each prompt")
-        return found[0] if found else ""
+        return values[0] if values else ""
 
     def _called(self, name: str, prompt: str, variables: Json) -> str:
         if self.path.suffix == ".py":
-            said = called(
+            returned = called(
                 self.node, self.path, "get_var", name, prompt, variables, called_with="name, prompt, variables"
             )
         else:
-            said = called_module(self.node, self.path, None, name, prompt, variables)
-        match said:
+            returned = called_module(self.node, self.path, None, name, prompt, variables)
+        match returned:
             case {"error": error} if error:
                 raise self.node.wrong(f"get_var in {self.path.name}: {value_text(error)}")
             case {"output": str(output)} if output:
@@ -111,13 +111,13 @@ def transformed(variables: Json, node: Node | None, refusals: Refusals) -> Json:
 
 def _coded(variables: Mapping[str, _Choice], prompts: Sequence[str], refusals: Refusals) -> Json:
     """The variables with the values that code gives; it is shown the others, the later ones of code by their file."""
-    found: Json = {
+    wire: Json = {
         name: f"{FILE}{value.path}" if isinstance(value, _ByCode) else value for name, value in variables.items()
     }
     for name, value in variables.items():
         if isinstance(value, _ByCode):
-            found[name] = value.value(name, prompts, found, refusals)
-    return found
+            wire[name] = value.value(name, prompts, wire, refusals)
+    return wire
 
 
 def _choices(node: Node, refusals: Refusals, *, spread: bool) -> list[_Choice]:
@@ -126,8 +126,8 @@ def _choices(node: Node, refusals: Refusals, *, spread: bool) -> list[_Choice]:
     if spread and isinstance(node.value, list) and node.value and isinstance(node.value[0], str):
         return [
             value
-            for one in node.elements()
-            for value in ([_read(one, one.file, refusals)] if one.file is not None else [one.value])
+            for node in node.elements()
+            for value in ([_read(node, node.file, refusals)] if node.file is not None else [node.value])
         ]
     return [node.value]
 
@@ -151,16 +151,18 @@ def _read(node: Node, name: str, refusals: Refusals) -> _Choice:
 
 def _resolved(variables: Json, node: Node | None, refusals: Refusals) -> Json:
     """The variables with the places in them filled by each other; one that names what is not there stays as it is."""
-    found = {name: value.removesuffix("\n") if isinstance(value, str) else value for name, value in variables.items()}
+    resolved = {
+        name: value.removesuffix("\n") if isinstance(value, str) else value for name, value in variables.items()
+    }
     for _ in range(ROUNDS):
-        before = dict(found)
-        for name, value in found.items():
+        before = dict(resolved)
+        for name, value in resolved.items():
             place = _PLACE.search(value) if isinstance(value, str) else None
-            if isinstance(value, str) and place is not None and place.group(1) in found:
-                found[name] = value.replace(place.group(), js_string(found[place.group(1)]), 1)
-        if found == before:
+            if isinstance(value, str) and place is not None and place.group(1) in resolved:
+                resolved[name] = value.replace(place.group(), js_string(resolved[place.group(1)]), 1)
+        if resolved == before:
             break
-    return {name: _filled(value, found, node, refusals) for name, value in found.items()}
+    return {name: _filled(value, resolved, node, refusals) for name, value in resolved.items()}
 
 
 def _filled(value: JsonValue, variables: Json, node: Node | None, refusals: Refusals) -> JsonValue:

@@ -1,4 +1,4 @@
-"""What changed case by case, drawn: a dumbbell for each of a few cases, a histogram of them all."""
+"""The changes case by case, drawn: a dumbbell for each of a few cases, a histogram of them all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def dumbbells(cases: Sequence[tuple[str, float, float]], *, label: str) -> Marku
 
 
 def histogram(deltas: Sequence[float], *, label: str) -> Markup:
-    """How many cases changed by how much (-1 to 1): fallen ones to the left, unchanged ones in the middle."""
+    """Returns how many cases changed by how much (-1 to 1): fallen ones to the left, unchanged ones in the middle."""
     width, height, base = 620, 170, 132
     counts = Counter(min(BINS, max(0, round((delta + 1) / 2 * BINS))) for delta in deltas)
     most = max(counts.values(), default=1)

@@ -27,7 +27,7 @@ def sparkline(scores: Sequence[float], marked: Sequence[int] = (), breaks: Seque
 
     ends = [0, *sorted(breaks), len(scores)]
     lines = [path([at(number) for number in range(a, b)], "spark") for a, b in pairwise(ends) if b > a]
-    falls = [element("circle", cx=at(one)[0], cy=at(one)[1], r=3.2, class_="fell") for one in marked]
+    falls = [element("circle", cx=at(index)[0], cy=at(index)[1], r=3.2, class_="fell") for index in marked]
     x, y = at(len(scores) - 1)
     return drawing(
         *lines, *falls, element("circle", cx=x, cy=y, r=2.6, class_="last"), width=width, height=height, kind="sparkline", label=None

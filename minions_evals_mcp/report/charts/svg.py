@@ -11,11 +11,13 @@ Attribute = str | float | None
 
 def element(name: str, *inside: str, **attributes: Attribute) -> Markup:
     """The element; `class_` is its class, `_` in other names a hyphen, and what is None is left out."""
-    told = "".join([f' {_name(key)}="{_value(value)}"' for key, value in attributes.items() if value is not None])
+    attributes_text = "".join(
+        [f' {_name(key)}="{_value(value)}"' for key, value in attributes.items() if value is not None]
+    )
     if not inside:
-        return Markup(f"<{name}{told}/>")  # noqa: S704  names are ours, values escaped
-    within = "".join([one if isinstance(one, Markup) else escape(one) for one in inside])
-    return Markup(f"<{name}{told}>{within}</{name}>")  # noqa: S704  as above
+        return Markup(f"<{name}{attributes_text}/>")  # noqa: S704  names are ours, values escaped
+    within = "".join([part if isinstance(part, Markup) else escape(part) for part in inside])
+    return Markup(f"<{name}{attributes_text}>{within}</{name}>")  # noqa: S704  as above
 
 
 @cache

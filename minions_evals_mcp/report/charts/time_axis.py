@@ -1,4 +1,4 @@
-"""Where moments stand on an axis, and which of them are written under it, whatever span they cover."""
+"""The places of moments on an axis, and which of them are written under it, whatever span they cover."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TimeAxis:
 
     def __init__(self, moments: Sequence[datetime], left: float, right: float) -> None:
         self.moments = list(moments)
-        self.places = _spread([_share(moments, one) for one in moments], left, right)
+        self.places = _spread([_share(moments, moment) for moment in moments], left, right)
 
     def at(self, moment: datetime) -> float:
         """The place of any moment of the span."""
@@ -40,19 +40,19 @@ class TimeAxis:
         """Place, moment and words of what is written under the axis."""
         moments = _moments(self.moments[0], self.moments[-1])
         step = moments[1] - moments[0] if len(moments) > 1 else DAY
-        found: list[tuple[float, datetime, str]] = []
-        for number, one in enumerate(moments):
-            new_day = number == 0 or one.date() != moments[number - 1].date()
-            words = _words(one, step, new_day=new_day)
-            place = self.at(one)
-            if not found or place - found[-1][0] > 9.0 * max(len(words), len(found[-1][2])) * 0.72:
-                found.append((place, one, words))
-        return found
+        ticks_made: list[tuple[float, datetime, str]] = []
+        for number, moment in enumerate(moments):
+            new_day = number == 0 or moment.date() != moments[number - 1].date()
+            words = _words(moment, step, new_day=new_day)
+            place = self.at(moment)
+            if not ticks_made or place - ticks_made[-1][0] > 9.0 * max(len(words), len(ticks_made[-1][2])) * 0.72:
+                ticks_made.append((place, moment, words))
+        return ticks_made
 
 
-def _share(moments: Sequence[datetime], one: datetime) -> float:
+def _share(moments: Sequence[datetime], moment: datetime) -> float:
     span = moments[-1] - moments[0]
-    return (one - moments[0]) / span if span else 0.0
+    return (moment - moments[0]) / span if span else 0.0
 
 
 def _spread(given: Sequence[float], left: float, right: float) -> list[float]:
@@ -78,23 +78,23 @@ def _moments(first: datetime, last: datetime) -> list[datetime]:
 def _every(first: datetime, last: datetime, step: timedelta) -> list[datetime]:
     midnight = datetime(first.year, first.month, first.day, tzinfo=UTC)
     begin = midnight + step * -((midnight - first) // step)
-    found = [begin + step * number for number in range(MOST + 2) if begin + step * number <= last]
-    return found or [first]
+    moments = [begin + step * number for number in range(MOST + 2) if begin + step * number <= last]
+    return moments or [first]
 
 
 def _every_months(first: datetime, last: datetime, months: int) -> list[datetime]:
     count = first.year * 12 + first.month
-    found: list[datetime] = []
-    while (one := datetime(count // 12, count % 12 + 1, 1, tzinfo=UTC)) <= last:
-        found.append(one)
+    starts: list[datetime] = []
+    while (month := datetime(count // 12, count % 12 + 1, 1, tzinfo=UTC)) <= last:
+        starts.append(month)
         count += months
-    return found or [first]
+    return starts or [first]
 
 
-def _words(one: datetime, step: timedelta, *, new_day: bool) -> str:
+def _words(moment: datetime, step: timedelta, *, new_day: bool) -> str:
     if step >= 28 * DAY:
-        return f"{one:%b %Y}"
+        return f"{moment:%b %Y}"
     if step >= DAY:
-        return f"{one.day} {one:%b}"
-    clock = f"{one:%H:%M:%S}" if step < timedelta(minutes=1) else f"{one:%H:%M}"
-    return f"{one.day} {one:%b} {clock}" if new_day else clock
+        return f"{moment.day} {moment:%b}"
+    clock = f"{moment:%H:%M:%S}" if step < timedelta(minutes=1) else f"{moment:%H:%M}"
+    return f"{moment.day} {moment:%b} {clock}" if new_day else clock

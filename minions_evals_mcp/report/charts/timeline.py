@@ -12,7 +12,7 @@ WIDTH, ROW = 220, 10
 
 
 def step_bar(durations: Sequence[float | None], number: int, *, bad: bool = False) -> Markup:
-    """Where that step lies in the whole run; steps that took no known time count as nothing."""
+    """Returns where that step lies in the whole run; steps that took no known time count as nothing."""
     known = [duration or 0.0 for duration in durations]
     whole = sum(known)
     if not whole:

@@ -24,7 +24,7 @@ Link = Callable[[TrendPoint], str]
 
 @cache
 def chart_css() -> str:
-    """How drawings look, in light and dark; a page puts it into its own stylesheet."""
+    """Returns how drawings look, in light and dark; a page puts it into its own stylesheet."""
     return files("minions_evals_mcp.report").joinpath("templates/chart.css").read_text("utf-8")
 
 

@@ -26,7 +26,7 @@ Form = Callable[[AbTestResult, str], str]
 """An A/B test under its title, as a text."""
 
 
-def _page(found: AbTestResult, title: str) -> str:
+def _page(result: AbTestResult, title: str) -> str:
     from minions_evals_mcp.report.documents.page import own_file, page_templates, policy  # noqa: PLC0415  templates, needed here only
 
     style = "\n".join((own_file("design.css"), own_file("report.css")))
@@ -34,7 +34,7 @@ def _page(found: AbTestResult, title: str) -> str:
         page_templates()
         .get_template("ab_test.html.j2")
         .render(
-            found=found,
+            found=result,
             title=title,
             words=ab_words,
             policy=policy(style=style, script=""),
@@ -43,48 +43,48 @@ def _page(found: AbTestResult, title: str) -> str:
     )
 
 
-def _markdown(found: AbTestResult, title: str) -> str:
-    return "\n".join(_markdown_lines(found, title)) + "\n"
+def _markdown(result: AbTestResult, title: str) -> str:
+    return "\n".join(_markdown_lines(result, title)) + "\n"
 
 
-def _markdown_lines(found: AbTestResult, title: str) -> Iterator[str]:
-    yield f"**{inert(printable(f'{title}: {ab_words.headline(found)}', 400))}**\n"
-    for said in (ab_words.how_sure(found), found.note):
-        if said:
-            yield f"{inert(printable(said, 400))}\n"
+def _markdown_lines(result: AbTestResult, title: str) -> Iterator[str]:
+    yield f"**{inert(printable(f'{title}: {ab_words.headline(result)}', 400))}**\n"
+    for sentence in (ab_words.how_sure(result), result.note):
+        if sentence:
+            yield f"{inert(printable(sentence, 400))}\n"
     yield "| branch | model | quality (95 %) | passed (95 %) | latency (95 %) | cost each (95 %) | runs |"
     yield "|---|---|---|---|---|---|--:|"
-    for one in found.branches:
-        name = f"{one.rank}. {one.branch_name}" + (" (control)" if one.is_control else "")
+    for branch in result.branches:
+        name = f"{branch.rank}. {branch.branch_name}" + (" (control)" if branch.is_control else "")
         figures = (
-            (one.quality_score, one.quality_interval, ab_words.score),
-            (one.pass_rate, one.pass_rate_interval, ab_words.percent),
-            (one.latency_ms, one.latency_interval, ab_words.ms),
-            (one.estimated_cost, one.cost_interval, ab_words.dollars),
+            (branch.quality_score, branch.quality_interval, ab_words.score),
+            (branch.pass_rate, branch.pass_rate_interval, ab_words.percent),
+            (branch.latency_ms, branch.latency_interval, ab_words.ms),
+            (branch.estimated_cost, branch.cost_interval, ab_words.dollars),
         )
         shown = [
             words(value) + (f" ({ab_words.between(interval, words)})" if interval else "")
             for value, interval, words in figures
         ]
-        runs = f"{one.runs}" + (f", {one.failures} failed" if one.failures else "")
-        cells = (inert(printable(name, 80)), inert(printable(one.model, 80)), *map(inert, shown), runs)
+        runs = f"{branch.runs}" + (f", {branch.failures} failed" if branch.failures else "")
+        cells = (inert(printable(name, 80)), inert(printable(branch.model, 80)), *map(inert, shown), runs)
         yield "| " + " | ".join(cells) + " |"
     yield ""
-    for one in found.branches:
-        if said := ab_words.against(one):
-            yield f"- {inert(printable(one.branch_name, 80))} against the control: {inert(said)}"
-    version = "" if found.prompt_version is None else f", prompt version {found.prompt_version}"
-    yield f"\nRun `{found.run_id}`{version}"
+    for branch in result.branches:
+        if sentence := ab_words.against(branch):
+            yield f"- {inert(printable(branch.branch_name, 80))} against the control: {inert(sentence)}"
+    version = "" if result.prompt_version is None else f", prompt version {result.prompt_version}"
+    yield f"\nRun `{result.run_id}`{version}"
 
 
-def _json(found: AbTestResult, title: str) -> str:
-    told = {"title": title, "answer": ab_words.headline(found), **found.model_dump(mode="json")}
-    return masked(to_json(told, indent=2).decode()) + "\n"
+def _json(result: AbTestResult, title: str) -> str:
+    wire = {"title": title, "answer": ab_words.headline(result), **result.model_dump(mode="json")}
+    return masked(to_json(wire, indent=2).decode()) + "\n"
 
 
-def _csv(found: AbTestResult, title: str) -> str:
+def _csv(result: AbTestResult, title: str) -> str:
     del title
-    fields = (branch.model_dump(mode="json", by_alias=False) for branch in found.branches)
+    fields = (branch.model_dump(mode="json", by_alias=False) for branch in result.branches)
     return "".join([csv_row(COLUMNS), *(csv_row([_plain(branch[name]) for name in COLUMNS]) for branch in fields)])
 
 
@@ -97,11 +97,11 @@ FORMS: dict[str, Form] = {".html": _page, ".md": _markdown, ".json": _json, ".cs
 
 
 def ab_form_of(file: Path) -> Form:
-    """What writes an A/B test into a file of that name; raises `BadInputError` for an extension that has no form."""
-    found = FORMS.get(file.suffix.lower())
-    if found is None:
+    """Returns what writes an A/B test into a file of that name; raises `BadInputError` for an extension that has no form."""
+    form = FORMS.get(file.suffix.lower())
+    if form is None:
         raise BadInputError(
             f"an A/B test cannot be written as {file.suffix or file.name!r}.",
             remedy=f"Name a file that ends in {', '.join(FORMS)}.",
         )
-    return found
+    return form

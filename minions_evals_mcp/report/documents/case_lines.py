@@ -20,17 +20,17 @@ LONG, SHORT = 20_000, 600
 
 @dataclass(slots=True, eq=False)
 class Room:
-    """How much text a file still takes."""
+    """The room that a file still has for text."""
 
     left: int = ROOM
 
-    def fitted(self, told: str) -> str:
+    def fitted(self, text: str) -> str:
         """The JSON with its long texts cut, each saying how much of it is not there."""
         limit = LONG if self.left > 0 else SHORT
-        if len(told) > limit:
-            told = to_json(_cut(from_json(told), limit)).decode()
-        self.left -= len(told)
-        return told
+        if len(text) > limit:
+            text = to_json(_cut(from_json(text), limit)).decode()
+        self.left -= len(text)
+        return text
 
 
 def _cut(value: JsonValue, limit: int) -> JsonValue:
@@ -38,9 +38,9 @@ def _cut(value: JsonValue, limit: int) -> JsonValue:
         case str() if len(value) > limit:
             return f"{value[:limit]}\n… {len(value) - limit} more characters: a .json report has all of them."
         case list():
-            return [_cut(one, limit) for one in value]
+            return [_cut(item, limit) for item in value]
         case dict():
-            return {name[:limit]: _cut(one, limit) for name, one in value.items()}
+            return {name[:limit]: _cut(item, limit) for name, item in value.items()}
         case _:
             return value
 
@@ -59,17 +59,17 @@ def case_line(case: CaseLine, room: Room) -> str:
         "" if change is None else change.kind,
         "" if change is None else change_words(change),
     ]
-    told = [to_json(brief).decode(), room.fitted(shown.case)]
-    told += ["null" if one is None else room.fitted(one.tried) for one in (case.tried, before)]
-    return embedded("\t".join(told))
+    lines = [to_json(brief).decode(), room.fitted(shown.case)]
+    lines += ["null" if unit is None else room.fitted(unit.tried) for unit in (case.tried, before)]
+    return embedded("\t".join(lines))
 
 
-def embedded(told: str) -> str:
+def embedded(text: str) -> str:
     """JSON in which no HTML parser can see an end tag, a comment or an entity, and that hides no character."""
-    if not told.isascii() or "\x7f" in told:
-        told = HIDDEN.sub(_escaped, told)
-    return told.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    if not text.isascii() or "\x7f" in text:
+        text = HIDDEN.sub(_escaped, text)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _escaped(one: re.Match[str]) -> str:
-    return f"\\u{ord(one[0]):04x}"
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"

@@ -18,9 +18,9 @@ Form = Callable[[Engine, Report], AsyncGenerator[str]]
 """A report's figures as a text, piece by piece; the form itself asks for the cases."""
 
 
-def _of_cases(told: Callable[[Report, AsyncIterator[ReportedCase]], AsyncGenerator[str]]) -> Form:
+def _of_cases(document_parts: Callable[[Report, AsyncIterator[ReportedCase]], AsyncGenerator[str]]) -> Form:
     async def form(engine: Engine, report: Report) -> AsyncGenerator[str]:
-        async with aclosing(report_cases(engine, report)) as cases, aclosing(told(report, cases)) as pieces:
+        async with aclosing(report_cases(engine, report)) as cases, aclosing(document_parts(report, cases)) as pieces:
             async for piece in pieces:
                 yield piece
 
@@ -45,11 +45,11 @@ FORMS: dict[str, Form] = {
 
 
 def form_of(file: Path) -> Form:
-    """What writes a report into a file of that name; raises `BadInputError` for an extension that has no form."""
-    found = FORMS.get(file.suffix.lower())
-    if found is None:
+    """Returns what writes a report into a file of that name; raises `BadInputError` for an extension that has no form."""
+    form = FORMS.get(file.suffix.lower())
+    if form is None:
         known = ", ".join(FORMS)
         raise BadInputError(
             f"a report cannot be written as {file.suffix or file.name!r}.", remedy=f"Name a file that ends in {known}."
         )
-    return found
+    return form

@@ -35,11 +35,11 @@ COLUMNS = 10
 def page_templates() -> Environment:
     """The templates of pages that stand on their own."""
     loader = PackageLoader("minions_evals_mcp.report", "templates")
-    found = Environment(
+    environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )  # fmt: skip
-    found.filters.update(line=_line, iso=iso, figure=sentences.number)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
-    return found
+    environment.filters.update(line=_line, iso=iso, figure=sentences.number)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
+    return environment
 
 
 def _line(text: str, limit: int = 300) -> str:
@@ -80,11 +80,11 @@ async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
     columns = report.criteria[:COLUMNS]
     style, script = _style(report), _script()
     template = page_templates().get_template("report.html.j2")
-    found = report.run.summary.benchmark_run
+    fields = report.run.summary.benchmark_run
     yield template.render(
         report=report,
         answer=printable(answer(report), 600),
-        benchmark_run=found,
+        benchmark_run=fields,
         columns=columns,
         names=_names(report),
         marks=marks,
@@ -117,13 +117,13 @@ def _names(report: Report) -> _Names:
 
 
 def _version(side: Side | None, names: dict[str, str]) -> str:
-    found = None if side is None else side.summary.benchmark_run
-    version = None if found is None else found.get("promptVersionRef")
+    fields = None if side is None else side.summary.benchmark_run
+    version = None if fields is None else fields.get("promptVersionRef")
     return names.get(version, version) if isinstance(version, str) else ""
 
 
 def _histogram(report: Report) -> Markup:
-    """How far the cases moved, where two runs stand side by side."""
+    """Returns how far the cases moved, where two runs stand side by side."""
     if report.diff is None:
         return Markup("")
     deltas = [-change.loss for change in report.diff.changes if change.before and change.after]
@@ -136,10 +136,10 @@ def _grid(criteria: int) -> str:
 
 
 def _labels(report: Report) -> JsonValue:
-    """What the script needs to know of all cases."""
+    """Returns what the script needs to know of all cases."""
     return {
-        "columns": [one.id for one in report.criteria[:COLUMNS]],
-        "titles": {one.id: printable(one.title, 120) for one in report.criteria},
+        "columns": [criterion.id for criterion in report.criteria[:COLUMNS]],
+        "titles": {criterion.id: printable(criterion.title, 120) for criterion in report.criteria},
         "statuses": {**sentences.STATUS_WORDS},
         "kinds": {**sentences.KIND_WORDS} if report.diff is not None else {},
         "sides": ["output"]

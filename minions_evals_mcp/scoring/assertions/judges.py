@@ -25,27 +25,27 @@ def refuse_own(assertion: Assertion, *, at: str = "") -> None:
 
     An address in it would be sent the operator's key: only a config that a person runs may name one.
     """
-    for one in _within(assertion):
-        field = "provider" if one.provider is not None else "rubricPrompt" if one.rubric_prompt is not None else ""
+    for inner in _within(assertion):
+        field = "provider" if inner.provider is not None else "rubricPrompt" if inner.rubric_prompt is not None else ""
         if field:
             raise InvalidRecordError(
                 "only a config that a person runs with eval may say who judges an assertion, and in which words",
                 field=field,
-                record=one.type,
+                record=inner.type,
                 where=at,
             )
 
 
 def refuse_elsewhere(assertion: Assertion, *, at: str = "") -> None:
     """Refuses a judge with an address or a key of its own, and words that are the name of a file."""
-    for one in _within(assertion):
-        if one.provider is not None and one.provider.needs_config:
+    for inner in _within(assertion):
+        if inner.provider is not None and inner.provider.needs_config:
             raise InvalidRecordError(
                 "only the config that a judge stands in can give it an address or a key, or the code that judges",
                 field=f"{at}.provider",
                 remedy="Run `minions-evals eval CONFIG` with that config.",
             )
-        if one.rubric_prompt is not None and one.rubric_prompt.startswith("file://"):
+        if inner.rubric_prompt is not None and inner.rubric_prompt.startswith("file://"):
             raise InvalidRecordError(
                 "a record holds the words themselves, not the name of a file", field=f"{at}.rubricPrompt"
             )

@@ -39,7 +39,7 @@ GUARDS: Guards = (("context", ("threshold", "parentAssertionSet")),)
 def scoring_need(
     scoring: ScoringCode,
     assertions: Sequence[Assertion],
-    found: Aggregate,
+    aggregate: Aggregate,
     *,
     threshold: float | None,
     grades: Mapping[GradeNeed, Grade],
@@ -47,17 +47,17 @@ def scoring_need(
     """The run of the code on what the assertions found; the grades tell what the models used."""
     context: Json = {
         **({} if threshold is None else {"threshold": threshold}),
-        "componentResults": [*_components(assertions, found.results)],
+        "componentResults": [*_components(assertions, aggregate.results)],
         "tokensUsed": _tokens(grades),
     }
     code = as_called(scoring.code, ARGUMENTS) if scoring.language == "javascript" else scoring.code
-    named: Json = {**metric_scores(named_scores(found.results))}
+    named: Json = {**metric_scores(named_scores(aggregate.results))}
     return SnippetNeed(
         scoring.language, code.strip(), as_given({"namedScores": named, "context": context}), guards=GUARDS
     )
 
 
-def rescored(found: Aggregate, ran: Ran | Broke) -> Aggregate | Unchecked:
+def rescored(aggregate: Aggregate, ran: Ran | Broke) -> Aggregate | Unchecked:
     """The same checks with the verdict that the code gave."""
     if isinstance(ran, Broke):
         return Unchecked(NAME, ran.error)
@@ -69,39 +69,43 @@ def rescored(found: Aggregate, ran: Ran | Broke) -> Aggregate | Unchecked:
             if named is not None and not _are_scores(named):
                 return Unchecked(NAME, f"the code must give namedScores as {{name: number}}, not {shown(named)}")
             share = min(1.0, max(0.0, float(score)))
-            return Aggregate(passed, share, found.results, reason or "no reason is given", _weighed(found, named))
+            return Aggregate(
+                passed, share, aggregate.results, reason or "no reason is given", _weighed(aggregate, named)
+            )
         case _:
             return Unchecked(NAME, f"the code must give {{pass, score, reason}}, not {shown(ran.value)}")
 
 
 def _are_scores(named: JsonValue) -> bool:
     return isinstance(named, dict) and all(
-        isinstance(one, int | float) and not isinstance(one, bool) for one in named.values()
+        isinstance(score, int | float) and not isinstance(score, bool) for score in named.values()
     )
 
 
-def _weighed(found: Aggregate, named: JsonValue) -> tuple[Named, ...] | None:
+def _weighed(aggregate: Aggregate, named: JsonValue) -> tuple[Named, ...] | None:
     """The metrics that the code gave, if it gave any, with the weights that they have in the assertions."""
     if not isinstance(named, dict):
         return None
-    weights = metric_weights(named_scores(found.results))
+    weights = metric_weights(named_scores(aggregate.results))
     return tuple(
-        Named(name, float(one), weights.get(name, 1.0)) for name, one in named.items() if isinstance(one, int | float)
+        Named(name, float(score), weights.get(name, 1.0))
+        for name, score in named.items()
+        if isinstance(score, int | float)
     )
 
 
 def _components(assertions: Sequence[Assertion], results: Sequence[Checked]) -> Iterator[JsonValue]:
     """Each result with its assertion, those of a set after it."""
     for assertion, result in zip(assertions, results, strict=True):
-        told = assertion.model_dump(mode="json", exclude_none=True)
-        yield {"pass": result.passed, "score": result.score, "reason": result.reason, "assertion": told}
+        wire = assertion.model_dump(mode="json", exclude_none=True)
+        yield {"pass": result.passed, "score": result.score, "reason": result.reason, "assertion": wire}
         if assertion.assertions:
             yield from _components(assertion.assertions, result.parts)
 
 
 def _tokens(grades: Mapping[GradeNeed, Grade]) -> Json:
-    sent = sum(one.input_tokens for one in grades.values())
-    received = sum(one.output_tokens for one in grades.values())
+    sent = sum(grade.input_tokens for grade in grades.values())
+    received = sum(grade.output_tokens for grade in grades.values())
     return {
         "total": sent + received, "prompt": sent, "completion": received, "cached": 0, "numRequests": len(grades)
     }  # fmt: skip

@@ -11,19 +11,21 @@ from __future__ import annotations
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked, Unmet
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 MOST_NESTED = 8
 
 
-def as_one(verdict: Aggregate | Unchecked) -> Found | Unmet:
+def as_one(verdict: Aggregate | Unchecked) -> CheckResult | Unmet:
     """The verdict of a set's assertions as that of one assertion: its score is their weighted mean."""
     if isinstance(verdict, Unchecked):
         return Unmet(f"{verdict.type}: {verdict.reason}", not_judgeable=verdict.not_judgeable)
     failed = [result for result in verdict.results if not result.passed]
-    told = shown("; ".join(f"{result.type}: {result.reason}" for result in failed), 200)
+    reasons = shown("; ".join(f"{result.type}: {result.reason}" for result in failed), 200)
     reason = f"score {verdict.score:.2f}, {len(verdict.results) - len(failed)} of {len(verdict.results)} hold"
-    return Found(verdict.passed, f"{reason}; {told}" if failed else reason, verdict.score, parts=verdict.results)
+    return CheckResult(
+        verdict.passed, f"{reason}; {reasons}" if failed else reason, verdict.score, parts=verdict.results
+    )
 
 
 def vet_set(assertion: Assertion) -> None:
@@ -37,5 +39,5 @@ def vet_set(assertion: Assertion) -> None:
 
 
 def depth(assertion: Assertion) -> int:
-    """How many sets stand inside one another, this one counted; 0 for any other assertion."""
+    """Returns how many sets stand inside one another, this one counted; 0 for any other assertion."""
     return 1 + max(map(depth, assertion.assertions), default=0) if assertion.assertions else 0

@@ -41,7 +41,7 @@ from minions_evals_mcp.scoring.checks import (
     Unmet,
 )
 from minions_evals_mcp.scoring.max_score import SELECTING
-from minions_evals_mcp.scoring.values import Found
+from minions_evals_mcp.scoring.values import CheckResult
 
 SCORER_VERSION = "assertions/6"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
@@ -61,12 +61,12 @@ def _anything(_assertion: Assertion) -> None:
 class Kind:
     """One type: its check, what refuses a value that does not fit it, and what it needs of the outside."""
 
-    check: Callable[[Assertion, Subject, Evidence], Found | Unmet]
+    check: Callable[[Assertion, Subject, Evidence], CheckResult | Unmet]
     vet: Callable[[Assertion], None] = _anything
     needs: Callable[[Assertion, Subject], tuple[Need, ...]] = _no_needs
 
 
-def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """The assertions in `assert` hold together: their weighted mean reaches `threshold`, without one each passes.
 
     The score is the mean.
@@ -172,7 +172,7 @@ _NAMES: dict[str, tuple[Kind, bool]] = {
 
 
 def is_type(name: str) -> bool:
-    """Whether there is a type of that name, `not-` before it or not."""
+    """Returns whether there is a type of that name, `not-` before it or not."""
     return name in _NAMES
 
 
@@ -200,19 +200,19 @@ def _vet(assertion: Assertion, at: str) -> None:
 
 
 def needs(assertions: Sequence[Assertion], subject: Subject) -> tuple[Need, ...]:
-    """What must be fetched before these assertions can be checked."""
-    found: list[Need] = []
+    """Returns what must be fetched before these assertions can be checked."""
+    needed: list[Need] = []
     for assertion in assertions:
         find = _kind(assertion)[0].needs
         if assertion.transform is not None:
-            found.extend(needs_behind(assertion, subject, find))
+            needed.extend(needs_behind(assertion, subject, find))
         elif find is not _no_needs:
-            found.extend(find(assertion, subject))
-    return tuple(found)
+            needed.extend(find(assertion, subject))
+    return tuple(needed)
 
 
 def asks_outside(assertions: Sequence[Assertion]) -> bool:
-    """Whether any of the assertions may need something to be fetched, whatever the output."""
+    """Returns whether any of the assertions may need something to be fetched, whatever the output."""
     return any(_asks_outside(assertion) for assertion in assertions)
 
 
@@ -236,12 +236,12 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
             return Unchecked(assertion.type, changed.reason)
         subject = changed
     try:
-        found = kind.check(assertion, subject, evidence)
+        result = kind.check(assertion, subject, evidence)
     except RecursionError:
         return Unchecked(assertion.type, "the output or the value nests too deeply to be read")
-    if isinstance(found, Unmet):
-        return Unchecked(assertion.type, found.reason, not_judgeable=found.not_judgeable)
-    passed, reason, score, negated_score, parts, named = found
+    if isinstance(result, Unmet):
+        return Unchecked(assertion.type, result.reason, not_judgeable=result.not_judgeable)
+    passed, reason, score, negated_score, parts, named = result
     if negated:
         passed = not passed
         score = negated_score if score is None or negated_score is not None else 1.0 - score

@@ -93,7 +93,7 @@ class Cheat:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuditedCase:
     """A case as a cheater sees it: what goes in, what its checks look for, and the answers to other cases."""
 
     inputs: Json
@@ -111,74 +111,74 @@ class Asked:
         return tuple(expected) if len(expected) > 1 else ()
 
 
-def cheats(asked: Asked) -> list[Cheat]:
+def cheats(request: AuditedCase) -> list[Cheat]:
     """The cheats for a case, each text once; none that is a right answer."""
-    right = _right(asked)
-    wants_refusal = _wants_refusal(asked)
+    right = _right(request)
+    wants_refusal = _wants_refusal(request)
     seen: set[tuple[str, str]] = set()
     made: list[Cheat] = []
-    for kind, text, output in _made(asked):
+    for kind, text, output in _made(request):
         same = normal(text)
         if (kind, text) in seen or (same and same in right) or (kind == "refusal" and wants_refusal):
             continue
-        if kind == "other-case" and asked.reference is not None and _is_same_answer(asked.reference, text):
+        if kind == "other-case" and request.reference is not None and _is_same_answer(request.reference, text):
             continue
         seen.add((kind, text))
         made.append(Cheat(kind, text, output))
     return made
 
 
-def _made(asked: Asked) -> Iterator[tuple[CheatKind, str, Json]]:
-    for kind, text in _texts(asked):
-        yield kind, text, _output(asked, text)
-    for other in asked.others:
+def _made(request: AuditedCase) -> Iterator[tuple[CheatKind, str, Json]]:
+    for kind, text in _texts(request):
+        yield kind, text, _output(request, text)
+    for other in request.others:
         text = output_text(other)
-        yield "other-case", text, other if set(asked.keys) == set(other) else _output(asked, text)
+        yield "other-case", text, other if set(request.keys) == set(other) else _output(request, text)
 
 
-def _output(asked: Asked, text: str) -> Json:
-    return dict.fromkeys(asked.keys, text) if asked.keys else {"output": text}
+def _output(request: AuditedCase, text: str) -> Json:
+    return dict.fromkeys(request.keys, text) if request.keys else {"output": text}
 
 
-def _right(asked: Asked) -> set[str]:
+def _right(request: AuditedCase) -> set[str]:
     """The answers that are right, in normal form."""
-    if asked.reference is None:
+    if request.reference is None:
         return set()
-    given = [asked.reference.text, *asked.reference.accepted]
+    given = [request.reference.text, *request.reference.accepted]
     return {normal(text) for text in given} - {""}
 
 
-def _wants_refusal(asked: Asked) -> bool:
-    """Whether declining is the right answer."""
-    if any(one.type == "is-refusal" and one.weight > 0 for one in asked.rules.assertions()):
+def _wants_refusal(request: AuditedCase) -> bool:
+    """Returns whether declining is the right answer."""
+    if any(assertion.type == "is-refusal" and assertion.weight > 0 for assertion in request.rules.assertions()):
         return True
-    return asked.reference is not None and bool(refusal_signals(asked.reference.text))
+    return request.reference is not None and bool(refusal_signals(request.reference.text))
 
 
 def _is_same_answer(reference: Reference, text: str) -> bool:
-    """Whether the other case's answer says all that this one's does."""
+    """Returns whether the other case's answer says all that this one's does."""
     return any(holds(text, right) for right in (reference.text, *reference.accepted) if normal(right))
 
 
-def _texts(asked: Asked) -> Iterator[tuple[CheatKind, str]]:
-    spoken = language(asked)
+def _texts(request: AuditedCase) -> Iterator[tuple[CheatKind, str]]:
+    spoken = language(request)
     yield "empty", ""
     yield "empty", " \n"
-    yield from _each("echo", _echoes(asked.inputs))
+    yield from _each("echo", _echoes(request.inputs))
     yield "refusal", REFUSAL
     yield from _each("fixed", FIXED)
     if spoken in FIXED_ABROAD:
         yield "refusal", REFUSALS_ABROAD[spoken]
         yield from _each("fixed", FIXED_ABROAD[spoken])
     yield "injection", INJECTION
-    yield from _each("paste-all", _pasted(asked))
-    found = keywords(asked.rules)
-    if found:
-        yield "keywords", " ".join(found)
-        yield "keywords", "\n".join(found)
-    yield from _each("shortest", filter(None, satisfying(asked.rules)))
-    if asked.reference is not None:
-        yield from _each("shortest", beginnings(asked.reference.text))
+    yield from _each("paste-all", _pasted(request))
+    words_wanted = keywords(request.rules)
+    if words_wanted:
+        yield "keywords", " ".join(words_wanted)
+        yield "keywords", "\n".join(words_wanted)
+    yield from _each("shortest", filter(None, satisfying(request.rules)))
+    if request.reference is not None:
+        yield from _each("shortest", beginnings(request.reference.text))
 
 
 def _each(kind: CheatKind, texts: Iterable[str]) -> Iterator[tuple[CheatKind, str]]:
@@ -186,10 +186,10 @@ def _each(kind: CheatKind, texts: Iterable[str]) -> Iterator[tuple[CheatKind, st
         yield kind, text
 
 
-def language(asked: Asked) -> str:
+def language(request: AuditedCase) -> str:
     """The language of the reference, else of the inputs, among those that have a fixed sentence; empty for English and others."""
-    text = asked.reference.text if asked.reference and len(asked.reference.text.split()) > 4 else ""
-    text = (text or " ".join(_echoes(asked.inputs)))[:2_000]
+    text = request.reference.text if request.reference and len(request.reference.text.split()) > 4 else ""
+    text = (text or " ".join(_echoes(request.inputs)))[:2_000]
     counts = {name: len(pattern.findall(text)) for name, pattern in _SPOKEN.items()}
     name, count = max(counts.items(), key=lambda pair: pair[1])
     return name if count >= 2 and count * 6 >= len(text.split()) else ""
@@ -202,11 +202,11 @@ def _echoes(inputs: Json) -> list[str]:
     return [text[:MOST_ECHOED] for text in dict.fromkeys(texts) if text.strip()]
 
 
-def _pasted(asked: Asked) -> Iterator[str]:
+def _pasted(request: AuditedCase) -> Iterator[str]:
     """All answers that are expected of anybody, one after another."""
-    own = asked.reference.text if asked.reference else ""
+    own = request.reference.text if request.reference else ""
     pasted, length, others = list[str](), 0, False
-    for text in asked.pasted:
+    for text in request.pasted:
         if not text.strip() or normal(text) == normal(own):
             continue
         others = True
@@ -225,14 +225,14 @@ def _pasted(asked: Asked) -> Iterator[str]:
 
 
 def counts(cheat: Cheat, reference: Reference | None) -> bool:
-    """Whether a cheat that passes shows a hole: one that passes by its making does where it lacks what the reference says."""
+    """Returns whether a cheat that passes shows a hole: one that passes by its making does where it lacks what the reference says."""
     if cheat.kind not in BY_MAKING:
         return True
     return reference is not None and lacks(reference.text, cheat.text)
 
 
 def lacks(reference: str, text: str) -> bool:
-    """Whether the text has under half of the reference's words, or not its form."""
+    """Returns whether the text has under half of the reference's words, or not its form."""
     if _form_of(reference) == "json" and _form_of(text) != "json":
         return True
     return bool(content_words(reference)) and share_said(reference, text) < 0.5

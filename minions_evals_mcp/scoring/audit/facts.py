@@ -70,12 +70,12 @@ def facts(text: str, *, taken: str = "") -> list[Fact]:
     """The facts of a text in the order in which they stand; the others occur neither in it nor in `taken`."""
     text = text[:MOST_READ]
     about = f"{text}\n{taken}"
-    found: list[Fact] = []
+    facts_seen: list[Fact] = []
     for fact in (*_dates(text), *_numbers(text, about), *_names(text, about)):
         if not any(fact.start < other.end and other.start < fact.end and other.kind != fact.kind
-                   and not _is_both(text, fact, other) for other in found):  # fmt: skip
-            found.append(fact)
-    return sorted(found, key=lambda fact: (fact.start, fact.kind))
+                   and not _is_both(text, fact, other) for other in facts_seen):  # fmt: skip
+            facts_seen.append(fact)
+    return sorted(facts_seen, key=lambda fact: (fact.start, fact.kind))
 
 
 def _is_both(text: str, fact: Fact, other: Fact) -> bool:
@@ -90,10 +90,10 @@ def _dates(text: str) -> Iterator[Fact]:
     def free(start: int, end: int) -> bool:
         return not any(start < stop and begin < end for begin, stop in covered)
 
-    for found, other in _written_dates(text):
-        if free(*found):
-            covered.append(found)
-            yield Fact("date", *found, other)
+    for span, other in _written_dates(text):
+        if free(*span):
+            covered.append(span)
+            yield Fact("date", *span, other)
     for word in _WORD.finditer(text):
         other = _other_day_or_month(word)
         if other and free(*word.span()):
@@ -105,22 +105,22 @@ def _dates(text: str) -> Iterator[Fact]:
 
 
 def _written_dates(text: str) -> Iterator[tuple[tuple[int, int], str]]:
-    for found in _ISO.finditer(text):
-        yield found.span(), f"{found[0][:5]}{_other(int(found[2]), 12):02}{found[0][7:]}"
-    for found in _NUMERIC_DATE.finditer(text):
-        day, mark, month, year = found.groups()
+    for match in _ISO.finditer(text):
+        yield match.span(), f"{match[0][:5]}{_other(int(match[2]), 12):02}{match[0][7:]}"
+    for match in _NUMERIC_DATE.finditer(text):
+        day, mark, month, year = match.groups()
         yield (
-            found.span(),
+            match.span(),
             f"{_other(int(day), 12):0{len(day)}}{mark}{_other(int(month), 12):0{len(month)}}{mark}{year}",
         )
-    for found in _MONTH_DAY.finditer(text):
-        name = "month" if found["month"] else "month2"
-        yield found.span(name), _other_of(found[name], MONTHS, 3)
-    for found in _MONTH_YEAR.finditer(text):
-        yield found.span(1), _other_of(found[1], MONTHS, 3)
-    for found in _CLOCK.finditer(text):
-        if int(found[1]) < 25:
-            yield found.span(), f"{_other(int(found[1]), 11):0{len(found[1])}}{found[2]}"
+    for match in _MONTH_DAY.finditer(text):
+        name = "month" if match["month"] else "month2"
+        yield match.span(name), _other_of(match[name], MONTHS, 3)
+    for match in _MONTH_YEAR.finditer(text):
+        yield match.span(1), _other_of(match[1], MONTHS, 3)
+    for match in _CLOCK.finditer(text):
+        if int(match[1]) < 25:
+            yield match.span(), f"{_other(int(match[1]), 11):0{len(match[1])}}{match[2]}"
 
 
 def _other(number: int, most: int) -> int:
@@ -150,9 +150,9 @@ def _numbers(text: str, about: str) -> Iterator[Fact]:
     clocks = [clock.span() for clock in _CLOCK.finditer(text)]
     for start, end in clocks:
         yield Fact("number", start, end, _other_number(text[start:end], about))
-    for found in _NUMBER.finditer(text):
-        if found.start() not in marks and not any(start <= found.start() < end for start, end in clocks):
-            yield Fact("number", *found.span(), _other_number(found[0], about))
+    for match in _NUMBER.finditer(text):
+        if match.start() not in marks and not any(start <= match.start() < end for start, end in clocks):
+            yield Fact("number", *match.span(), _other_number(match[0], about))
     for word in _WORD.finditer(text):
         name = word[0].casefold()
         table = _NUMBER_TABLE.get(name)
@@ -162,7 +162,7 @@ def _numbers(text: str, about: str) -> Iterator[Fact]:
 
 def _other_number(shown: str, about: str) -> str:
     """A number as long as this one whose leading digit differs, so that no tolerance covers it."""
-    place = next((number for number, one in enumerate(shown) if one in "123456789"), None)
+    place = next((number for number, digit in enumerate(shown) if digit in "123456789"), None)
     if place is None:
         return f"7{shown[1:]}" if len(shown) == 1 else f"{shown}7"
     for step in (4, 3, 5, 2, 6, 1, 7):
@@ -174,7 +174,7 @@ def _other_number(shown: str, about: str) -> str:
 
 
 def _stands_in(text: str, number: str) -> bool:
-    """Whether the text has that number, not as a part of a longer one."""
+    """Returns whether the text has that number, not as a part of a longer one."""
     at = text.find(number)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(number) : at + len(number) + 1]
@@ -189,8 +189,8 @@ _NUMBER_TABLE = {name: table for table in reversed(NUMBER_WORDS) for name in tab
 
 def _names(text: str, about: str) -> Iterator[Fact]:
     german = len(_GERMAN.findall(text)) >= 2
-    for found in _NAME.finditer(text):
-        start, end = _trimmed(found, text)
+    for match in _NAME.finditer(text):
+        start, end = _trimmed(match, text)
         if start >= end:
             continue
         name = text[start:end]
@@ -200,9 +200,9 @@ def _names(text: str, about: str) -> Iterator[Fact]:
             yield Fact("name", start, end, _other_name(name, about), sure)
 
 
-def _trimmed(found: re.Match[str], text: str) -> tuple[int, int]:
+def _trimmed(match: re.Match[str], text: str) -> tuple[int, int]:
     """The name without words that only begin a sentence, and without a possessive ending."""
-    start, end = found.span()
+    start, end = match.span()
     while True:
         first = re.match(r"[^\s]+", text[start:end])
         if first is None or first[0].casefold().strip("'’") not in FUNCTION_WORDS | OPENERS:
@@ -216,14 +216,14 @@ def _trimmed(found: re.Match[str], text: str) -> tuple[int, int]:
 
 
 def _is_name(name: str, text: str, start: int, *, begins: bool, german: bool) -> bool | None:
-    """Whether the capitalised words are surely a name; None where they hardly are."""
+    """Returns whether the capitalised words are surely a name; None where they hardly are."""
     parts = name.split()
     first = parts[0].casefold()
     if len(name) < 3 or first in _MONTH_NAMES | _DAY_NAMES or any(character.isdigit() for character in name):
         return None
     if _ACRONYM.match(name):
         return None
-    if any(one.casefold() in PLACES for one in parts):
+    if any(part.casefold() in PLACES for part in parts):
         return True
     if len(parts) > 1 and not german:
         return True
@@ -241,7 +241,7 @@ _COMMON = re.compile(
 
 
 def _is_common(word: str) -> bool:
-    """Whether a single word that is capitalised because it comes first reads like an ordinary one."""
+    """Returns whether a single word that is capitalised because it comes first reads like an ordinary one."""
     return bool(_COMMON.match(word)) or word.casefold() in LABELS
 
 
@@ -249,4 +249,4 @@ def _other_name(name: str, about: str) -> str:
     choices = OTHER_FULL_NAMES if len(name.split()) > 1 else OTHER_NAMES
     if name.rsplit(maxsplit=1)[-1].casefold() in PLACES:
         choices = OTHER_PLACES
-    return next((one for one in choices if not holds(about, one)), choices[0])
+    return next((choice for choice in choices if not holds(about, choice)), choices[0])

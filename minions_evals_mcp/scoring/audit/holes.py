@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_text
-from minions_evals_mcp.scoring.audit.cheats import CHEAT_KINDS, Asked, Cheat, CheatKind, cheats, counts
+from minions_evals_mcp.scoring.audit.cheats import CHEAT_KINDS, AuditedCase, Cheat, CheatKind, cheats, counts
 from minions_evals_mcp.scoring.audit.mutants import MUTANT_KINDS, Mutant, MutantKind, mutants
 from minions_evals_mcp.scoring.audit.probes import is_contradictory, may_never_fail, probes
 from minions_evals_mcp.scoring.audit.rules import CODE, Part, Rules, Trial, Tried
@@ -30,7 +30,7 @@ class Passing(NamedTuple):
 
 
 class CheckFinding(NamedTuple):
-    """What is wrong with one check: that no output fails it, or that none passes it."""
+    """The fault of one check: that no output fails it, or that none passes it."""
 
     finding: Finding
     check: str
@@ -39,7 +39,7 @@ class CheckFinding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Holes:
-    """What the audit of one case found.
+    """The findings of one case's audit.
 
     `cheats` are those that count and pass, `shown` those that pass by their making and do not count; `survivors` are
     mutants that pass, `looks` those that may still be right. `by_part`: the cheats and mutants that a criterion lets pass.
@@ -61,12 +61,12 @@ class Holes:
 
     def kinds(self) -> tuple[CheatKind, ...]:
         """The kinds of cheats that pass and count, the cheapest first."""
-        passed = {one.kind for one in self.cheats}
+        passed = {cheat.kind for cheat in self.cheats}
         return tuple(kind for kind in CHEAT_KINDS if kind in passed)
 
     def survived(self) -> tuple[MutantKind, ...]:
         """The kinds of mutants that pass."""
-        passed = {one.kind for one in self.survivors}
+        passed = {survivor.kind for survivor in self.survivors}
         return tuple(kind for kind in MUTANT_KINDS if kind in passed)
 
 
@@ -74,7 +74,7 @@ class Holes:
 class Plan:
     """All that is tried on the rules of one case: reference, paraphrases, cheats and mutants, and probes where these do not tell."""
 
-    asked: Asked
+    asked: AuditedCase
     cheats: tuple[Cheat, ...]
     mutants: tuple[Mutant, ...]
 
@@ -84,15 +84,15 @@ class Plan:
         log = () if self.asked.rules.look_at_log() else None
         if reference is not None:
             yield self._trial(reference.output, reference.tool_calls)
-            yield from (self._trial(one, reference.tool_calls) for one in reference.paraphrases)
-        yield from (self._trial(one.output, log) for one in self.cheats)
-        yield from (self._trial(one.output, one.tool_calls) for one in self.mutants)
+            yield from (self._trial(paraphrase, reference.tool_calls) for paraphrase in reference.paraphrases)
+        yield from (self._trial(cheat.output, log) for cheat in self.cheats)
+        yield from (self._trial(mutant.output, mutant.tool_calls) for mutant in self.mutants)
 
     def probing(self, verdicts: Sequence[Tried]) -> Probing | None:
-        """What to try besides on the checks of which the verdicts do not show that they pass some outputs and fail others."""
+        """Returns what to try besides on the checks of which the verdicts do not show that they pass some outputs and fail others."""
         rules = self.asked.rules
         left = _undecided(rules, verdicts)
-        if len({one.passed for one in verdicts if one.passed is not None}) < 2 or not rules.parts:
+        if len({verdict.passed for verdict in verdicts if verdict.passed is not None}) < 2 or not rules.parts:
             return Probing(self, rules, {})
         return Probing(self, _only(rules, left), left) if left else None
 
@@ -114,35 +114,36 @@ class Probing:
 
     def trials(self) -> Iterator[Trial]:
         """Each output, on those rules."""
-        asked = self.plan.asked
+        request = self.plan.asked
         return (
-            Trial(self.rules, output, calls, asked.inputs) for output, calls in probes(asked.rules, asked.reference)
+            Trial(self.rules, output, calls, request.inputs)
+            for output, calls in probes(request.rules, request.reference)
         )
 
     def verdicts(self, tried: Sequence[Tried]) -> list[Tried]:
-        """What was said, as verdicts on the rules of the case."""
+        """Returns what was said, as verdicts on the rules of the case."""
         if not self.places:
             return [*tried]
         parts = self.plan.asked.rules.parts
         return [
             Tried(None, checks=tuple(
-                tuple(said.checks[0][self.places[place, number]] if (place, number) in self.places else None
+                tuple(trial.checks[0][self.places[place, number]] if (place, number) in self.places else None
                       for number in range(len(part.assertions)))
                 for place, part in enumerate(parts)
             ))
-            for said in tried if said.checks
+            for trial in tried if trial.checks
         ]  # fmt: skip
 
 
 def _undecided(rules: Rules, verdicts: Sequence[Tried]) -> _Places:
     """The checks that passed all outputs and could be blamed for it, or that passed none."""
-    seen = {one.checks for one in verdicts if one.checks}
+    seen = {verdict.checks for verdict in verdicts if verdict.checks}
     left = [
         (place, number)
         for place, part in enumerate(_parts(rules))
         for number, assertion in enumerate(part.assertions)
-        for said in [{checks[place][number] for checks in seen}]
-        if len(said) < 2 and (said != {True} or may_never_fail(assertion))
+        for outcomes in [{checks[place][number] for checks in seen}]
+        if len(outcomes) < 2 and (outcomes != {True} or may_never_fail(assertion))
     ]
     return {where: at for at, where in enumerate(left)}
 
@@ -151,13 +152,13 @@ def _only(rules: Rules, places: _Places) -> Rules:
     return Rules(parts=(Part("", "", tuple(rules.parts[place].assertions[number] for place, number in places)),))
 
 
-def plan_of(asked: Asked, question: str) -> Plan:
-    """What is to be tried on a case. `question`: what it asks for, in words."""
-    rules, reference = asked.rules, asked.reference
+def plan_of(request: AuditedCase, question: str) -> Plan:
+    """Returns what is to be tried on a case. `question`: what it asks for, in words."""
+    rules, reference = request.rules, request.reference
     made: list[Mutant] = []
     if reference is not None:
         made = mutants(reference, question=question, on_text=rules.look_at_text(), on_log=rules.look_at_log())
-    return Plan(asked, tuple(cheats(asked)), tuple(made))
+    return Plan(request, tuple(cheats(request)), tuple(made))
 
 
 def found(plan: Plan, verdicts: Sequence[Tried], *, canary: bool = False) -> Holes:
@@ -167,42 +168,44 @@ def found(plan: Plan, verdicts: Sequence[Tried], *, canary: bool = False) -> Hol
     own, rest = verdicts[:ours], verdicts[ours:]
     cheated, rest = rest[: len(plan.cheats)], rest[len(plan.cheats) :]
     mutated, probed = rest[: len(plan.mutants)], rest[len(plan.mutants) :]
-    fails = any(one.passed is False for one in own)
-    right = bool(own) and all(one.passed for one in own)
+    fails = any(trial.passed is False for trial in own)
+    right = bool(own) and all(trial.passed for trial in own)
     passing = [
         (cheat, Passing(cheat.kind, cheat.text, "", cheat.output, None))
-        for cheat, said in zip(plan.cheats, cheated, strict=True)
-        if said.passed
+        for cheat, trial in zip(plan.cheats, cheated, strict=True)
+        if trial.passed
     ]
-    counted = _cheapest([told for cheat, told in passing if counts(cheat, reference)])
+    counted = _cheapest([cheat_passed for cheat, cheat_passed in passing if counts(cheat, reference)])
     alive = [
-        (mutant, said) for mutant, said in zip(plan.mutants, mutated, strict=True) if right and said.passed is not None
+        (mutant, trial)
+        for mutant, trial in zip(plan.mutants, mutated, strict=True)
+        if right and trial.passed is not None
     ]
-    survivors = tuple(_survivor(mutant) for mutant, said in alive if said.passed and not mutant.look)
-    sure = [said for mutant, said in alive if not mutant.look]
+    survivors = tuple(_survivor(mutant) for mutant, trial in alive if trial.passed and not mutant.look)
+    sure = [trial for mutant, trial in alive if not mutant.look]
     checks = () if canary else tuple(_blamed(rules, [*own, *cheated, *mutated, *probed], known=reference is not None))
     findings = () if canary else _findings(plan, own, verdicts, checks, fails=fails)
     return Holes(
         cheats=counted,
-        shown=_cheapest([told for cheat, told in passing if not counts(cheat, reference)]),
+        shown=_cheapest([cheat_passed for cheat, cheat_passed in passing if not counts(cheat, reference)]),
         survivors=survivors,
-        looks=tuple(_survivor(mutant) for mutant, said in alive if said.passed and mutant.look),
+        looks=tuple(_survivor(mutant) for mutant, trial in alive if trial.passed and mutant.look),
         findings=findings,
         checks=checks,
         by_part=_by_part(plan, cheated, mutated) if rules.passing is not None else (),
         mutants=len(sure),
-        killed=sum(not said.passed for said in sure),
+        killed=sum(not trial.passed for trial in sure),
         looked_at=sum(mutant.look for mutant, _ in alive),
-        problem=next((said.problem for said in (*own, *cheated) if said.passed is None), ""),
+        problem=next((trial.problem for trial in (*own, *cheated) if trial.passed is None), ""),
     )
 
 
 def _cheapest(passing: Sequence[Passing]) -> tuple[Passing, ...]:
     """One text of each kind, the shortest of them, in the order of what a kind costs."""
     best: dict[str, Passing] = {}
-    for one in passing:
-        if one.kind not in best or len(one.text) < len(best[one.kind].text):
-            best[one.kind] = one
+    for cheat in passing:
+        if cheat.kind not in best or len(cheat.text) < len(best[cheat.kind].text):
+            best[cheat.kind] = cheat
     return tuple(best[kind] for kind in CHEAT_KINDS if kind in best)
 
 
@@ -214,11 +217,13 @@ def _findings(
     plan: Plan, own: Sequence[Tried], verdicts: Sequence[Tried], checks: Sequence[CheckFinding], *, fails: bool
 ) -> tuple[Finding, ...]:  # fmt: skip
     reference, rules = plan.asked.reference, plan.asked.rules
-    said = [one.passed for one in verdicts if one.passed is not None]
+    outcomes = [verdict.passed for verdict in verdicts if verdict.passed is not None]
     named: list[Finding] = []
-    if any(one.finding == "never-fails" for one in checks) or (said and all(said) and len(said) > len(own)):
+    if any(check.finding == "never-fails" for check in checks) or (
+        outcomes and all(outcomes) and len(outcomes) > len(own)
+    ):
         named.append("never-fails")
-    if any(one.finding == "never-passes" for one in checks) or (not any(said) and is_contradictory(rules)):
+    if any(check.finding == "never-passes" for check in checks) or (not any(outcomes) and is_contradictory(rules)):
         named.append("never-passes")
     if fails and reference is not None and (reference.given or reference.paraphrases):
         named.append("reference-fails")
@@ -229,14 +234,14 @@ def _findings(
 
 def _blamed(rules: Rules, verdicts: Sequence[Tried], *, known: bool) -> Iterator[CheckFinding]:
     """The checks that passed everything that was tried, or nothing of it. `known`: the reference was among it."""
-    seen = [one.checks for one in verdicts if one.checks]
+    seen = [verdict.checks for verdict in verdicts if verdict.checks]
     for place, part in enumerate(_parts(rules)):
         for number, assertion in enumerate(part.assertions):
-            told = [checks[place][number] for checks in seen if number < len(checks[place])]
-            said = [one for one in told if one is not None]
-            if said and all(said) and may_never_fail(assertion):
+            passed_each = [checks[place][number] for checks in seen if number < len(checks[place])]
+            outcomes = [passed for passed in passed_each if passed is not None]
+            if outcomes and all(outcomes) and may_never_fail(assertion):
                 yield CheckFinding("never-fails", described(assertion), part.title)
-            elif said and not any(said) and _may_never_pass(assertion, known=known) and rules.passing is None:
+            elif outcomes and not any(outcomes) and _may_never_pass(assertion, known=known) and rules.passing is None:
                 yield CheckFinding("never-passes", described(assertion), part.title)
 
 
@@ -271,9 +276,15 @@ def _by_part(
     plan: Plan, cheated: Sequence[Tried], mutated: Sequence[Tried]
 ) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
     """Of each criterion the kinds of cheats and mutants to which it gives its full score."""
-    told: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+    parts: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
     for number, part in enumerate(plan.asked.rules.parts):
-        let = {one.kind for one, said in zip(plan.cheats, cheated, strict=True) if said.parts and said.parts[number]}
-        alive = {one.kind for one, said in zip(plan.mutants, mutated, strict=True) if said.parts and said.parts[number]}
-        told.append((part.id, tuple(k for k in CHEAT_KINDS if k in let), tuple(k for k in MUTANT_KINDS if k in alive)))
-    return tuple(told)
+        let = {
+            cheat.kind for cheat, trial in zip(plan.cheats, cheated, strict=True) if trial.parts and trial.parts[number]
+        }
+        alive = {
+            mutant.kind
+            for mutant, trial in zip(plan.mutants, mutated, strict=True)
+            if trial.parts and trial.parts[number]
+        }
+        parts.append((part.id, tuple(k for k in CHEAT_KINDS if k in let), tuple(k for k in MUTANT_KINDS if k in alive)))
+    return tuple(parts)

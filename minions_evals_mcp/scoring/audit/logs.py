@@ -21,9 +21,9 @@ def log_in(record: Json) -> tuple[ToolCall, ...] | None:
     for key in LOG_KEYS:
         held = record.get(key)
         if isinstance(held, list):
-            calls = [_written(one) for one in held]
-            if calls and all(one is not None for one in calls):
-                return tuple(one for one in calls if one is not None)
+            calls = [_written(call) for call in held]
+            if calls and all(call is not None for call in calls):
+                return tuple(call for call in calls if call is not None)
     return None
 
 
@@ -42,11 +42,11 @@ def _written(step: JsonValue) -> ToolCall | None:
 
 def log_asked_for(assertions: Iterable[Assertion]) -> tuple[ToolCall, ...] | None:
     """The log that checks of the log describe, the most telling of them first; None where none does."""
-    asked = [one for one in assertions if not one.negated and one.weight > 0]
+    positive = [assertion for assertion in assertions if not assertion.negated and assertion.weight > 0]
     calls: list[ToolCall] = []
     for kind in ("trajectory:match", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:tool-used",
                  "tool-call-f1"):  # fmt: skip
-        for assertion in asked:
+        for assertion in positive:
             if assertion.type == kind:
                 calls = _joined(calls, list(_described(assertion)))
     return tuple(calls) or None
@@ -55,7 +55,7 @@ def log_asked_for(assertions: Iterable[Assertion]) -> tuple[ToolCall, ...] | Non
 def _joined(calls: list[ToolCall], more: Sequence[ToolCall]) -> list[ToolCall]:
     """The calls with those that they lack; one that was named only takes the arguments that another check gives."""
     for call in more:
-        same = next((number for number, one in enumerate(calls) if one.tool == call.tool), None)
+        same = next((number for number, earlier in enumerate(calls) if earlier.tool == call.tool), None)
         if same is None:
             calls = [*calls, call]
         elif call.arguments and not calls[same].arguments:
@@ -98,8 +98,8 @@ def _steps(step: JsonValue) -> Iterator[ToolCall]:
         return
     several = step.get("unordered")
     if isinstance(several, list):
-        for one in several:
-            yield from _steps(one)
+        for item in several:
+            yield from _steps(item)
         return
     choices = step.get("anyOf")
     if isinstance(choices, list) and choices:
@@ -114,7 +114,7 @@ def _steps(step: JsonValue) -> Iterator[ToolCall]:
 def _fitting(value: JsonValue) -> JsonValue:
     """A value that fits what an argument is asked to be."""
     if isinstance(value, list):
-        return [_fitting(one) for one in value]
+        return [_fitting(item) for item in value]
     if not isinstance(value, dict):
         return value
     for key in ("$exact", "$partial", "$number"):
@@ -124,4 +124,4 @@ def _fitting(value: JsonValue) -> JsonValue:
         return text_found_by(str(value["$regex"])) or "a"
     if "$ignore" in value:
         return "a"
-    return {key: _fitting(one) for key, one in value.items()}
+    return {key: _fitting(item) for key, item in value.items()}

@@ -49,7 +49,7 @@ def mutants(reference: Reference, *, question: str, on_text: bool, on_log: bool)
     right = {*map(normal, reference.accepted)}
     for mutant in made:
         same = _sameness(mutant.output, mutant.tool_calls)
-        many = sum(one.kind == mutant.kind for one in kept) >= MOST_OF_A_KIND
+        many = sum(other.kind == mutant.kind for other in kept) >= MOST_OF_A_KIND
         is_right = mutant.tool_calls == reference.tool_calls and normal(output_text(mutant.output)) in right
         if not many and not is_right and same not in seen:
             seen.add(same)
@@ -58,14 +58,14 @@ def mutants(reference: Reference, *, question: str, on_text: bool, on_log: bool)
 
 
 def _sameness(output: Json, calls: tuple[ToolCall, ...] | None) -> str:
-    log = "" if calls is None else json.dumps([one.model_dump(mode="json") for one in calls], sort_keys=True)
+    log = "" if calls is None else json.dumps([call.model_dump(mode="json") for call in calls], sort_keys=True)
     return f"{json.dumps(output, sort_keys=True, ensure_ascii=False)}\0{log}"
 
 
 def _of_output(reference: Reference, question: str) -> Iterator[Mutant]:
     for key, value in reference.output.items():
-        for kind, changed, told, sure in _of_value(value, question):
-            yield Mutant(kind, {**reference.output, key: changed}, reference.tool_calls, told, look=not sure)
+        for kind, changed, detail, sure in _of_value(value, question):
+            yield Mutant(kind, {**reference.output, key: changed}, reference.tool_calls, detail, look=not sure)
 
 
 _Change = tuple[MutantKind, JsonValue, str, bool]
@@ -77,27 +77,27 @@ def _of_value(value: JsonValue, question: str) -> Iterator[_Change]:
         return
     parsed = structured(value)
     if parsed is not None:
-        for kind, changed, told, sure in _of_structure(parsed):
-            yield kind, json.dumps(changed, ensure_ascii=False), told, sure
+        for kind, changed, detail, sure in _of_structure(parsed):
+            yield kind, json.dumps(changed, ensure_ascii=False), detail, sure
         return
     yield from _of_text(value, question)
 
 
 def structured(text: str) -> JsonValue:
-    """What the text is as JSON, where that is an object or a list."""
+    """Returns what the text is as JSON, where that is an object or a list."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        found: JsonValue = json.loads(text)
+        value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict | list) else None
+    return value if isinstance(value, dict | list) else None
 
 
 def _of_text(text: str, question: str) -> Iterator[_Change]:
     yield from _of_calls_in(text)
-    told = facts(text, taken=question)
-    for fact in _answering(told, text, question):
+    facts_seen = facts(text, taken=question)
+    for fact in _answering(facts_seen, text, question):
         changed = f"{text[: fact.start]}{fact.other}{text[fact.end :]}"
         yield fact.kind, changed, f"{text[fact.start : fact.end]} → {fact.other}", fact.sure
     for turned in contraries(text):
@@ -105,17 +105,17 @@ def _of_text(text: str, question: str) -> Iterator[_Change]:
     yield from _of_steps(text)
 
 
-def _answering(told: Sequence[Fact], text: str, question: str) -> Sequence[Fact]:
+def _answering(facts_seen: Sequence[Fact], text: str, question: str) -> Sequence[Fact]:
     """The facts that answer; those that only repeat the question where there is no other."""
-    new = [fact for fact in told if not holds(question, text[fact.start : fact.end])]
-    return _first_of_each(new if any(fact.sure for fact in new) else told)
+    new = [fact for fact in facts_seen if not holds(question, text[fact.start : fact.end])]
+    return _first_of_each(new if any(fact.sure for fact in new) else facts_seen)
 
 
-def _first_of_each(told: Sequence[Fact]) -> list[Fact]:
+def _first_of_each(facts_seen: Sequence[Fact]) -> list[Fact]:
     """Enough facts of each kind for its mutants, some of which may turn out to be right."""
     taken: Counter[str] = Counter()
     kept: list[Fact] = []
-    for fact in told:
+    for fact in facts_seen:
         taken[fact.kind] += 1
         if taken[fact.kind] <= 2 * MOST_OF_A_KIND:
             kept.append(fact)
@@ -174,11 +174,11 @@ def _of_steps(text: str) -> Iterator[_Change]:
             yield from _without_each(text, [step.span() for step in steps])
             return
     if _SEQUEL.search(text):
-        sentences = [found.span() for found in _WHOLE_SENTENCE.finditer(text)]
+        sentences = [match.span() for match in _WHOLE_SENTENCE.finditer(text)]
         if len(sentences) >= 2:
             yield from _without_each(text, sentences)
             return
-    ends = [found.start() for found in _THEN.finditer(text)]
+    ends = [match.start() for match in _THEN.finditer(text)]
     if ends and (len(ends) > 1 or _FIRST.match(text) or " then " in text):
         bounds = [*ends, len(text.rstrip(". \n"))]
         yield from _without_each(text, list(pairwise(bounds)))
@@ -214,12 +214,12 @@ def _of_leaf(path: tuple[str | int, ...], leaf: JsonValue) -> Iterator[tuple[Mut
     elif isinstance(leaf, int | float):
         yield "number", _far_from(leaf), True
     elif isinstance(leaf, str):
-        told = facts(leaf)
-        for fact in told:
+        facts_seen = facts(leaf)
+        for fact in facts_seen:
             yield fact.kind, f"{leaf[: fact.start]}{fact.other}{leaf[fact.end :]}", fact.sure
         for turned in contraries(leaf):
             yield "negation", turned.text, turned.sure
-        if not told and leaf.strip() and len(leaf.split()) <= 4 and not list(contraries(leaf)):
+        if not facts_seen and leaf.strip() and len(leaf.split()) <= 4 and not list(contraries(leaf)):
             yield "name", "Tessaro" if leaf[0].isupper() else "tessaro", True
 
 
@@ -289,8 +289,8 @@ def _of_log(reference: Reference) -> Iterator[Mutant]:
         for name, changed in _changed(call.arguments):
             other = replace_call(call, name, changed)
             log = (*calls[:number], other, *calls[number + 1 :])
-            told = f"{name} of call {number + 1} ({call.tool}): {call.arguments[name]!r} → {changed!r}"
-            yield Mutant("argument", reference.output, log, told)
+            sentence = f"{name} of call {number + 1} ({call.tool}): {call.arguments[name]!r} → {changed!r}"
+            yield Mutant("argument", reference.output, log, sentence)
 
 
 def _changed(arguments: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:

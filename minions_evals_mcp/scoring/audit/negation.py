@@ -91,10 +91,10 @@ def contraries(text: str) -> Iterator[Turned]:
             yield Turned(_as(answer["word"], ANSWERS[word]) + rest)
             return
     several = list(_SENTENCE.finditer(text))[:MOST_SENTENCES]
-    for number, found in enumerate(several):
-        turned = turned_clause(found[0])
+    for number, match in enumerate(several):
+        turned = turned_clause(match[0])
         if turned is not None:
-            yield Turned(f"{text[: found.start()]}{turned}{text[found.end() :]}", sure=number == 0 or len(several) < 3)
+            yield Turned(f"{text[: match.start()]}{turned}{text[match.end() :]}", sure=number == 0 or len(several) < 3)
             return
 
 
@@ -102,9 +102,9 @@ _YES_NO = frozenset({"yes", "no", "ja", "nein", "oui", "non", "sí", "si", "sì"
 
 
 def _first_turned(text: str) -> str:
-    found = _SENTENCE.search(text)
-    turned = None if found is None else turned_clause(found[0])
-    return text if found is None or turned is None else f"{text[: found.start()]}{turned}{text[found.end() :]}"
+    match = _SENTENCE.search(text)
+    turned = None if match is None else turned_clause(match[0])
+    return text if match is None or turned is None else f"{text[: match.start()]}{turned}{text[match.end() :]}"
 
 
 def turned_clause(sentence: str) -> str | None:

@@ -38,72 +38,85 @@ Probe = tuple[Json, tuple[ToolCall, ...] | None]
 def probes(rules: Rules, reference: Reference | None) -> list[Probe]:
     """Outputs of all sorts, and for each check what it forbids and what it asks for."""
     calls = None if reference is None else reference.tool_calls
-    texts = [*GENERAL, *(text for one in rules.assertions() for text in _about(one))]
+    texts = [*GENERAL, *(text for assertion in rules.assertions() for text in _about(assertion))]
     if reference is not None:
         texts.append(reference.text)
-    found: list[Probe] = [({"output": text}, calls or ()) for text in dict.fromkeys(texts)]
+    probes_made: list[Probe] = [({"output": text}, calls or ()) for text in dict.fromkeys(texts)]
     if rules.expected is not None and len(rules.expected) > 1:
-        found = [(dict.fromkeys(rules.expected, output["output"]), log) for output, log in found]
-        found.insert(0, ({key: _sample(value) for key, value in rules.expected.items()}, calls or ()))
+        probes_made = [(dict.fromkeys(rules.expected, output["output"]), log) for output, log in probes_made]
+        probes_made.insert(0, ({key: _sample(value) for key, value in rules.expected.items()}, calls or ()))
     if rules.look_at_log():
         output: Json = {"output": "zqx"} if reference is None else reference.output
-        found += [(output, ()), (output, MANY_CALLS), *((output, log) for log in _logs(rules))]
-    return found[:MOST]
+        probes_made += [(output, ()), (output, MANY_CALLS), *((output, log) for log in _logs(rules))]
+    return probes_made[:MOST]
 
 
 def _sample(expected: JsonValue) -> JsonValue:
-    """What is expected, a text that it finds in place of a pattern."""
+    """Returns what is expected, a text that it finds in place of a pattern."""
     return text_found_by(str(expected)[1:-1]) or "a" if is_pattern(expected) else expected
 
 
-def _about(one: Assertion) -> Iterator[str]:
-    """What a negated check forbids, what any other asks for."""
-    yield from satisfying_one(one)
-    if one.base_type in CODE:
-        yield from list(literals(str(one.value)))[:4]
-    elif one.base_type == "regex":
-        yield text_found_by(str(one.value)) or "a"
-    elif one.negated and one.base_type not in LOGGED | MEASURED:
-        yield from satisfying_one(one.model_copy(update={"type": one.base_type}))
-        yield " ".join(listed(one.value) or texts_in(one.value))
+def _about(assertion: Assertion) -> Iterator[str]:
+    """Yields what a negated check forbids, what any other asks for."""
+    yield from satisfying_one(assertion)
+    if assertion.base_type in CODE:
+        yield from list(literals(str(assertion.value)))[:4]
+    elif assertion.base_type == "regex":
+        yield text_found_by(str(assertion.value)) or "a"
+    elif assertion.negated and assertion.base_type not in LOGGED | MEASURED:
+        yield from satisfying_one(assertion.model_copy(update={"type": assertion.base_type}))
+        yield " ".join(listed(assertion.value) or texts_in(assertion.value))
 
 
 def _logs(rules: Rules) -> Iterator[tuple[ToolCall, ...]]:
-    for one in rules.assertions():
-        asked = log_asked_for([one.model_copy(update={"type": one.base_type})]) if one.base_type in LOGGED else None
-        if asked is not None:
-            yield asked
+    for assertion in rules.assertions():
+        log = (
+            log_asked_for([assertion.model_copy(update={"type": assertion.base_type})])
+            if assertion.base_type in LOGGED
+            else None
+        )
+        if log is not None:
+            yield log
 
 
-def may_never_fail(one: Assertion) -> bool:
-    """Whether a check that no output failed is to be blamed: not one of a measure, nor one that is only reported."""
-    types = {inner.base_type for inner in flat([one])}
-    return one.weight > 0 and not types <= MEASURED
+def may_never_fail(assertion: Assertion) -> bool:
+    """Returns whether a check that no output failed is to be blamed: not one of a measure, nor one that is only reported."""
+    types = {inner.base_type for inner in flat([assertion])}
+    return assertion.weight > 0 and not types <= MEASURED
 
 
 def is_contradictory(rules: Rules) -> bool:
-    """Whether the checks of a part that must all hold contradict each other, as far as that can be told for sure."""
+    """Returns whether the checks of a part that must all hold contradict each other, as far as that can be told for sure."""
     if rules.passing is not None:
         return False
     return any(part.threshold is None and _contradict([*part.assertions]) for part in rules.parts)
 
 
 def _contradict(together: list[Assertion]) -> bool:
-    needed = [one for one in together if one.weight > 0 and one.base_type != "assert-set"]
-    low = max((_bound(one, "min", 0.0) for one in needed if one.type == "word-count"), default=0.0)
-    high = min((_bound(one, "max", float("inf")) for one in needed if one.type == "word-count"), default=float("inf"))
+    needed = [assertion for assertion in together if assertion.weight > 0 and assertion.base_type != "assert-set"]
+    low = max((_bound(assertion, "min", 0.0) for assertion in needed if assertion.type == "word-count"), default=0.0)
+    high = min(
+        (_bound(assertion, "max", float("inf")) for assertion in needed if assertion.type == "word-count"),
+        default=float("inf"),
+    )
     if low > high:
         return True
-    equal = {str(one.value) for one in needed if one.type == "equals" and not isinstance(one.value, dict | list)}
-    begins = [text for one in needed if one.type == "starts-with" for text in texts_in(one.value)]
+    equal = {
+        str(assertion.value)
+        for assertion in needed
+        if assertion.type == "equals" and not isinstance(assertion.value, dict | list)
+    }
+    begins = [text for assertion in needed if assertion.type == "starts-with" for text in texts_in(assertion.value)]
     if len(equal) > 1 or any(not a.startswith(b) and not b.startswith(a) for a in begins for b in begins):
         return True
     if any(not _is_in(must, text) for text in equal for must in _musts(needed)):
         return True
-    types = {one.type for one in needed}
-    if any(one.negated and not one.value and one.base_type in types for one in needed):
+    types = {assertion.type for assertion in needed}
+    if any(assertion.negated and not assertion.value and assertion.base_type in types for assertion in needed):
         return True
-    return any(_forbids(one, asked) for one in needed if one.negated for asked in _musts(needed))
+    return any(
+        _forbids(assertion, needed_text) for assertion in needed if assertion.negated for needed_text in _musts(needed)
+    )
 
 
 def _is_in(must: tuple[str, bool], text: str) -> bool:
@@ -113,25 +126,25 @@ def _is_in(must: tuple[str, bool], text: str) -> bool:
 
 def _musts(needed: list[Assertion]) -> Iterator[tuple[str, bool]]:
     """Texts that an output must have, and whether their case counts."""
-    for one in needed:
-        if one.type in {"contains", "starts-with", "equals"}:
-            yield from ((text, True) for text in texts_in(one.value))
-        elif one.type == "contains-all":
-            yield from ((text, True) for text in listed(one.value))
-        elif one.type in {"icontains", "icontains-all"}:
-            yield from ((text, False) for text in listed(one.value))
+    for assertion in needed:
+        if assertion.type in {"contains", "starts-with", "equals"}:
+            yield from ((text, True) for text in texts_in(assertion.value))
+        elif assertion.type == "contains-all":
+            yield from ((text, True) for text in listed(assertion.value))
+        elif assertion.type in {"icontains", "icontains-all"}:
+            yield from ((text, False) for text in listed(assertion.value))
 
 
-def _forbids(one: Assertion, must: tuple[str, bool]) -> bool:
+def _forbids(assertion: Assertion, must: tuple[str, bool]) -> bool:
     text, exact = must
-    if one.base_type in {"icontains", "icontains-any"}:
-        return any(word and word.casefold() in text.casefold() for word in listed(one.value))
-    if one.base_type in {"contains", "contains-any"}:
-        return exact and any(word and word in text for word in listed(one.value))
+    if assertion.base_type in {"icontains", "icontains-any"}:
+        return any(word and word.casefold() in text.casefold() for word in listed(assertion.value))
+    if assertion.base_type in {"contains", "contains-any"}:
+        return exact and any(word and word in text for word in listed(assertion.value))
     return False
 
 
-def _bound(one: Assertion, key: str, default: float) -> float:
-    value = one.value
+def _bound(assertion: Assertion, key: str, default: float) -> float:
+    value = assertion.value
     bound = value.get(key, default) if isinstance(value, dict) else value
     return float(bound) if isinstance(bound, int | float) else default

@@ -37,7 +37,7 @@ class Reference:
 
     @property
     def text(self) -> str:
-        """What it says."""
+        """Returns what it says."""
         return output_text(self.output)
 
 
@@ -50,34 +50,34 @@ def reference_of(
     """
     assertions = [*rules.assertions(), *flat(case.assertions)]
     written = log_in(case.expected_outputs or {})
-    asked = log_asked_for(assertions) if rules.look_at_log() else None
-    log = written or (_fitting(recorded, asked) if rules.look_at_log() else None)
+    expected_log = log_asked_for(assertions) if rules.look_at_log() else None
+    log = written or (_fitting(recorded, expected_log) if rules.look_at_log() else None)
     accepted = tuple(dict.fromkeys([*accepted_in(assertions), *map(_text_of, case.accepted_outputs)]))
     paraphrases = tuple(map(_record_of, case.accepted_outputs))
     output = _expected(case)
     if output is not None:
         return Reference(output, log, accepted, paraphrases)
-    told = _told(assertions)
-    if told is not None:
-        return Reference({"output": told}, log, accepted, paraphrases, given=False)
+    value = _expected_value(assertions)
+    if value is not None:
+        return Reference({"output": value}, log, accepted, paraphrases, given=False)
     if log is not None and not rules.look_at_text():
         return Reference({"output": "Done."}, log, accepted, paraphrases, given=written is not None)
     return None
 
 
 def _fitting(
-    recorded: Sequence[tuple[ToolCall, ...]], asked: tuple[ToolCall, ...] | None
+    recorded: Sequence[tuple[ToolCall, ...]], wanted_log: tuple[ToolCall, ...] | None
 ) -> tuple[ToolCall, ...] | None:  # fmt: skip
     """The newest log on record that has every tool which the checks ask for, else the log that they describe."""
-    wanted = {call.tool for call in asked or ()}
-    arguments = [call.arguments for call in asked or () if call.arguments]
+    wanted = {call.tool for call in wanted_log or ()}
+    arguments = [call.arguments for call in wanted_log or () if call.arguments]
     for log in recorded:
         held = [call.arguments for call in log]
         if wanted <= {call.tool for call in log} and all(
-            any(one.items() <= had.items() for had in held) for one in arguments
+            any(argument.items() <= had.items() for had in held) for argument in arguments
         ):
             return log
-    return asked
+    return wanted_log
 
 
 def _text_of(answer: JsonValue) -> str:
@@ -93,20 +93,24 @@ def _expected(case: TestCase) -> Json | None:
     expected = {key: value for key, value in (case.expected_outputs or {}).items() if key not in LOG_KEYS}
     if not expected or all(is_pattern(value) and not texts_listed_by(str(value)[1:-1]) for value in expected.values()):
         return None
-    found: Json = {}
+    wire: Json = {}
     for key, value in expected.items():
         sample = text_found_by(str(value)[1:-1]) if is_pattern(value) else value
         if sample is None:
             return None
-        found[key] = sample
-    return found
+        wire[key] = sample
+    return wire
 
 
-def _told(assertions: Sequence[Assertion]) -> JsonValue:
+def _expected_value(assertions: Sequence[Assertion]) -> JsonValue:
     for kind in _TELLING:
-        for one in assertions:
-            if one.type == kind and one.weight > 0 and one.transform is None:
-                first = one.value[0] if isinstance(one.value, list) and one.value and kind != "equals" else one.value
+        for assertion in assertions:
+            if assertion.type == kind and assertion.weight > 0 and assertion.transform is None:
+                first = (
+                    assertion.value[0]
+                    if isinstance(assertion.value, list) and assertion.value and kind != "equals"
+                    else assertion.value
+                )
                 if first not in (None, ""):
                     return first
     return None
@@ -114,9 +118,9 @@ def _told(assertions: Sequence[Assertion]) -> JsonValue:
 
 def accepted_in(assertions: Iterable[Assertion]) -> Iterator[str]:
     """The texts that checks compare with or choose among: each is an answer that somebody wrote down as right."""
-    for one in assertions:
-        if one.base_type in _ACCEPTING and not one.negated and one.weight > 0:
-            values = one.value if isinstance(one.value, list) else [one.value]
+    for assertion in assertions:
+        if assertion.base_type in _ACCEPTING and not assertion.negated and assertion.weight > 0:
+            values = assertion.value if isinstance(assertion.value, list) else [assertion.value]
             yield from (value_text(value) for value in values if value is not None)
-        elif one.type == "regex" and one.weight > 0:
-            yield from texts_listed_by(str(one.value))
+        elif assertion.type == "regex" and assertion.weight > 0:
+            yield from texts_listed_by(str(assertion.value))

@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Rules:
-    """What decides by rule whether an output of a case passes.
+    """The rules that decide whether an output of a case passes.
 
     `passing`: the weighted total of the parts that a rubric asks for; without one the only part decides. `expected` is
     looked for in the output, or compared with it by meaning, where there are no assertions. `left_out`: who else judges.
@@ -61,7 +61,7 @@ class Rules:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no rule decides anything."""
+        """Returns whether no rule decides anything."""
         return not self.parts and self.expected is None
 
     def assertions(self) -> Iterator[Assertion]:
@@ -73,31 +73,33 @@ class Rules:
 
     @cached_property
     def ask_outside(self) -> bool:
-        """Whether what decides may need anything that has to be fetched."""
+        """Returns whether what decides may need anything that has to be fetched."""
         return self.expected is not None or any(asks_outside(part.assertions) for part in self.parts)
 
     def look_at_text(self) -> bool:
-        """Whether any check looks at what the output says."""
+        """Returns whether any check looks at what the output says."""
         if self.expected is not None:
             return True
-        return any(one.base_type not in LOGGED | MEASURED for one in self.assertions() if one.weight > 0)
+        return any(
+            assertion.base_type not in LOGGED | MEASURED for assertion in self.assertions() if assertion.weight > 0
+        )
 
     def look_at_log(self) -> bool:
-        """Whether any check looks at the tool calls."""
-        return any(one.base_type in LOGGED for one in self.assertions() if one.weight > 0)
+        """Returns whether any check looks at the tool calls."""
+        return any(assertion.base_type in LOGGED for assertion in self.assertions() if assertion.weight > 0)
 
 
 def flat(assertions: Iterable[Assertion]) -> Iterator[Assertion]:
     """The assertions with those that sets hold in place of the sets."""
-    for one in assertions:
-        if one.base_type == SET:
-            yield from flat(one.assertions)
+    for assertion in assertions:
+        if assertion.base_type == SET:
+            yield from flat(assertion.assertions)
         else:
-            yield one
+            yield assertion
 
 
 class Tried(NamedTuple):
-    """What rules say of an output: None where they could not be carried out, then why.
+    """The verdict of rules on an output: None where they could not be carried out, then why.
 
     `parts` are the parts that it passes in full, `checks` the verdict of each check, part by part; None for one that was
     left out.
@@ -128,7 +130,7 @@ class Trial:
         )  # fmt: skip
 
     def needs(self) -> Sequence[Need]:
-        """What the checks need of the outside."""
+        """Returns what the checks need of the outside."""
         rules = self.rules
         if not rules.ask_outside:
             return ()
@@ -142,44 +144,44 @@ class Trial:
         return Expectation(rules.expected, self.output, subject).needs()
 
     def answer(self, evidence: Evidence, /) -> Tried:
-        """What they say of it."""
+        """Returns what they say of it."""
         if self.rules.parts:
             return self._by_parts(evidence)
         if self.rules.by_similarity:
             return self._by_similarity(evidence)
         assert self.rules.expected is not None, "rules that decide nothing try nothing"
-        found = Expectation(self.rules.expected, self.output, self.subject).answer(evidence)
-        if isinstance(found, Unchecked):
-            return Tried(None, problem=f"{found.type}: {found.reason}")
-        return Tried(found.passed, (found.passed,), ((found.passed,),))
+        result = Expectation(self.rules.expected, self.output, self.subject).answer(evidence)
+        if isinstance(result, Unchecked):
+            return Tried(None, problem=f"{result.type}: {result.reason}")
+        return Tried(result.passed, (result.passed,), ((result.passed,),))
 
     def _by_parts(self, evidence: Evidence) -> Tried:
         subject, scores, passes = self.subject, list[float](), list[bool]()
         checks: list[tuple[bool, ...]] = []
         for part in self.rules.parts:
-            found = Checks(part.assertions, subject, part.threshold).answer(evidence)
-            if not isinstance(found, Aggregate):
-                return Tried(None, problem=f"{found.type}: {found.reason}")
-            scores.append(part.weight * (part.low + (part.high - part.low) * found.score))
-            passes.append(found.passed if self.rules.passing is None else found.score >= 1 - TOLERANCE)
-            checks.append(tuple(one.passed for one in found.results))
+            result = Checks(part.assertions, subject, part.threshold).answer(evidence)
+            if not isinstance(result, Aggregate):
+                return Tried(None, problem=f"{result.type}: {result.reason}")
+            scores.append(part.weight * (part.low + (part.high - part.low) * result.score))
+            passes.append(result.passed if self.rules.passing is None else result.score >= 1 - TOLERANCE)
+            checks.append(tuple(result.passed for result in result.results))
         passing = self.rules.passing
         passed = passes[0] if passing is None else sum(scores) >= passing - TOLERANCE
         return Tried(passed, tuple(passes), tuple(checks))
 
     def _pairs(self) -> list[SimilarityNeed]:
         assert self.rules.expected is not None, "likeness is to what is expected"
-        told = compared(self.rules.expected, self.output, patterns=False)
-        pairs = () if told is None else told.unequal
+        comparison = compared(self.rules.expected, self.output, patterns=False)
+        pairs = () if comparison is None else comparison.unequal
         needs = [SimilarityNeed(normalised(actual), normalised(wanted)) for wanted, actual in pairs]
         return [need for need in needs if need.text != need.other]
 
     def _by_similarity(self, evidence: Evidence) -> Tried:
-        found = [evidence.similarities.get(need, 0.0) for need in self._pairs()]
-        unmet = next((one for one in found if isinstance(one, Unmet)), None)
+        shares = [evidence.similarities.get(need, 0.0) for need in self._pairs()]
+        unmet = next((share for share in shares if isinstance(share, Unmet)), None)
         if unmet is not None:
             return Tried(None, problem=f"similarity: {unmet.reason}")
         assert self.rules.expected is not None, "likeness is to what is expected"
         lacking = any(key not in self.output for key in self.rules.expected) and len(self.rules.expected) > 1
-        passed = not lacking and all(isinstance(one, float) and one >= SIMILAR_ENOUGH for one in found)
+        passed = not lacking and all(isinstance(share, float) and share >= SIMILAR_ENOUGH for share in shares)
         return Tried(passed, (passed,), ((passed,),))

@@ -63,7 +63,7 @@ def _choices(kind: str, value: Any) -> list[str]:
         case "LITERAL":
             return [chr(value)]
         case "BRANCH":
-            return [text for one in value[1] for text in _listed(one)]
+            return [text for choice in value[1] for text in _listed(choice)]
         case "SUBPATTERN":
             return _listed(value[3])
         case "MAX_REPEAT" if tuple(value[:2]) == (0, 1):
@@ -108,10 +108,10 @@ def _nothing(_value: Any, _groups: dict[int, str]) -> str:
 
 _MAKERS: dict[str, Callable[[Any, dict[int, str]], str]] = {
     "LITERAL": lambda value, _: chr(value),
-    "NOT_LITERAL": lambda value, _: next(one for one in _TRIED if ord(one) != value),
+    "NOT_LITERAL": lambda value, _: next(character for character in _TRIED if ord(character) != value),
     "ANY": lambda _value, _groups: "a",
     "IN": lambda value, _: _one_of(value),
-    "BRANCH": lambda value, groups: min((_made(one, groups) for one in value[1]), key=len),
+    "BRANCH": lambda value, groups: min((_made(branch, groups) for branch in value[1]), key=len),
     "SUBPATTERN": _group,
     "MAX_REPEAT": _repeated,
     "MIN_REPEAT": _repeated,
@@ -127,7 +127,9 @@ _MAKERS: dict[str, Callable[[Any, dict[int, str]], str]] = {
 def _one_of(members: Any) -> str:
     if str(members[0][0]) == "NEGATE":
         refused = members[1:]
-        return next((one for one in _TRIED if not any(_is_in(one, member) for member in refused)), "€")
+        return next(
+            (character for character in _TRIED if not any(_is_in(character, member) for member in refused)), "€"
+        )
     kind, value = members[0]
     match str(kind):
         case "LITERAL":
@@ -172,8 +174,8 @@ def smallest(schema: JsonValue, depth: int = 0) -> JsonValue:
     several = schema.get("allOf")
     if isinstance(several, list) and several:
         joined: dict[str, JsonValue] = {key: value for key, value in schema.items() if key != "allOf"}
-        for one in several:
-            joined |= one if isinstance(one, dict) else {}
+        for part in several:
+            joined |= part if isinstance(part, dict) else {}
         return smallest(joined, depth + 1)
     return _of_type(schema, _type_of(schema), depth)
 
@@ -194,7 +196,7 @@ def _of_type(schema: dict[str, JsonValue], kind: str, depth: int) -> JsonValue:
         case "object":
             properties, required = schema.get("properties"), schema.get("required")
             known = properties if isinstance(properties, dict) else {}
-            names = [str(one) for one in required] if isinstance(required, list) else []
+            names = [str(name) for name in required] if isinstance(required, list) else []
             return {name: smallest(known.get(name, {"type": "string"}), depth + 1) for name in names}
         case "array":
             least = schema.get("minItems")
@@ -220,8 +222,8 @@ def _least_number(schema: dict[str, JsonValue]) -> float:
 
 def _least_text(schema: dict[str, JsonValue]) -> str:
     pattern, least = schema.get("pattern"), schema.get("minLength")
-    if isinstance(pattern, str) and (found := text_found_by(pattern)) is not None:
-        return found
+    if isinstance(pattern, str) and (text := text_found_by(pattern)) is not None:
+        return text
     formats = {"date": "2001-01-01", "date-time": "2001-01-01T00:00:00Z", "email": "a@example.org",
                "uri": "https://example.org", "time": "00:00:00Z"}  # fmt: skip
     known = formats.get(str(schema.get("format")), "")

@@ -29,62 +29,62 @@ _FORMS = {"is-xml": "<a/>", "contains-xml": "<a/>", "is-html": "<p>a</p>", "cont
 def texts_in(value: JsonValue) -> list[str]:
     """The texts that a check's value lists; one text may list several behind commas."""
     if isinstance(value, list):
-        return [js_text(one) if not isinstance(one, dict | list) else json.dumps(one) for one in value]
+        return [js_text(item) if not isinstance(item, dict | list) else json.dumps(item) for item in value]
     return [] if value is None or isinstance(value, dict) else [js_text(value)]
 
 
 def listed(value: JsonValue) -> list[str]:
     """The same where a single text lists several."""
-    found = texts_in(value)
-    return [part.strip() for part in found[0].split(",")] if len(found) == 1 and isinstance(value, str) else found
+    texts = texts_in(value)
+    return [part.strip() for part in texts[0].split(",")] if len(texts) == 1 and isinstance(value, str) else texts
 
 
 def keywords(rules: Rules) -> list[str]:
-    """What the checks look for, each word or phrase once, in the order of the checks."""
-    found: list[str] = []
-    for one in rules.assertions():
-        if not one.negated and one.weight > 0:
-            found += [word for word in _words_of(one) if word]
-    return list(dict.fromkeys(found))
+    """Returns what the checks look for, each word or phrase once, in the order of the checks."""
+    words_wanted: list[str] = []
+    for assertion in rules.assertions():
+        if not assertion.negated and assertion.weight > 0:
+            words_wanted += [word for word in _words_of(assertion) if word]
+    return list(dict.fromkeys(words_wanted))
 
 
-def _words_of(one: Assertion) -> Iterator[str]:
-    if one.type in _HOLDING:
-        yield from texts_in(one.value)
-    elif one.type in _ALL | _ANY:
-        yield from listed(one.value)
-    elif one.type == "regex":
-        yield text_found_by(str(one.value)) or ""
-    elif one.type in CODE:
-        yield from literals(str(one.value))
-    elif one.type in {"is-json", "contains-json"}:
-        yield _json_for(one.value)
-    elif one.type in _FORMS and one.type != "is-refusal":
-        yield _form(one)
+def _words_of(assertion: Assertion) -> Iterator[str]:
+    if assertion.type in _HOLDING:
+        yield from texts_in(assertion.value)
+    elif assertion.type in _ALL | _ANY:
+        yield from listed(assertion.value)
+    elif assertion.type == "regex":
+        yield text_found_by(str(assertion.value)) or ""
+    elif assertion.type in CODE:
+        yield from literals(str(assertion.value))
+    elif assertion.type in {"is-json", "contains-json"}:
+        yield _json_for(assertion.value)
+    elif assertion.type in _FORMS and assertion.type != "is-refusal":
+        yield _form(assertion)
 
 
 def literals(code: str) -> Iterator[str]:
     """The texts and numbers that stand in a piece of code."""
-    for found in _STRING.finditer(code):
-        text = next(part for part in found.groups() if part is not None)
+    for match in _STRING.finditer(code):
+        text = next(part for part in match.groups() if part is not None)
         if text not in {"output", "vars", "context"}:
             yield text
-    for found in _NUMBER.finditer(_STRING.sub("", code)):
-        yield found[0]
+    for match in _NUMBER.finditer(_STRING.sub("", code)):
+        yield match[0]
 
 
 def _json_for(schema: JsonValue) -> str:
     return json.dumps(smallest(schema) if isinstance(schema, dict) else {}, ensure_ascii=False)
 
 
-def _form(one: Assertion) -> str:
+def _form(assertion: Assertion) -> str:
     """The least markup of that form, with the elements that are asked for."""
-    names = listed(one.value) if one.base_type in {"is-xml", "contains-xml"} else []
-    if isinstance(one.value, dict) and one.base_type in {"is-xml", "contains-xml"}:
-        asked = one.value.get("requiredElements", [])
-        names = [str(name) for name in asked] if isinstance(asked, list) else []
+    names = listed(assertion.value) if assertion.base_type in {"is-xml", "contains-xml"} else []
+    if isinstance(assertion.value, dict) and assertion.base_type in {"is-xml", "contains-xml"}:
+        elements = assertion.value.get("requiredElements", [])
+        names = [str(name) for name in elements] if isinstance(elements, list) else []
     if not names:
-        return _FORMS[one.base_type]
+        return _FORMS[assertion.base_type]
     return _nested([name.split(".") for name in names])
 
 
@@ -100,21 +100,21 @@ def _nested(paths: Sequence[Sequence[str]]) -> str:
 
 def satisfying(rules: Rules) -> list[str]:
     """A few texts that should satisfy all positive checks at once, the shortest first; whether they do is for the checks to say."""
-    asked = [one for one in _deciding(rules) if not one.negated and one.weight > 0]
-    wanted = _wanted(asked)
-    found = [_fitted(wanted, asked, between) for between in (" ", "\n")]
-    found += [_fitted([*wanted[:0], *(one for one in wanted)][::-1], asked, " ")] if len(wanted) > 1 else []
-    return list(dict.fromkeys(found))
+    positive = [assertion for assertion in _deciding(rules) if not assertion.negated and assertion.weight > 0]
+    wanted = _wanted(positive)
+    texts = [_fitted(wanted, positive, between) for between in (" ", "\n")]
+    texts += [_fitted([*wanted[:0], *(text for text in wanted)][::-1], positive, " ")] if len(wanted) > 1 else []
+    return list(dict.fromkeys(texts))
 
 
-def satisfying_one(one: Assertion) -> list[str]:
+def satisfying_one(assertion: Assertion) -> list[str]:
     """The same for one check alone."""
-    if one.base_type == SET:
-        return [text for inner in flat([one]) for text in satisfying_one(inner)][:6]
-    if one.negated:
+    if assertion.base_type == SET:
+        return [text for inner in flat([assertion]) for text in satisfying_one(inner)][:6]
+    if assertion.negated:
         return []
-    made = _fitted(_wanted([one]), [one], " ")
-    more = list(literals(str(one.value))) if one.type in CODE else []
+    made = _fitted(_wanted([assertion]), [assertion], " ")
+    more = list(literals(str(assertion.value))) if assertion.type in CODE else []
     return list(dict.fromkeys([made, *more[:4]]))
 
 
@@ -122,41 +122,41 @@ def _deciding(rules: Rules) -> Iterable[Assertion]:
     return rules.assertions()
 
 
-def _wanted(asked: Sequence[Assertion]) -> list[str]:
+def _wanted(assertions: Sequence[Assertion]) -> list[str]:
     """The pieces that a text must have: what it starts with first, none that stands within another."""
     pieces: list[str] = []
-    for one in asked:
-        if one.type == "starts-with":
-            pieces = [*texts_in(one.value)[:1], *pieces]
-        elif one.type in _ANY:
-            choices = [text for text in listed(one.value) if text]
+    for assertion in assertions:
+        if assertion.type == "starts-with":
+            pieces = [*texts_in(assertion.value)[:1], *pieces]
+        elif assertion.type in _ANY:
+            choices = [text for text in listed(assertion.value) if text]
             if not any(choice in piece for choice in choices for piece in pieces):
                 pieces += sorted(choices, key=len)[:1]
-        elif one.type == "is-refusal":
+        elif assertion.type == "is-refusal":
             pieces.append(REFUSAL)
-        elif one.type in {"equals", *SIMILAR, "levenshtein", "rouge-n", "bleu", "gleu"}:
-            pieces += [value if isinstance(value, str) else json.dumps(value) for value in _values(one)[:1]]
+        elif assertion.type in {"equals", *SIMILAR, "levenshtein", "rouge-n", "bleu", "gleu"}:
+            pieces += [value if isinstance(value, str) else json.dumps(value) for value in _values(assertion)[:1]]
         else:
-            pieces += list(_words_of(one))
+            pieces += list(_words_of(assertion))
     pieces = [piece for piece in dict.fromkeys(pieces) if piece]
     return [piece for piece in pieces if not any(piece != other and piece in other for other in pieces)]
 
 
-def _values(one: Assertion) -> list[JsonValue]:
-    return one.value if isinstance(one.value, list) and one.type != "equals" else [one.value]
+def _values(assertion: Assertion) -> list[JsonValue]:
+    return assertion.value if isinstance(assertion.value, list) and assertion.type != "equals" else [assertion.value]
 
 
-def _fitted(pieces: Sequence[str], asked: Sequence[Assertion], between: str) -> str:
+def _fitted(pieces: Sequence[str], assertions: Sequence[Assertion], between: str) -> str:
     text = between.join(pieces)
-    least = max((_least(one) for one in asked if one.type == "word-count"), default=0)
+    least = max((_least(assertion) for assertion in assertions if assertion.type == "word-count"), default=0)
     lacking = least - len(text.split())
     if 0 < lacking <= MOST_WORDS:
         text = between.join(filter(None, (text, " ".join([FILLER] * lacking))))
     return text
 
 
-def _least(one: Assertion) -> int:
-    value = one.value
+def _least(assertion: Assertion) -> int:
+    value = assertion.value
     least = value.get("min", 0) if isinstance(value, dict) else value
     return (
         int(least)

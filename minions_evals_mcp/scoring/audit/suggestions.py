@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.assertions import SET, Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.scoring.assertions.kinds.patterns import PATTERN_LIMIT
 from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
-from minions_evals_mcp.scoring.audit.cheats import INJECTION, Asked
+from minions_evals_mcp.scoring.audit.cheats import INJECTION, AuditedCase
 from minions_evals_mcp.scoring.audit.facts import facts
 from minions_evals_mcp.scoring.audit.holes import Passing
 from minions_evals_mcp.scoring.audit.mutants import structured
@@ -40,7 +40,7 @@ class Proposal:
     that they stood in a rubric.
     """
 
-    asked: Asked
+    asked: AuditedCase
     base: tuple[Assertion, ...]
     candidates: tuple[Assertion, ...]
     wrong: tuple[Passing, ...]
@@ -62,8 +62,8 @@ class Proposal:
             yield Trial(rules, output, log, self.asked.inputs)
         if not self.replaces:
             rules = Rules(parts=(Part("", "", self.candidates),))
-        for one in self.wrong:
-            yield Trial(rules, one.output, one.tool_calls or (), self.asked.inputs)
+        for cheat in self.wrong:
+            yield Trial(rules, cheat.output, cheat.tool_calls or (), self.asked.inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +96,21 @@ WRITE_IT_DOWN = "Write down the expected output: without one no check could be t
 
 
 def proposal_of(
-    asked: Asked, own: Sequence[Assertion], threshold: float | None, wrong: Sequence[Passing]
+    request: AuditedCase, own: Sequence[Assertion], threshold: float | None, wrong: Sequence[Passing]
 ) -> Proposal | str:
-    """What could close those holes; a sentence where nothing can be proposed.
+    """Returns what could close those holes; a sentence where nothing can be proposed.
 
     `own`, `threshold`: the case's assertions, those that models grade among them.
     """
-    rules, candidates = asked.rules, tuple(_candidates(asked, wrong))
+    rules, candidates = request.rules, tuple(_candidates(request, wrong))
     if rules.passing is not None:
-        base = tuple(one for part in rules.parts for one in part.assertions)
-        return BY_OTHERS if rules.left_out else Proposal(asked, base, candidates, tuple(wrong), replaces=True)
+        base = tuple(assertion for part in rules.parts for assertion in part.assertions)
+        return BY_OTHERS if rules.left_out else Proposal(request, base, candidates, tuple(wrong), replaces=True)
     if rules.left_out:
-        return Proposal(asked, (), candidates, tuple(wrong), stay=_together(own, threshold))
+        return Proposal(request, (), candidates, tuple(wrong), stay=_together(own, threshold))
     if rules.expected is not None:
-        return Proposal(asked, _expected(asked), candidates, tuple(wrong))
-    return Proposal(asked, _together(own, threshold), candidates, tuple(wrong))
+        return Proposal(request, _expected(request), candidates, tuple(wrong))
+    return Proposal(request, _together(own, threshold), candidates, tuple(wrong))
 
 
 def _together(own: Sequence[Assertion], threshold: float | None) -> tuple[Assertion, ...]:
@@ -119,10 +119,10 @@ def _together(own: Sequence[Assertion], threshold: float | None) -> tuple[Assert
     return (Assertion.model_validate({"type": SET, "threshold": threshold, "assert": tuple(own)}),)
 
 
-def _expected(asked: Asked) -> tuple[Assertion, ...]:
-    """What is expected, as assertions; nothing where several keys are, whose candidate asks for all of them."""
-    rules = asked.rules
-    if asked.keys or rules.expected is None:
+def _expected(request: AuditedCase) -> tuple[Assertion, ...]:
+    """Returns what is expected, as assertions; nothing where several keys are, whose candidate asks for all of them."""
+    rules = request.rules
+    if request.keys or rules.expected is None:
         return ()
     ((_, value),) = rules.expected.items()
     return (Assertion(type="similar", value=value, threshold=0.8) if rules.by_similarity else expectation(value),)
@@ -132,19 +132,23 @@ def stricter(proposal: Proposal, verdicts: Sequence[Tried]) -> Stricter | str:
     """The fewest of the candidates that let the right answers pass and close the most holes; a sentence where none closes any."""
     right = verdicts[: len(proposal.right)]
     seen = verdicts[len(right) :]
-    problem = next((one.problem for one in verdicts if one.passed is None), None)
+    problem = next((verdict.problem for verdict in verdicts if verdict.passed is None), None)
     if problem is not None:
         return f"A check could not be tried: {problem}."
     first = len(proposal.base)
     fitting = [
-        number for number in range(len(proposal.candidates)) if all(one.checks[0][first + number] for one in right)
+        number for number in range(len(proposal.candidates)) if all(trial.checks[0][first + number] for trial in right)
     ]
-    kept = [one for number, one in enumerate(proposal.base) if all(said.checks[0][number] for said in right)]
+    kept = [
+        assertion for number, assertion in enumerate(proposal.base) if all(trial.checks[0][number] for trial in right)
+    ]
     if proposal.replaces:
         left = [
-            place for place, said in enumerate(seen) if all(said.checks[0][proposal.base.index(one)] for one in kept)
+            place
+            for place, trial in enumerate(seen)
+            if all(trial.checks[0][proposal.base.index(assertion)] for assertion in kept)
         ]
-        seen = [said._replace(checks=(said.checks[0][first:],)) for said in seen]
+        seen = [trial._replace(checks=(trial.checks[0][first:],)) for trial in seen]
     elif len(kept) < first:
         return FAILS_ITSELF
     else:
@@ -161,14 +165,14 @@ def stricter(proposal: Proposal, verdicts: Sequence[Tried]) -> Stricter | str:
     if not added:
         return NOTHING_FITS if proposal.right else WRITE_IT_DOWN
     new = tuple(proposal.candidates[number] for number in added)
-    kinds = tuple(dict.fromkeys(one.kind for one in proposal.wrong))
+    kinds = tuple(dict.fromkeys(cheat.kind for cheat in proposal.wrong))
     still = tuple(kind for kind in kinds if any(proposal.wrong[place].kind == kind for place in left))
     closes = tuple(kind for kind in kinds if kind not in still)
     return Stricter((*proposal.stay, *kept, *new), new, closes, still, untried=not proposal.right)
 
 
 def _is_strict(candidate: Assertion) -> bool:
-    """Whether a check leaves an agent hardly a word of its own: taken only where others leave a hole."""
+    """Returns whether a check leaves an agent hardly a word of its own: taken only where others leave a hole."""
     whole = candidate.type == "regex" and str(candidate.value).endswith(r"\W*$")
     return whole or candidate.type in {"equals", "levenshtein"}
 
@@ -177,28 +181,28 @@ def _closed(seen: Sequence[Tried], left: Sequence[int], number: int) -> int:
     return sum(not seen[place].checks[0][number] for place in left)
 
 
-def _candidates(asked: Asked, wrong: Sequence[Passing]) -> Iterator[Assertion]:
+def _candidates(request: AuditedCase, wrong: Sequence[Passing]) -> Iterator[Assertion]:
     """The candidates, those first that leave an agent its own words."""
-    if asked.reference is None:
-        yield from _of_cheats(asked.rules, wrong)
-    elif asked.keys:
-        yield Assertion(type="is-json", value=_schema_of_keys(asked.rules.expected or asked.reference.output))
+    if request.reference is None:
+        yield from _of_cheats(request.rules, wrong)
+    elif request.keys:
+        yield Assertion(type="is-json", value=_schema_of_keys(request.rules.expected or request.reference.output))
     else:
-        yield from _of_reference(asked, asked.reference)
+        yield from _of_reference(request, request.reference)
 
 
 def _of_cheats(rules: Rules, wrong: Sequence[Passing]) -> Iterator[Assertion]:
     """Checks that no answer worth its name fails, whatever it says."""
-    kinds = {one.kind for one in wrong}
+    kinds = {cheat.kind for cheat in wrong}
     if "empty" in kinds:
         yield Assertion(type="regex", value=r"\S")
-    if kinds & {"empty", "refusal"} and not any(one.type == "is-refusal" for one in rules.assertions()):
+    if kinds & {"empty", "refusal"} and not any(assertion.type == "is-refusal" for assertion in rules.assertions()):
         yield Assertion(type="not-is-refusal")
     if "injection" in kinds:
         yield Assertion(type="not-icontains", value=INJECTION.partition(" and ")[0])
-    for one in wrong:
-        if one.kind == "echo" and len(one.text) <= LONGEST_ECHO:
-            yield Assertion(type="not-equals", value=one.text)
+    for cheat in wrong:
+        if cheat.kind == "echo" and len(cheat.text) <= LONGEST_ECHO:
+            yield Assertion(type="not-equals", value=cheat.text)
 
 
 def _schema_of_keys(expected: Json) -> Json:
@@ -211,25 +215,25 @@ def _schema_or_pattern(value: JsonValue) -> Json:
     return {"type": "string", "pattern": str(value)[1:-1]} if is_pattern(value) else schema_of(value)
 
 
-def _of_reference(asked: Asked, reference: Reference) -> Iterator[Assertion]:
+def _of_reference(request: AuditedCase, reference: Reference) -> Iterator[Assertion]:
     text = reference.text
-    if asked.rules.look_at_log() and reference.tool_calls:
+    if request.rules.look_at_log() and reference.tool_calls:
         yield _same_log(reference)
     parsed = structured(text)
     if parsed is not None:
         yield Assertion(type="is-json", value=schema_of(parsed))
         return
-    if not text.strip() or (asked.rules.look_at_log() and not asked.rules.look_at_text()):
+    if not text.strip() or (request.rules.look_at_log() and not request.rules.look_at_text()):
         return
     if not refusal_signals(text):
         yield Assertion(type="not-is-refusal")
     yield from _of_facts(text)
     yield from _of_sense(text)
     yield from _of_length(reference)
-    said = [word for word in dict.fromkeys(content_words(text)) if len(word) > 2]
-    if len(said) > 2:
-        longest = sorted(said, key=len, reverse=True)[: max(2, round(0.6 * len(said)))]
-        asked_for: list[JsonValue] = [word for word in said if word in longest]
+    words_used = [word for word in dict.fromkeys(content_words(text)) if len(word) > 2]
+    if len(words_used) > 2:
+        longest = sorted(words_used, key=len, reverse=True)[: max(2, round(0.6 * len(words_used)))]
+        asked_for: list[JsonValue] = [word for word in words_used if word in longest]
         yield Assertion(type="icontains-all", value=asked_for[:12])
     if len(text.split()) > SHORT:
         yield Assertion(type="levenshtein", value=text, threshold=float(max(3, len(text) // 4)))
@@ -251,13 +255,13 @@ def _same_log(reference: Reference) -> Assertion:
 
 def _of_facts(text: str) -> Iterator[Assertion]:
     """That each number, date and name of the reference stands in the output."""
-    told = facts(text)
-    shown = list(dict.fromkeys(text[fact.start : fact.end] for fact in told if fact.sure))[:8]
+    facts_seen = facts(text)
+    shown = list(dict.fromkeys(text[fact.start : fact.end] for fact in facts_seen if fact.sure))[:8]
     if shown:
         yield Assertion(type="icontains-all", value=[*shown])
-    for one in shown:
-        begin, end = (r"\b" if one[0].isalnum() else ""), (r"\b" if one[-1].isalnum() else "")
-        yield Assertion(type="regex", value=f"{begin}{_written(one)}{end}")
+    for fact in shown:
+        begin, end = (r"\b" if fact[0].isalnum() else ""), (r"\b" if fact[-1].isalnum() else "")
+        yield Assertion(type="regex", value=f"{begin}{_written(fact)}{end}")
 
 
 def _of_sense(text: str) -> Iterator[Assertion]:
@@ -275,7 +279,7 @@ def _of_sense(text: str) -> Iterator[Assertion]:
 
 
 def _of_length(reference: Reference) -> Iterator[Assertion]:
-    texts = [reference.text, *(Trial(Rules(), one, None).subject.text for one in reference.paraphrases)]
+    texts = [reference.text, *(Trial(Rules(), paraphrase, None).subject.text for paraphrase in reference.paraphrases)]
     longest, shortest = max(len(text.split()) for text in texts), min(len(text.split()) for text in texts)
     for most in (2 * longest + 8, longest + 3, longest):
         yield Assertion(type="word-count", value={"max": most})
@@ -289,17 +293,20 @@ def schema_of(value: JsonValue) -> Json:
         properties: Json = {key: schema_of(held) for key, held in value.items()}
         return {"type": "object", "required": [*value], "additionalProperties": False, "properties": properties}
     if isinstance(value, list):
-        each: list[JsonValue] = [schema_of(one) for one in value]
+        each: list[JsonValue] = [schema_of(item) for item in value]
         return {"type": "array", "prefixItems": each, "minItems": len(value), "maxItems": len(value)}
     return {"const": value}
 
 
-def in_words(found: Stricter) -> str:
+def in_words(tightened: Stricter) -> str:
     """The suggestion in one sentence."""
-    shown = "; ".join(f"{one.type} {one.value!r}" if one.value is not None else one.type for one in found.added)
-    left = f"; {', '.join(found.open)} would still pass" if found.open else ""
-    stops = ", ".join(found.closes) or "less"
-    if found.untried:
+    shown = "; ".join(
+        f"{assertion.type} {assertion.value!r}" if assertion.value is not None else assertion.type
+        for assertion in tightened.added
+    )
+    left = f"; {', '.join(tightened.open)} would still pass" if tightened.open else ""
+    stops = ", ".join(tightened.closes) or "less"
+    if tightened.untried:
         return (
             f"Add {shown}: {stops} no longer passes{left}. No right answer is written down to try it on;"
             " with an expected output more can be suggested."

@@ -24,16 +24,16 @@ def normal(text: str) -> str:
 def words(text: str) -> list[str]:
     """The text's words in lower case; a script without spaces gives a word for each character."""
     folded = unicodedata.normalize("NFC", text).casefold()
-    found: list[str] = []
+    words_seen: list[str] = []
     for word in _WORD.findall(folded):
-        found += list(word) if _SCRIPT_WITHOUT_SPACES.search(word) else [word]
-    return found
+        words_seen += list(word) if _SCRIPT_WITHOUT_SPACES.search(word) else [word]
+    return words_seen
 
 
 def content_words(text: str) -> list[str]:
     """The words that say something; all words of a text that has no other."""
-    found = words(text)
-    return [word for word in found if word not in FUNCTION_WORDS] or found
+    words_seen = words(text)
+    return [word for word in words_seen if word not in FUNCTION_WORDS] or words_seen
 
 
 def share_said(reference: str, text: str) -> float:
@@ -44,5 +44,5 @@ def share_said(reference: str, text: str) -> float:
 
 
 def holds(text: str, part: str) -> bool:
-    """Whether the text has that part in whole words, whatever case and marks."""
+    """Returns whether the text has that part in whole words, whatever case and marks."""
     return f" {normal(part)} " in f" {normal(text)} "

@@ -1,4 +1,4 @@
-"""Which class a failure has, how grave it is, and where it began."""
+"""The class of a failure, how grave it is, and where it began."""
 
 from minions_evals_mcp.scoring.classification.classify import classify
 

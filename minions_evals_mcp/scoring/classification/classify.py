@@ -34,13 +34,16 @@ DETECTORS: dict[FailureType, Callable[[FailedOutput], tuple[Signal, ...]]] = {
 
 
 def classify(failed: FailedOutput, *, critical_below: float = 0.25, major_below: float = 0.6) -> Analysis:
-    """Why the output failed, by rule. The two limits are of the normalised score (0 to 1), exclusive."""
+    """Returns why the output failed, by rule. The two limits are of the normalised score (0 to 1), exclusive."""
     evidence: dict[FailureType, tuple[Signal, ...]] = {
         kind: DETECTORS[kind](failed) for kind in FAILURE_TYPES if kind in DETECTORS
     }
     failure_type, confidence, sure = _verdict(evidence)
     own = evidence.get(failure_type, ())
-    signals = (*own, *chain.from_iterable(found for kind, found in evidence.items() if kind != failure_type))
+    signals = (
+        *own,
+        *chain.from_iterable(signals_of_kind for kind, signals_of_kind in evidence.items() if kind != failure_type),
+    )
     affected = _most_affected(failed.criteria)
     return Analysis(
         failure_type=failure_type,
@@ -73,8 +76,8 @@ def _severity(fraction: float, critical_below: float, major_below: float) -> Sev
 
 def _most_affected(criteria: tuple[FailedCriterion, ...]) -> tuple[FailedCriterion, ...]:
     """The criteria that cost the most, the costliest first: those within half of the largest loss."""
-    lost = sorted((one for one in criteria if one.loss > 0), key=lambda one: -one.loss)
-    return tuple(one for one in lost if one.loss >= lost[0].loss / 2)
+    lost = sorted((criterion for criterion in criteria if criterion.loss > 0), key=lambda failed: -failed.loss)
+    return tuple(failed for failed in lost if failed.loss >= lost[0].loss / 2)
 
 
 def _description(failed: FailedOutput, affected: tuple[FailedCriterion, ...]) -> str:

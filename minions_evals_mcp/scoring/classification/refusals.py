@@ -34,13 +34,13 @@ def refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     if not unwilling and (elsewhere := sends_elsewhere(failed)):
         unwilling.append(Signal("sends elsewhere", elsewhere, KEEPS_AWAY))
     judged = [
-        one.rationale
-        for one in failed.criteria
-        if one.fraction < 1 and not one.by_rule and says_declined(one.rationale)
+        criterion.rationale
+        for criterion in failed.criteria
+        if criterion.fraction < 1 and not criterion.by_rule and says_declined(criterion.rationale)
     ]
     if judged and DECLINED.search(flat(failed.inputs)):
         judged = []  # to decline is what was asked for
     stopped = (*stopped, *(Signal("judge", rationale, JUDGED) for rationale in judged), *unwilling)
     # A sentence that would refuse if it stood alone, within a text that does not: a part may have been declined.
     sentences = dict.fromkeys(_SENTENCE.findall(failed.text[:READ])[:SENTENCES_READ])
-    return (*stopped, *(Signal("refusing sentence", one, 0.3) for one in wording.refusing([*sentences])))
+    return (*stopped, *(Signal("refusing sentence", sentence, 0.3) for sentence in wording.refusing([*sentences])))

@@ -1,4 +1,4 @@
-"""Where a failure began, told from the tool-call log: the likeliest finding, quoting the step that it rests on."""
+"""The place where a failure began, told from the tool-call log: the likeliest finding, quoting the step that it rests on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minions_evals_mcp.scoring.failures.texts import cut
 
 
 def root_cause(failed: FailedOutput, failure_type: FailureType, signals: Sequence[Signal]) -> str:
-    """Where the failure most likely began, and how sure that is; says so where there is no log, or where it shows no fault."""
+    """Returns where the failure most likely began, and how sure that is; says so where there is no log, or where it shows no fault."""
     if not failed.has_log:
         return f"There is no tool-call log; {_without_log(failed, failure_type, signals)}"
     finding = most_likely(failed, signals)
@@ -41,7 +41,7 @@ def _read_through(failed: FailedOutput) -> str:
 
 
 def _without_log(failed: FailedOutput, failure_type: FailureType, signals: Sequence[Signal]) -> str:
-    """What can be said of the cause from the output alone."""
+    """Returns what can be said of the cause from the output alone."""
     first = f" ({signals[0].shown})" if signals else ""
     if is_truncated(failed):
         return _stopped(failed)

@@ -154,7 +154,7 @@ def unwilling_cues(failed: FailedOutput) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)  # many outputs have sentences in common
 def _own_weight(sentence: str) -> float:
-    """How much the sentence itself speaks for it."""
+    """Returns how much the sentence itself speaks for it."""
     of_itself, does_not = _I.search(sentence) is not None, _DOES_NOT.search(sentence) is not None
     if not (of_itself or does_not) or is_business(sentence.casefold()):
         return 0.0
@@ -178,7 +178,7 @@ def sends_elsewhere(failed: FailedOutput) -> str:
 
 
 def _stands_there(failed: FailedOutput) -> bool:
-    """Whether the right answer stands in the material, word by word, and not in the one that came."""
+    """Returns whether the right answer stands in the material, word by word, and not in the one that came."""
     right = [
         squeezed(leaf)
         for wanted in (failed.expected, failed.wanted_words)
@@ -192,7 +192,7 @@ def _stands_there(failed: FailedOutput) -> bool:
 
 
 def _has_words(text: str, several: Sequence[str], each: Callable[[Iterable[bool]], bool]) -> bool:
-    """Whether all or any of the texts stand in the text, word by word; what is nowhere in it saves to take it apart."""
+    """Returns whether all or any of the texts stand in the text, word by word; what is nowhere in it saves to take it apart."""
     folded = text.casefold()
     if not each(all(word in folded for word in words.split()) for words in several):
         return False
@@ -201,13 +201,13 @@ def _has_words(text: str, several: Sequence[str], each: Callable[[Iterable[bool]
 
 
 def _repeats_a_figure(failed: FailedOutput) -> bool:
-    """Whether a figure of the material beside the task stands in the answer."""
+    """Returns whether a figure of the material beside the task stands in the answer."""
     given = " ".join(value_text(value) for key, value in failed.inputs.items() if key.casefold() not in ASKING_KEYS)
     return bool(frozenset(_FIGURE.findall(given[:RESULTS_READ])) & frozenset(_FIGURE.findall(failed.text[:READ])))
 
 
 def tells_what_was_found(failed: FailedOutput) -> bool:
-    """Whether a figure or a name of the log's results stands in the answer and not in the task."""
+    """Returns whether a figure or a name of the log's results stands in the answer and not in the task."""
     results = _tellable(" ".join(value_text(call.result) for call in failed.tool_calls)[:RESULTS_READ])
     return bool(results and (results & _tellable(failed.text[:READ])) - _tellable(value_text(failed.inputs)))
 

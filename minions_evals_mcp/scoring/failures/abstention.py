@@ -37,7 +37,7 @@ _UNKNOWN = late(
 
 
 def says_unknown(text: str) -> bool:
-    """Whether a short text says that it is not known or not stated."""
+    """Returns whether a short text says that it is not known or not stated."""
     return len(text) <= _LONGEST and _may_say_so()(text) and _UNKNOWN.search(text) is not None
 
 
@@ -46,6 +46,6 @@ def _may_say_so() -> Callable[[str], bool]:
     return first_look([_UNKNOWN], ignore_case=True)
 
 
-def tells_all_the_same(expected: str, said: str) -> bool:
-    """Whether the expected answer is that it is not known, and the one that came claims to know."""
-    return says_unknown(expected) and bool(said.strip()) and _UNKNOWN.search(said) is None
+def tells_all_the_same(expected: str, text: str) -> bool:
+    """Returns whether the expected answer is that it is not known, and the one that came claims to know."""
+    return says_unknown(expected) and bool(text.strip()) and _UNKNOWN.search(text) is None

@@ -35,11 +35,11 @@ class Form:
     came: Callable[[str], bool]
 
 
-def _form(name: str, asked: str, came: str | Callable[[str], bool]) -> Form:
+def _form(name: str, task: str, came: str | Callable[[str], bool]) -> Form:
     if isinstance(came, str):
         has = late(came, re.MULTILINE | re.IGNORECASE)
         came = lambda text: has.search(text) is not None  # noqa: E731  compiled when it is looked for, not here
-    return Form(name, late(rf"\b(?:{asked})\b", re.IGNORECASE), came)
+    return Form(name, late(rf"\b(?:{task})\b", re.IGNORECASE), came)
 
 
 FORMS: tuple[Form, ...] = (
@@ -121,34 +121,34 @@ _SLACK = 1.15
 
 
 def form_asked_for(failed: FailedOutput) -> Iterator[Signal]:
-    """What the task asks for in so many words and the output is not."""
+    """Yields what the task asks for in so many words and the output is not."""
     task = "\n".join(instructions(failed.inputs))[:_MOST_READ]
-    said = unfenced(failed.text)
+    text = unfenced(failed.text)
     if failed.is_empty or not _may_ask()(task):
         return
     for form in FORMS:
-        if (asked := form.asked.search(task)) and not form.came(said):
-            yield Signal("form", f"{asked[0]}: the answer has not {form.name}", ASKED_FOR)
+        if (match := form.asked.search(task)) and not form.came(text):
+            yield Signal("form", f"{match[0]}: the answer has not {form.name}", ASKED_FOR)
     for limit in filter(None, (pattern.search(task) for pattern in _LIMITED)):
-        if _size(said, limit["unit"].casefold()) > _COUNTS[limit["count"].casefold()] * _SLACK:
+        if _size(text, limit["unit"].casefold()) > _COUNTS[limit["count"].casefold()] * _SLACK:
             yield Signal("form", f"{limit[0]}: the answer is longer", ASKED_FOR)
             break
-    yield from _miscounted(task, said)
-    if (scale := _SCALE.search(task)) and _off_scale(said, float(scale["low"]), float(scale["high"])):
+    yield from _miscounted(task, text)
+    if (scale := _SCALE.search(task)) and _off_scale(text, float(scale["low"]), float(scale["high"])):
         yield Signal("form", f"{scale[0]}: the answer is not on the scale", ASKED_FOR)
 
 
-def _miscounted(task: str, said: str) -> Iterator[Signal]:
+def _miscounted(task: str, text: str) -> Iterator[Signal]:
     """A list of more or fewer points than the task asks for."""
-    asked, count = _ITEMS.search(task), len(_LISTED.findall(said))
-    wanted = _COUNTS[(asked["count"] or asked["points"]).casefold()] if asked else count
-    if asked and count > 1 and count != wanted:
-        yield Signal("form", f"{asked[0]}: the answer has {count} points", ASKED_FOR)
+    match, count = _ITEMS.search(task), len(_LISTED.findall(text))
+    wanted = _COUNTS[(match["count"] or match["points"]).casefold()] if match else count
+    if match and count > 1 and count != wanted:
+        yield Signal("form", f"{match[0]}: the answer has {count} points", ASKED_FOR)
 
 
-def _off_scale(said: str, low: float, high: float) -> bool:
-    """Whether the only number of the answer lies outside."""
-    numbers = [float(number.replace(",", ".")) for number in _NUMBERS.findall(said)]
+def _off_scale(text: str, low: float, high: float) -> bool:
+    """Returns whether the only number of the answer lies outside."""
+    numbers = [float(number.replace(",", ".")) for number in _NUMBERS.findall(text)]
     return len(numbers) == 1 and not low <= numbers[0] <= high
 
 

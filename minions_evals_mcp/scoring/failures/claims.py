@@ -1,4 +1,4 @@
-"""What an answer says that the agent did, against what the log says it did."""
+"""The deeds that an answer claims of the agent, against what the log says it did."""
 
 from __future__ import annotations
 
@@ -137,18 +137,18 @@ class Claim:
 def unfounded_claims(text: str, calls: tuple[ToolCall, ...], material: str, *, has_context: bool) -> tuple[Claim, ...]:
     """The claims of look-ups and actions that no successful call bears out; `material` is case-folded."""
     done = tuple(call.tool.casefold() for call in calls if call.error is None)
-    found: list[Claim] = []
+    claims: list[Claim] = []
     looked = None if done or has_context else _LOOKUP.search(text)
     if looked:
-        found.append(Claim(_around(text, looked), "look-up"))
+        claims.append(Claim(_around(text, looked), "look-up"))
     for match in _ACTION.finditer(text):
         verb = (match["verb"] or match["passive"]).casefold()
         # A status that the material reports ("the order has been cancelled") is no claim of the agent's own.
         reported = match["passive"] is not None and verb[:5] in material
         if not reported and not any(_serves(verb, tool) for tool in done):
-            found.append(Claim(_around(text, match), verb))
-    found += _foreign_claims(text, done, material)
-    return tuple(found)
+            claims.append(Claim(_around(text, match), verb))
+    claims += _foreign_claims(text, done, material)
+    return tuple(claims)
 
 
 def _foreign_claims(text: str, done: tuple[str, ...], material: str) -> Iterator[Claim]:
@@ -166,5 +166,5 @@ def _serves(verb: str, tool: str) -> bool:
 
 def _around(text: str, match: re.Match[str]) -> str:
     """The claim to the end of its sentence."""
-    said = text[match.start() : match.end()]
-    return said + re.split(r"[.!?]\s|\n", text[match.end() : match.end() + 80], maxsplit=1)[0]
+    words_said = text[match.start() : match.end()]
+    return words_said + re.split(r"[.!?]\s|\n", text[match.end() : match.end() + 80], maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""Where a text says the opposite of its source: a negation more or less, or who did it and to whom the other way round."""
+"""Statements that are the opposite of their source's: a negation more or less, or who did it and to whom the other way round."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ _EMPTY = ORDINARY.union(
 """Words of which no clause speaks."""
 
 
-def contradictions(said: str, source: str, *, asked: str = "") -> Iterator[Signal]:
-    """What the text says the other way round than its source; a wrong yes or no to a question of whether is an error, no invention."""
+def contradictions(answer: str, source: str, *, asked: str = "") -> Iterator[Signal]:
+    """Statements that the source makes the other way round; a wrong yes or no to a question of whether is an error, no invention."""
     negated = ANSWERED if _asks_whether(asked) else NEGATED
     source = _QUESTION.sub("\n", source)
     known = [(clause, telling) for clause, telling in _clauses(source) if len(telling) >= LEAST]
-    for clause, telling in _clauses(said):
+    for clause, telling in _clauses(answer):
         against = next(
             (other for other, words in known if _same(telling, words) and _negated(other) != _negated(clause)), None
         )
         agrees = any(_same(telling, words) and _negated(other) == _negated(clause) for other, words in known)
         if against is not None and not agrees:
             yield Signal("negation", f"{clause.strip()} / {against.strip()}", negated)
-    yield from _reversed(said, source)
+    yield from _reversed(answer, source)
 
 
-def _asks_whether(asked: str) -> bool:
-    questions = _QUESTION.findall(asked)
+def _asks_whether(question: str) -> bool:
+    questions = _QUESTION.findall(question)
     return bool(questions) and not any(_WHICH.search(question) for question in questions)
 
 
@@ -68,13 +68,13 @@ def _clauses(text: str) -> Iterator[tuple[str, frozenset[str]]]:
         yield match[0], frozenset(stem(word) for word in words)
 
 
-def _same(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two clauses speak of the same."""
-    shared = one & other
+def _same(words_of_one: frozenset[str], other: frozenset[str]) -> bool:
+    """Returns whether two clauses speak of the same."""
+    shared = words_of_one & other
     return (
         len(shared) >= LEAST
-        and len(shared) >= SHARED * min(len(one), len(other))
-        and len(shared) >= 0.5 * max(len(one), len(other))
+        and len(shared) >= SHARED * min(len(words_of_one), len(other))
+        and len(shared) >= 0.5 * max(len(words_of_one), len(other))
     )
 
 
@@ -82,10 +82,10 @@ def _negated(clause: str) -> bool:
     return _NEGATION.search(clause) is not None
 
 
-def _reversed(said: str, source: str) -> Iterator[Signal]:
+def _reversed(text: str, source: str) -> Iterator[Signal]:
     """Two names that change places around the same verb."""
     stated = {(first, verb, second) for first, verb, second, _ in _deeds(source)}
-    for first, verb, second, sentence in _deeds(said):
+    for first, verb, second, sentence in _deeds(text):
         if (second, verb, first) in stated and (first, verb, second) not in stated:
             yield Signal("relation", sentence.strip(), REVERSED)
 
@@ -95,11 +95,11 @@ def _deeds(text: str) -> Iterator[tuple[str, str, str, str]]:
     for match in islice(_SENTENCE.finditer(text), MOST_CLAUSES):
         sentence = match[0]
         names = [name for name in _NAME.finditer(sentence) if name[0].casefold() not in ORDINARY]
-        for one, two in pairwise(names):
-            between = sentence[one.end() : two.start()]
+        for deed, two in pairwise(names):
+            between = sentence[deed.end() : two.start()]
             if not _DEED.fullmatch(between):
                 continue
-            first, second = one[0].casefold().split()[-1], two[0].casefold().split()[-1]
+            first, second = deed[0].casefold().split()[-1], two[0].casefold().split()[-1]
             if _PASSIVE.search(between):
                 first, second = second, first
             # A German clause has its verb behind both names, at its end.

@@ -63,7 +63,7 @@ class Day:
     day: int | None
 
     def covers(self, other: Day) -> bool:
-        """Whether the other says no more than this one, as far as both speak."""
+        """Returns whether the other says no more than this one, as far as both speak."""
         years = self.year is None or other.year is None or self.year == other.year
         return years and self.month == other.month and other.day in (None, self.day)
 
@@ -88,15 +88,15 @@ class Mention:
 
 def take_dates(text: str) -> tuple[list[Mention], str]:
     """The dates in the text, and the text with a blank in the place of each."""
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     if not _DIGIT.search(text):
-        return found, text
+        return mentions, text
 
     def keep(days: Iterable[Day], match: re.Match[str]) -> str:
         real = tuple(day for day in days if 1 <= day.month <= 12 and (day.day is None or 1 <= day.day <= 31))
         if not real:
             return match[0]
-        found.append(Mention(match[0], days=real))
+        mentions.append(Mention(match[0], days=real))
         return " "
 
     text = _ISO.sub(lambda match: keep([_numbered(match)], match), text)
@@ -104,20 +104,20 @@ def take_dates(text: str) -> tuple[list[Mention], str]:
     text = _SPELLED_ELSEWHERE.sub(lambda match: keep([_spelled(match)], match), text)
     for pattern in _SPELLED:
         text = pattern.sub(lambda match: keep([_spelled(match)], match), text)
-    return found, text
+    return mentions, text
 
 
 def take_clocks(text: str) -> tuple[list[Mention], str]:
     """The times of day in the text, and the text with a blank in the place of each."""
-    found: list[Mention] = []
+    mentions: list[Mention] = []
 
     def keep(match: re.Match[str]) -> str:
-        found.append(Mention(match[0], minutes=_minutes(match)))
+        mentions.append(Mention(match[0], minutes=_minutes(match)))
         return " "
 
     for pattern in _CLOCKS if _HOUR_AT_ALL.search(text) else ():
         text = pattern.sub(keep, text)
-    return found, text
+    return mentions, text
 
 
 def _numbered(match: re.Match[str]) -> Day:

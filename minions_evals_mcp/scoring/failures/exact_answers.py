@@ -43,7 +43,7 @@ _PART = late(r"\s*[,|/]\s*|\s+(?:or|oder|ou|o|u|and|und|et|y|e)\s+")
 
 
 def wording_signals(failed: FailedOutput) -> Iterator[Signal]:
-    """What is wrong with the wording of a short answer."""
+    """Yields what is wrong with the wording of a short answer."""
     yield from _said_otherwise(failed)
     yield from _off_the_list(failed)
 
@@ -52,8 +52,8 @@ def _off_the_list(failed: FailedOutput) -> Iterator[Signal]:
     """A short answer, or a value of a JSON answer, that is none of the list that the right one stands in."""
     for key, right in (failed.expected or failed.wanted_words).items():
         choices = _choices(failed.inputs, right) if isinstance(right, str) else ()
-        said = _said(failed.text) if choices else ""
-        answer = said.get(key) if isinstance(said, dict) else said
+        choice = _answer(failed.text) if choices else ""
+        answer = choice.get(key) if isinstance(choice, dict) else choice
         if not isinstance(answer, str) or not 0 < len(answer.split()) <= FEW_WORDS:
             continue
         if not any(_holds(answer, choice) for choice in choices):
@@ -81,7 +81,7 @@ def _said_otherwise(failed: FailedOutput) -> Iterator[Signal]:
 
 
 def _has_words(text: str, words: str) -> bool:
-    """Whether the words stand in the text one after the other, whatever signs are between them."""
+    """Returns whether the words stand in the text one after the other, whatever signs are between them."""
     folded = text.casefold()  # a word that is nowhere in it saves to take the text apart
     return all(word in folded for word in words.split()) and f" {words} " in f" {_words(text)} "
 
@@ -90,7 +90,7 @@ def _words(text: str) -> str:
     return squeezed(text.replace("_", " "))
 
 
-def _said(text: str) -> Json | str:
+def _answer(text: str) -> Json | str:
     if not unfenced(text).startswith("{"):
         return text
     with suppress(ValueError):

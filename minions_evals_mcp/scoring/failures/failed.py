@@ -1,4 +1,4 @@
-"""What a failure is told from, and what is told of it."""
+"""The material that a failure is recognised from, and what is told of it."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class FailedCriterion:
 
     @property
     def loss(self) -> float:
-        """What the criterion cost the total, 0 to its weight."""
+        """Returns what the criterion cost the total, 0 to its weight."""
         return self.weight * (1 - self.fraction)
 
     @property
     def is_opinion(self) -> bool:
-        """Whether a judge gives the reason, in words of its own."""
+        """Returns whether a judge gives the reason, in words of its own."""
         return self.fraction < 1 and not self.by_rule and self.name != OWN_CHECKS
 
 
@@ -86,7 +86,7 @@ class FailedOutput:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing came at all."""
+        """Returns whether nothing came at all."""
         return not self.output or not self.text.strip()
 
 
@@ -100,7 +100,7 @@ class Signal:
 
     @property
     def decides(self) -> bool:
-        """Whether the signal is enough to name the class."""
+        """Returns whether the signal is enough to name the class."""
         return self.confidence >= 0.5
 
     @property

@@ -1,4 +1,4 @@
-"""Whether an output has the form that was asked for: JSON that parses, the expected value's shape, a whole text."""
+"""The test of an output's form against the one that was asked for: JSON that parses, the expected value's shape, a whole text."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
 
 
 def _form_was_good(failed: FailedOutput) -> bool:
-    """Whether a criterion of the form has its full score: then only another one lost."""
+    """Returns whether a criterion of the form has its full score: then only another one lost."""
     return any(one.fraction >= 1 and _FORMAT_NAME.search(one.name) for one in failed.criteria)
 
 
 def is_truncated(failed: FailedOutput) -> bool:
-    """Whether the model stopped at its token limit."""
+    """Returns whether the model stopped at its token limit."""
     return (failed.stop_reason or "").casefold() in TRUNCATED
 
 
@@ -110,21 +110,21 @@ def _json(failed: FailedOutput) -> Iterator[Signal]:
             yield Signal("json", "JSON was wanted and nothing came", 0.8)
         return
     try:
-        found = _value(failed)
+        value = _value(failed)
     except ValueError as error:
         yield _unparsed(failed.text, error)
         return
     if failed.expected:
-        yield from _shape(_expected_value(failed.expected), found, "")
+        yield from _shape(_expected_value(failed.expected), value, "")
 
 
 def _asks_json(failed: FailedOutput) -> bool:
-    """Whether a check of the case is for JSON: no check was tried where the agent failed."""
+    """Returns whether a check of the case is for JSON: no check was tried where the agent failed."""
     return any(check.type in JSON_CHECKS for check in flattened(failed.checks))
 
 
 def _unparsed(text: str, error: ValueError) -> Signal:
-    """Why the text is no JSON: talk around it, cut off, or a fault at a place."""
+    """Returns why the text is no JSON: talk around it, cut off, or a fault at a place."""
     bare = unfenced(text)
     start = min((place for place in (bare.find("{"), bare.find("[")) if place >= 0), default=-1)
     if start > 0 and _starts_json(bare, start):
@@ -201,7 +201,9 @@ def _checks(failed: FailedOutput) -> Iterator[Signal]:
         return
     checks = [check for criterion in failed.criteria for check in _failed_checks(criterion.rationale)]
     checks += [
-        ("regex", one.rationale) for one in failed.criteria if not one.is_opinion and _PATTERN.match(one.rationale)
+        ("regex", criterion.rationale)
+        for criterion in failed.criteria
+        if not criterion.is_opinion and _PATTERN.match(criterion.rationale)
     ]
     sure = [_about_form(kind, reason, failed.text) for kind, reason in checks]
     says_too_little = 0.0 in sure
@@ -235,7 +237,7 @@ def _markup(failed: FailedOutput) -> Iterator[Signal]:
 
 
 def _too_short(kind: str, reason: str) -> bool:
-    """Whether too few words came: where what was to be said is missing, too, that is why."""
+    """Returns whether too few words came: where what was to be said is missing, too, that is why."""
     counted = _TOO_FEW.match(reason) if kind == "word-count" else None
     return counted is not None and int(counted[1]) < float(counted[2])
 
@@ -270,4 +272,6 @@ def _criteria(failed: FailedOutput) -> Iterator[Signal]:
 
 
 def _tied(worst: FailedCriterion, lost: list[FailedCriterion]) -> bool:
-    return any(one is not worst and one.loss >= worst.loss and not _FORMAT_NAME.search(one.name) for one in lost)
+    return any(
+        failed is not worst and failed.loss >= worst.loss and not _FORMAT_NAME.search(failed.name) for failed in lost
+    )

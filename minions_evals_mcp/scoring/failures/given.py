@@ -1,4 +1,4 @@
-"""What of an input asks, and what of it is there to answer from."""
+"""The part of an input that asks, and what of it is there to answer from."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ PASSAGE_WORDS = 4
 
 
 def has_context(inputs: Json) -> bool:
-    """Whether the inputs carry a context: a key of `CONTEXT_KEYS` at any depth, with something under it."""
+    """Returns whether the inputs carry a context: a key of `CONTEXT_KEYS` at any depth, with something under it."""
     pending: list[JsonValue] = [inputs]
     while pending:
-        found = pending.pop()
-        if isinstance(found, dict):
-            if any(key.casefold() in CONTEXT_KEYS and _says_something(value) for key, value in found.items()):
+        value = pending.pop()
+        if isinstance(value, dict):
+            if any(key.casefold() in CONTEXT_KEYS and _says_something(value) for key, value in value.items()):
                 return True
-            if len(found) > 1 and any(_is_passage(key, value) for key, value in found.items()):
+            if len(value) > 1 and any(_is_passage(key, value) for key, value in value.items()):
                 return True
-            pending.extend(found.values())
-        elif isinstance(found, list):
-            pending.extend(found)
+            pending.extend(value.values())
+        elif isinstance(value, list):
+            pending.extend(value)
     return False
 
 
 def _is_passage(key: str, value: JsonValue) -> bool:
-    """Whether the value is something to answer from: a passage, or data of several parts."""
+    """Returns whether the value is something to answer from: a passage, or data of several parts."""
     if key.casefold() in ASKING_KEYS:
         return False
     if isinstance(value, str):

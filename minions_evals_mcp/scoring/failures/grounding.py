@@ -1,4 +1,4 @@
-"""What an output says that its material does not: numbers, dates, names, links, quotations, claims of work done."""
+"""Statements of an output that its material does not make: numbers, dates, names, links, quotations, claims of work done."""
 
 from __future__ import annotations
 
@@ -47,28 +47,28 @@ Grounds = tuple[Material, ...]
 
 
 def hallucination_signals(failed: FailedOutput) -> tuple[Signal, ...]:
-    """What the output says that neither its context nor its tool results bear out; nothing where there are neither."""
+    """Returns what the output says that neither its context nor its tool results bear out; nothing where there are neither."""
     if failed.is_empty:
         return ()
-    said = straight(prose(failed.text)[:LOOKED_AT])
+    prose_text = straight(prose(failed.text)[:LOOKED_AT])
     given = has_context(failed.inputs)
     signals: list[Signal] = []
     if failed.has_log:
         heard = " ".join(flat(value) for value in _given(failed)).casefold()
-        claims = unfounded_claims(said, failed.tool_calls, heard, has_context=given)
+        claims = unfounded_claims(prose_text, failed.tool_calls, heard, has_context=given)
         signals += [Signal("claim", claim.quoted, 0.85) for claim in claims[:MOST_PER_KIND]]
     if given or failed.tool_calls:
-        signals += [*_unsupported(failed, said), *_forbidden(failed, said)]
+        signals += [*_unsupported(failed, prose_text), *_forbidden(failed, prose_text)]
         source = straight("\n".join(map(flat, _given(failed))))[:LOOKED_AT]
-        signals += contradictions(said, source, asked=flat(failed.inputs)[:LOOKED_AT])
-    if tells_all_the_same(flat(failed.expected), said):
-        signals.append(Signal("claims to know", cut(said), CLAIMED))
+        signals += contradictions(prose_text, source, asked=flat(failed.inputs)[:LOOKED_AT])
+    if tells_all_the_same(flat(failed.expected), prose_text):
+        signals.append(Signal("claims to know", cut(prose_text), CLAIMED))
     signals += _judged(failed)
     return tuple(signals)
 
 
 def _judged(failed: FailedOutput) -> Iterator[Signal]:
-    """What a judge calls made up, and a criterion of faithfulness that cost the most."""
+    """Yields what a judge calls made up, and a criterion of faithfulness that cost the most."""
     lost = [criterion for criterion in failed.criteria if criterion.fraction < 1]
     worst = max(lost, key=lambda criterion: criterion.loss, default=None)
     for criterion in lost:
@@ -84,12 +84,12 @@ def _judged(failed: FailedOutput) -> Iterator[Signal]:
             yield Signal("judge", f"{criterion.name}: {criterion.rationale}", 0.6)
 
 
-def _forbidden(failed: FailedOutput, said: str) -> Iterator[Signal]:
-    """What a check forbids to say, the answer says, and nothing that was given does."""
-    said, given = said.casefold(), "\n".join(map(flat, _given(failed))).casefold()
+def _forbidden(failed: FailedOutput, text: str) -> Iterator[Signal]:
+    """Yields what a check forbids to say, the answer says, and nothing that was given does."""
+    text, given = text.casefold(), "\n".join(map(flat, _given(failed))).casefold()
     for check in flattened(failed.checks):
         words = check.value.casefold() if check.type in _FORBIDS and isinstance(check.value, str) else ""
-        if len(words.split()) > 1 and words in said and words not in given and set(WORD.findall(words)) - ORDINARY:
+        if len(words.split()) > 1 and words in text and words not in given and set(WORD.findall(words)) - ORDINARY:
             yield Signal("forbidden claim", words, 0.6)
 
 
@@ -103,21 +103,21 @@ def _given(failed: FailedOutput) -> tuple[JsonValue, ...]:
     return tuple(heard)
 
 
-def _unsupported(failed: FailedOutput, said: str) -> Iterator[Signal]:
-    reading, stated = read(said), material(_given(failed))
+def _unsupported(failed: FailedOutput, text: str) -> Iterator[Signal]:
+    reading, stated = read(text), material(_given(failed))
     grounds = (stated, material([failed.expected, _right(failed)])) if failed.expected or failed.checks else (stated,)
-    by_work = _must_work_out(failed, stated, said)
+    by_work = _must_work_out(failed, stated, text)
     for signal in (
         *_unknown_numbers(reading, grounds),
-        *_otherwise_labelled(said, failed),
+        *_otherwise_labelled(text, failed),
         *_unknown_times(reading, grounds),
-        *_unknown_weekdays(said, grounds),
+        *_unknown_weekdays(text, grounds),
     ):
         yield replace(signal, confidence=min(signal.confidence, WORKED_OUT)) if by_work else signal
     yield from _unknown_codes(reading, grounds)
-    yield from _unknown_quotes(said, grounds)
+    yield from _unknown_quotes(text, grounds)
     yield from _unknown_names(failed, reading, grounds)
-    yield from own_wording(said, grounds) if is_long(said) else _unknown_sentences(said, grounds)
+    yield from own_wording(text, grounds) if is_long(text) else _unknown_sentences(text, grounds)
 
 
 def _unknown_names(failed: FailedOutput, reading: Reading, grounds: Grounds) -> Iterator[Signal]:
@@ -131,7 +131,7 @@ def _unknown_names(failed: FailedOutput, reading: Reading, grounds: Grounds) -> 
 
 
 def _brings_names(failed: FailedOutput, stated: Material) -> bool:
-    """Whether the right answer has a name that nothing gives: knowledge is asked for, and another name is an error."""
+    """Returns whether the right answer has a name that nothing gives: knowledge is asked for, and another name is an error."""
     words = _right(failed).split()
     return len(words) <= _FEW and any(
         word[:1].isupper() and word.isalpha() and not stated.has_word(word) for word in words
@@ -139,14 +139,14 @@ def _brings_names(failed: FailedOutput, stated: Material) -> bool:
 
 
 def _right(failed: FailedOutput) -> str:
-    """What the right answer has to say."""
+    """Returns what the right answer has to say."""
     return "\n".join(
         str(leaf) for wanted in (failed.expected, failed.wanted_words) for _, leaf in leaves(wanted) if leaf is not None
     )
 
 
-def _must_work_out(failed: FailedOutput, stated: Material, said: str) -> bool:
-    """Whether the right answer has a number, a day or a time that is worked out: a wrong one is then an error, not an invention.
+def _must_work_out(failed: FailedOutput, stated: Material, text: str) -> bool:
+    """Returns whether the right answer has a number, a day or a time that is worked out: a wrong one is then an error, not an invention.
 
     Where nothing was given that it could be worked out from, it is an invention all the same.
     """
@@ -160,12 +160,12 @@ def _must_work_out(failed: FailedOutput, stated: Material, said: str) -> bool:
     if any(not stated.has_time(clock) for clock in right.clocks):
         return True
     opinions = [criterion.rationale for criterion in failed.criteria if criterion.is_opinion]
-    return any(says_miscalculated(opinion) or _reckons(opinion, stated, said) for opinion in opinions)
+    return any(says_miscalculated(opinion) or _reckons(opinion, stated, text) for opinion in opinions)
 
 
-def _reckons(opinion: str, stated: Material, said: str) -> bool:
-    """Whether a judge gives a number that neither the material nor the answer has."""
-    own = {value for number in read(said).quantities for value in number.values}
+def _reckons(opinion: str, stated: Material, text: str) -> bool:
+    """Returns whether a judge gives a number that neither the material nor the answer has."""
+    own = {value for number in read(text).quantities for value in number.values}
     return not says_made_up(opinion) and any(
         not number.is_small_count and not stated.numbers.states(number) and number.values[0] not in own
         for number in read(opinion).quantities
@@ -173,7 +173,7 @@ def _reckons(opinion: str, stated: Material, said: str) -> bool:
 
 
 def _gave_nothing(failed: FailedOutput) -> bool:
-    """Whether there is no context, and no call gave a result."""
+    """Returns whether there is no context, and no call gave a result."""
     return not has_context(failed.inputs) and not any(
         call.error is None and call.result is not None and not gave_nothing(call) and not is_error_notice(call.result)
         for call in failed.tool_calls
@@ -181,30 +181,30 @@ def _gave_nothing(failed: FailedOutput) -> bool:
 
 
 def _unknown_numbers(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
-    for one in islice(reading.quantities, MOST_NUMBERS):
-        if one.is_small_count:
-            if _counted_otherwise(one, grounds):
-                yield Signal("number", f"{one.shown} {one.counted}…", OWN_COUNT)
-        elif not any(ground.numbers.gives(one) for ground in grounds):
-            yield Signal("number", one.shown, INVENTED)
+    for quantity in islice(reading.quantities, MOST_NUMBERS):
+        if quantity.is_small_count:
+            if _counted_otherwise(quantity, grounds):
+                yield Signal("number", f"{quantity.shown} {quantity.counted}…", OWN_COUNT)
+        elif not any(ground.numbers.gives(quantity) for ground in grounds):
+            yield Signal("number", quantity.shown, INVENTED)
 
 
-def _otherwise_labelled(said: str, failed: FailedOutput) -> Iterator[Signal]:
+def _otherwise_labelled(text: str, failed: FailedOutput) -> Iterator[Signal]:
     """Numbers after a word that has another number, and only one, in what was given ("platform 9", where it is 4)."""
     given: dict[str, set[str]] = {}
     for label, number in islice(_LABELLED.findall("\n".join(map(flat, _given(failed)))), MOST_NUMBERS):
         given.setdefault(label.casefold(), set()).add(number)
     expected = flat(failed.expected)
-    for label, number in islice(_LABELLED.findall(said), MOST_PER_KIND):
+    for label, number in islice(_LABELLED.findall(text), MOST_PER_KIND):
         known = given.get(label.casefold(), set()) if label.casefold() not in ORDINARY else set[str]()
         if len(known) == 1 and number not in known and not re.search(rf"\b{number}\b", expected):
             yield Signal("number", f"{label} {number}", OWN_COUNT)
 
 
-def _counted_otherwise(one: Quantity, grounds: Grounds) -> bool:
-    """Whether what was given counts the same thing differently, and the expected output does not say so too."""
+def _counted_otherwise(quantity: Quantity, grounds: Grounds) -> bool:
+    """Returns whether what was given counts the same thing differently, and the expected output does not say so too."""
     given, *expected = grounds
-    return given.numbers.counts_otherwise(one) and not any(ground.numbers.states(one) for ground in expected)
+    return given.numbers.counts_otherwise(quantity) and not any(ground.numbers.states(quantity) for ground in expected)
 
 
 def _unknown_times(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
@@ -216,9 +216,9 @@ def _unknown_times(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
             yield Signal("time", mention.shown, 0.75)
 
 
-def _unknown_weekdays(said: str, grounds: Grounds) -> Iterator[Signal]:
+def _unknown_weekdays(text: str, grounds: Grounds) -> Iterator[Signal]:
     """Weekdays that the material does not name, where it names others."""
-    folded = said.casefold()
+    folded = text.casefold()
     known = {weekday for weekday in WEEKDAYS if any(weekday in ground.text for ground in grounds)}
     for weekday in WEEKDAYS:
         if known and weekday in folded and weekday not in known:
@@ -234,16 +234,16 @@ def _unknown_codes(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
             yield Signal("identifier", token, 0.8)
 
 
-def _unknown_quotes(said: str, grounds: Grounds) -> Iterator[Signal]:
+def _unknown_quotes(text: str, grounds: Grounds) -> Iterator[Signal]:
     """Quotations of at least three words that stand nowhere."""
-    for match in islice(QUOTE.finditer(said), MOST_PER_KIND):
+    for match in islice(QUOTE.finditer(text), MOST_PER_KIND):
         if squeezed(match[1]).count(" ") >= 2 and not any(ground.has_quote(match[1]) for ground in grounds):
             yield Signal("quote", match[1], 0.8)
 
 
-def _unknown_sentences(said: str, grounds: Grounds) -> Iterator[Signal]:
+def _unknown_sentences(text: str, grounds: Grounds) -> Iterator[Signal]:
     """Sentences that share few words with the material: weak, for a writer may put things in words of his own."""
-    for match in islice(_SENTENCE.finditer(said), MOST_PER_KIND):
+    for match in islice(_SENTENCE.finditer(text), MOST_PER_KIND):
         telling = [word for word in WORD.findall(match[0]) if len(word) > 3 and word.casefold() not in ORDINARY]
         unknown = sum(not _has_word(word, grounds) for word in telling)
         if unknown >= 3 and 2 * unknown >= len(telling):

@@ -1,4 +1,4 @@
-"""What a judge's words say of a failure, in English, German, French, Spanish, Italian and Portuguese."""
+"""The words of a judge on a failure, in English, German, French, Spanish, Italian and Portuguese."""
 
 from __future__ import annotations
 
@@ -215,19 +215,19 @@ _CHECKED = late(r"\A(?:passed|failed) [a-z][a-z:-]*: ")
 
 
 def says_made_up(rationale: str) -> bool:
-    """Whether the judge calls something unsupported by what the answer had before it."""
+    """Returns whether the judge calls something unsupported by what the answer had before it."""
     if _CHECKED.match(rationale):
         return False
     return MADE_UP.search(rationale) is not None and NOT_MADE_UP.search(rationale) is None
 
 
 def says_miscalculated(rationale: str) -> bool:
-    """Whether the judge speaks of a calculation, and of nothing made up."""
+    """Returns whether the judge speaks of a calculation, and of nothing made up."""
     return _SUM.search(rationale) is not None and not says_made_up(rationale)
 
 
 def says_declined(rationale: str) -> bool:
-    """Whether the judge says that the answer declines, and not that it ought to have."""
+    """Returns whether the judge says that the answer declines, and not that it ought to have."""
     if _CHECKED.match(rationale):
         return False
     if _OBJECTS.search(rationale) and _NOTHING_CAME.search(rationale) and not MADE_UP.search(rationale):
@@ -236,7 +236,7 @@ def says_declined(rationale: str) -> bool:
 
 
 def form_doubt(rationale: str) -> float:
-    """How surely the judge speaks of a broken form: surest where the content is called right."""
+    """Returns how surely the judge speaks of a broken form: surest where the content is called right."""
     if _CHECKED.match(rationale) or says_declined(rationale):
         return 0.0
     if _LACKS_STRUCTURE.search(rationale) and _calls_content_fine(rationale):

@@ -1,4 +1,4 @@
-"""Which numbers a material gives: those that stand in it, their roundings, and what two of them make."""
+"""The numbers that a material gives: those that stand in it, their roundings, and what two of them make."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Ledger:
     full: bool
 
     def gives(self, quantity: Quantity) -> bool:
-        """Whether the number can be had from the material; True as well where nobody can tell."""
+        """Returns whether the number can be had from the material; True as well where nobody can tell."""
         return not self.full or self.states(quantity) or self._rounds_to(quantity) or self.derives(quantity)
 
     def states(self, quantity: Quantity) -> bool:
-        """Whether the number itself stands there, in any spelling, of the same kind or of none."""
+        """Returns whether the number itself stands there, in any spelling, of the same kind or of none."""
         if any(_key(value * quantity.factor) in self.scaled.get(quantity.kind, ()) for value in quantity.values):
             return True
         kinds = self.raw if quantity.kind == PLAIN else (PLAIN,)
@@ -44,7 +44,7 @@ class Ledger:
         return not shares.isdisjoint(self.raw.get(PLAIN, frozenset()))
 
     def derives(self, quantity: Quantity) -> bool:
-        """Whether two of the material's numbers, or all of one kind, make the number."""
+        """Returns whether two of the material's numbers, or all of one kind, make the number."""
         slack = 0.5 * 10**-quantity.decimals if quantity.decimals else 1e-6
         for value in quantity.values:
             if _near(self.made.get(quantity.kind, ()), value * quantity.factor, slack):
@@ -55,7 +55,7 @@ class Ledger:
         return False
 
     def counts_otherwise(self, quantity: Quantity) -> bool:
-        """Whether the material counts the same noun, and never gives this number of it."""
+        """Returns whether the material counts the same noun, and never gives this number of it."""
         known = self.counts.get(quantity.counted, frozenset())
         return bool(known) and quantity.values[0] > 1 and quantity.values[0] not in known and not self.derives(quantity)
 
@@ -63,13 +63,13 @@ class Ledger:
         value = quantity.values[0]
         slack = NEAR * value if quantity.about else 0.5 * 10.0**-quantity.decimals
         if not quantity.about:
-            return any(not one.is_integer() for one in _between(self.ordered, value - slack, value + slack))
+            return any(not number.is_integer() for number in _between(self.ordered, value - slack, value + slack))
         return any(True for _ in _between(self.ordered, value - slack, value + slack))
 
 
-def ledger(found: Iterable[Quantity], minutes: Iterable[int] = ()) -> Ledger:
+def ledger(quantities: Iterable[Quantity], minutes: Iterable[int] = ()) -> Ledger:
     """The ledger of these numbers; the spans between clock times (`minutes` of the day) count as derived."""
-    kept = list(islice(found, MOST_KEPT + 1))
+    kept = list(islice(quantities, MOST_KEPT + 1))
     raw: dict[str, set[float]] = {}
     scaled: dict[str, set[float]] = {}
     counts: dict[str, set[float]] = {}
@@ -95,19 +95,19 @@ def _frozen(sets: dict[str, set[float]]) -> dict[str, frozenset[float]]:
     return {name: frozenset(values) for name, values in sets.items()}
 
 
-def _combined(kept: list[Quantity]) -> Iterator[tuple[str, float]]:
+def _combined(quantities: list[Quantity]) -> Iterator[tuple[str, float]]:
     """Sum, difference and product of any two numbers that go together, and the total of each kind."""
-    distinct = list({(quantity.kind, quantity.values[0], quantity.factor): None for quantity in kept})
+    distinct = list({(quantity.kind, quantity.values[0], quantity.factor): None for quantity in quantities})
     if len(distinct) > MOST_COMBINED:
         return
-    for one, other in combinations(distinct, 2):
-        yield from _pair(one, other)
+    for first, other in combinations(distinct, 2):
+        yield from _pair(first, other)
     for kind in {kind for kind, _, _ in distinct}:
-        yield kind, sum(q.values[0] * q.factor for q in kept if q.kind == kind)
+        yield kind, sum(q.values[0] * q.factor for q in quantities if q.kind == kind)
 
 
-def _pair(one: tuple[str, float, float], other: tuple[str, float, float]) -> Iterator[tuple[str, float]]:
-    (kind, a, factor), (other_kind, b, other_factor) = one, other
+def _pair(pair: tuple[str, float, float], other: tuple[str, float, float]) -> Iterator[tuple[str, float]]:
+    (kind, a, factor), (other_kind, b, other_factor) = pair, other
     if PERCENT in (kind, other_kind) and kind != other_kind:
         share, of, of_kind = (a, b * other_factor, other_kind) if kind == PERCENT else (b, a * factor, kind)
         for part in (share / 100, 1 - share / 100, 1 + share / 100):

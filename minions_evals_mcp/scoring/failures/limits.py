@@ -1,4 +1,4 @@
-"""Whether a short notice says that a limit was reached or that something was ended for it, told from how its words go together.
+"""The test whether a short notice says that a limit was reached or that something was ended for it, told from how its words go together.
 
 One sentence must hold two of them: what was limited (time, or something counted, or an allowance) and that it was reached; an end
 and how long it had taken; something counted, how many, and an end or no answer.
@@ -97,12 +97,12 @@ _OF_ITSELF = frozenset(("expired", "deadline", "budget exceeded", "budget exhaus
 
 
 def says_limit_reached(text: str) -> bool:
-    """Whether one sentence of a short text says that time, turns or an allowance ran out, or that something was ended for it."""
+    """Returns whether one sentence of a short text says that time, turns or an allowance ran out, or that something was ended for it."""
     return bool(limit_sentence(text))
 
 
 def names_limit(reason: str) -> bool:
-    """Whether a stop reason names a limit of time or of something counted: `iteration_cap`, `maxTurnsReached`."""
+    """Returns whether a stop reason names a limit of time or of something counted: `iteration_cap`, `maxTurnsReached`."""
     words = _spaced(reason)
     return words.casefold() in _OF_ITSELF or bool(
         (_TIME.search(words) or _COUNTED.search(words)) and any(p.search(words) for p in (_ALLOWED, _REACHED, _ENDED))

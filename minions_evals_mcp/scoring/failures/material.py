@@ -1,4 +1,4 @@
-"""What an output may rest on, prepared for looking things up."""
+"""The material that an output may rest on, prepared for looking things up."""
 
 from __future__ import annotations
 
@@ -50,36 +50,36 @@ class Material:
     numbers: Ledger
 
     def has_link(self, link: str) -> bool:
-        """Whether the address stands there, with or without its scheme."""
+        """Returns whether the address stands there, with or without its scheme."""
         return bare_link(link) in self.links or bare_link(link) in self.text
 
     def has_identifier(self, token: str) -> bool:
-        """Whether the code stands there, in any case."""
+        """Returns whether the code stands there, in any case."""
         return token.casefold() in self.identifiers or token.casefold() in self.text
 
     def has_quote(self, quote: str) -> bool:
-        """Whether those words stand there in that order."""
+        """Returns whether those words stand there in that order."""
         return f" {squeezed(quote)} " in self.words
 
     def has_word(self, word: str) -> bool:
-        """Whether some form of the word stands there."""
+        """Returns whether some form of the word stands there."""
         return stem(word) in self.stems
 
     def has_day(self, mention: Mention) -> bool:
-        """Whether the day is known, or follows from a known one by a known number of days."""
+        """Returns whether the day is known, or follows from a known one by a known number of days."""
         if any(known.covers(day) for day, known in product(mention.days, self.days)):
             return True
         return any(self._counts_to(day) for day in mention.days)
 
     def has_time(self, mention: Mention) -> bool:
-        """Whether that time of day stands there."""
+        """Returns whether that time of day stands there."""
         return not self.clocks.isdisjoint(mention.minutes)
 
     def _counts_to(self, day: Day) -> bool:
         date = day.date()
         if date is None:
             return False
-        known = [found for found in map(Day.date, islice(self.days, MOST_DAYS)) if found]
+        known = [date for date in map(Day.date, islice(self.days, MOST_DAYS)) if date]
         spans = self.numbers.scaled.get("time", frozenset())
         return any(float(abs(date - other) // timedelta(minutes=1)) in spans for other in known)
 
@@ -91,10 +91,10 @@ def read(text: str) -> Reading:
     clocks, rest = take_clocks(rest)
     identifiers: list[str] = []
 
-    def keep(found: str) -> str:
-        if not is_identifier(found):
-            return found
-        identifiers.append(found)
+    def keep(sentence: str) -> str:
+        if not is_identifier(sentence):
+            return sentence
+        identifiers.append(sentence)
         return " "
 
     bare = IDENTIFIER.sub(lambda match: keep(match[0]), rest)
@@ -102,7 +102,7 @@ def read(text: str) -> Reading:
 
 
 def material(values: Iterable[JsonValue]) -> Material:
-    """What these values say together."""
+    """Returns what these values say together."""
     text = _TOKENISED.sub(lambda match: match[1] or "", straight("\n".join(flat(value) for value in values)))
     reading = read(text)
     minutes = frozenset(minute for mention in reading.clocks for minute in mention.minutes)
@@ -118,18 +118,18 @@ def material(values: Iterable[JsonValue]) -> Material:
     )
 
 
-def says_the_same(wanted: str, said: str) -> bool:
-    """Whether two texts are the same words, day, time or number, each written in its own way."""
-    if squeezed(wanted).replace(" ", "") == squeezed(said).replace(" ", ""):
+def says_the_same(wanted: str, text: str) -> bool:
+    """Returns whether two texts are the same words, day, time or number, each written in its own way."""
+    if squeezed(wanted).replace(" ", "") == squeezed(text).replace(" ", ""):
         return True
-    one, other = read(wanted), read(said)
-    words = {stem(word) for word in _parts(one.bare) if len(word) > _UNIT}
-    amounts = _amounts(one)
-    if not words <= {stem(word) for word in _parts(said)} or amounts != _amounts(other):
+    first, other = read(wanted), read(text)
+    words = {stem(word) for word in _parts(first.bare) if len(word) > _UNIT}
+    amounts = _amounts(first)
+    if not words <= {stem(word) for word in _parts(text)} or amounts != _amounts(other):
         return False
-    if one.days or one.clocks or other.days or other.clocks:
-        same_count = (len(one.days), len(one.clocks)) == (len(other.days), len(other.clocks))
-        return same_count and _same_moments(one, other)
+    if first.days or first.clocks or other.days or other.clocks:
+        same_count = (len(first.days), len(first.clocks)) == (len(other.days), len(other.clocks))
+        return same_count and _same_moments(first, other)
     return amounts != []
 
 
@@ -138,12 +138,12 @@ def _parts(text: str) -> list[str]:
     return WORD.findall(text.replace("_", " "))
 
 
-def _same_moments(one: Reading, other: Reading) -> bool:
-    """Whether their days and times of day can mean the same, one by one: 3/5 may be either day."""
-    pairs = zip((*one.days, *one.clocks), (*other.days, *other.clocks), strict=True)
+def _same_moments(first: Reading, other: Reading) -> bool:
+    """Returns whether their days and times of day can mean the same, one by one: 3/5 may be either day."""
+    pairs = zip((*first.days, *first.clocks), (*other.days, *other.clocks), strict=True)
     return all({*first.days, *first.minutes} & {*second.days, *second.minutes} for first, second in pairs)
 
 
 def _amounts(reading: Reading) -> list[tuple[str, float]]:
-    """What its numbers amount to, by kind."""
+    """Returns what its numbers amount to, by kind."""
     return [(number.kind, round(number.values[0] * number.factor, 9)) for number in reading.quantities]

@@ -65,7 +65,7 @@ def _named(text: str, words: list[re.Match[str]]) -> Iterator[tuple[str, ...]]:
 
 
 def is_identifier(token: str) -> bool:
-    """Whether the token is a code: letters and at least two digits that are no measure, no year and no range."""
+    """Returns whether the token is a code: letters and at least two digits that are no measure, no year and no range."""
     if len(token) > 64 or _MEASURE.fullmatch(token):
         return False
     return sum(character.isdigit() for character in token) >= 2 and any(character.isalpha() for character in token)
@@ -88,7 +88,7 @@ def stem(word: str) -> str:
 
 
 def _goes_on(text: str, last: re.Match[str], match: re.Match[str]) -> bool:
-    """Whether the word follows the last one within a name: after a space, or the point of a title or an initial."""
+    """Returns whether the word follows the last one within a name: after a space, or the point of a title or an initial."""
     between = text[last.end() : match.start()]
     return between == " " or (between == ". " and (len(last[0]) == 1 or last[0].casefold() in _TITLES))
 
@@ -110,6 +110,6 @@ def _starts_sentence(text: str, start: int) -> bool:
 
 
 def _is_heading(text: str, end: int) -> bool:
-    """Whether the line that the run began ends with it, as a heading or a label does, and more follows."""
+    """Returns whether the line that the run began ends with it, as a heading or a label does, and more follows."""
     after = text[end : end + 4].lstrip("*_ ")
     return after.startswith((":", "\n")) and end + 4 < len(text)

@@ -1,4 +1,4 @@
-"""How much of a text is worded otherwise than what it rests on: the more, the likelier it says what nothing bears out."""
+"""The share of a text that is worded otherwise than what it rests on: the more, the likelier it says what nothing bears out."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _SENTENCE = re.compile(r"[^.!?\n]+")
 Pair = tuple[str, str]
 
 
-def is_long(said: str) -> bool:
-    """Whether the text has enough pairs of words for its wording to say anything."""
-    return next(islice(pairwise(squeezed(said).split()), FEWEST_PAIRS - 1, None), None) is not None
+def is_long(text: str) -> bool:
+    """Returns whether the text has enough pairs of words for its wording to say anything."""
+    return next(islice(pairwise(squeezed(text).split()), FEWEST_PAIRS - 1, None), None) is not None
 
 
-def own_wording(said: str, grounds: Sequence[Material]) -> Iterator[Signal]:
+def own_wording(text: str, grounds: Sequence[Material]) -> Iterator[Signal]:
     """The signal of a text of which more than half of the pairs of neighbouring words stand nowhere in its grounds."""
-    pairs = list(islice(pairwise(squeezed(said).split()), MOST_PAIRS))
+    pairs = list(islice(pairwise(squeezed(text).split()), MOST_PAIRS))
     known = {pair for ground in grounds for pair in pairwise(ground.words.split())}
     share = sum(pair not in known for pair in pairs) / max(1, len(pairs))
     if share > OWN_HALF:
-        farthest = max(islice(_SENTENCE.findall(said), MOST_PAIRS), key=lambda sentence: _own(sentence, known))
+        farthest = max(islice(_SENTENCE.findall(text), MOST_PAIRS), key=lambda sentence: _own(sentence, known))
         yield Signal("own words", f"{share:.0%} of its wording stands nowhere, least “{farthest.strip()}”", OWN_WORDING)
 
 
 def _own(sentence: str, known: set[Pair]) -> int:
-    """How many of its pairs stand nowhere."""
+    """Returns how many of its pairs stand nowhere."""
     return sum(pair not in known for pair in pairwise(squeezed(sentence).split()))

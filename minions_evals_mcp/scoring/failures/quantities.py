@@ -74,7 +74,7 @@ class Quantity:
 
     @property
     def is_small_count(self) -> bool:
-        """Whether it may be a reader's own counting: a bare whole number up to ten."""
+        """Returns whether it may be a reader's own counting: a bare whole number up to ten."""
         return self.kind == PLAIN and self.values[0] <= 10 and self.values[0].is_integer()
 
 
@@ -105,7 +105,7 @@ def _quantity(text: str, match: re.Match[str]) -> Quantity:
 
 
 def _what_follows(text: str, end: int) -> tuple[int, tuple[float, ...], tuple[str, float] | None, str]:
-    """Where the number with its words ends, what they multiply it by, its unit, else the noun after it."""
+    """Returns where the number with its words ends, what they multiply it by, its unit, else the noun after it."""
     times: tuple[float, ...] = (1,)
     after = _AFTER.match(text, end)
     if after and after[1].lower() in MULTIPLIERS:
@@ -118,7 +118,7 @@ def _what_follows(text: str, end: int) -> tuple[int, tuple[float, ...], tuple[st
 
 
 def _values(digits: str, power: str) -> tuple[float, ...]:
-    """What the digits can mean: separators group thousands in one country and mark decimals in another."""
+    """Returns what the digits can mean: separators group thousands in one country and mark decimals in another."""
     if " " in digits:
         # "2 310,00" is one number in France; "12 300 450" may as well be three in a row.
         return (*_values(digits.replace(" ", ""), power), *(float(part) for part in re.findall(r"\d+", digits)))
@@ -139,7 +139,7 @@ def _values(digits: str, power: str) -> tuple[float, ...]:
 
 
 def _decimals(digits: str) -> int:
-    """How many digits the writer gave after the decimal mark."""
+    """Returns how many digits the writer gave after the decimal mark."""
     parts = _SEPARATOR.split(digits)
     return len(parts[-1]) if len(parts) > 1 and (len(parts[-1]) != 3 or parts[0] == "0") else 0
 

@@ -34,5 +34,5 @@ _HANDS_OVER = late(
 
 
 def refers_on(text: str) -> bool:
-    """Whether a sentence of the text says who else should be asked, or should do it."""
+    """Returns whether a sentence of the text says who else should be asked, or should do it."""
     return _HANDS_OVER.search(text) is not None

@@ -27,14 +27,14 @@ _COUNT_KEYS = frozenset(
 
 
 def gave_nothing(call: ToolCall) -> bool:
-    """Whether a call that asked for data got none; null is no answer at all, and a figure is data."""
+    """Returns whether a call that asked for data got none; null is no answer at all, and a figure is data."""
     if call.result is None:
         return False
     return not any(_is_data(name, leaf) for name, leaf in leaves(call.result))
 
 
 def is_error_notice(result: JsonValue) -> bool:
-    """Whether a call gave nothing but a short notice that it failed."""
+    """Returns whether a call gave nothing but a short notice that it failed."""
     return isinstance(result, str) and len(result) < _NOTICE and _ERROR.search(result) is not None
 
 
@@ -44,7 +44,7 @@ def step(calls: Sequence[ToolCall], place: int) -> str:
 
 
 def result(call: ToolCall) -> str:
-    """What the call gave back, on one line."""
+    """Returns what the call gave back, on one line."""
     return cut(value_text(call.result), 100)
 
 

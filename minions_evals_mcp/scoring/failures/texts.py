@@ -55,13 +55,13 @@ def leaves(value: JsonValue, name: str = "") -> Iterator[tuple[str, str | int | 
     """Every scalar in the value, in order, under the nearest key above it; as deep as the value goes."""
     pending: list[tuple[str, JsonValue]] = [(name, value)]
     while pending:
-        key, found = pending.pop()
-        if isinstance(found, dict):
-            pending.extend(reversed(found.items()))
-        elif isinstance(found, list):
-            pending.extend((key, one) for one in reversed(found))
+        key, held_value = pending.pop()
+        if isinstance(held_value, dict):
+            pending.extend(reversed(held_value.items()))
+        elif isinstance(held_value, list):
+            pending.extend((key, item) for item in reversed(held_value))
         else:
-            yield key, found
+            yield key, held_value
 
 
 def instructions(inputs: dict[str, JsonValue]) -> Iterator[str]:
@@ -92,7 +92,7 @@ def parsed(text: str) -> JsonValue:
 
 
 def prose(text: str) -> str:
-    """What the text says to a reader: the scalars of JSON, else everything outside code fences."""
+    """Returns what the text says to a reader: the scalars of JSON, else everything outside code fences."""
     if _JSON_BEGINS.match(text):
         with suppress(ValueError):
             return "\n".join(str(leaf) for _, leaf in leaves(parsed(text)) if leaf is not None)

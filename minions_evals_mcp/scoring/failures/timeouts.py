@@ -1,4 +1,4 @@
-"""Whether a run ran out of time, turns or steps: by its limit, its stop reason, its error, its last calls, or what it says."""
+"""The test whether a run ran out of time, turns or steps: by its limit, its stop reason, its error, its last calls, or what it says."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def timeout_signals(failed: FailedOutput) -> tuple[Signal, ...]:
 
 
 def ran_out(text: str) -> bool:
-    """Whether the text speaks of a limit of time, turns or steps that was reached."""
+    """Returns whether the text speaks of a limit of time, turns or steps that was reached."""
     return _may_speak_of_it()(text) and (_TIME.search(text) is not None or _LIMIT.search(text) is not None)
 
 
@@ -202,11 +202,11 @@ def _spoken_of(failed: FailedOutput) -> Iterator[Signal]:
 
 
 def _ran_out(step: ToolCall) -> bool:
-    """Whether the call took too long: its error says so, or a result that is no setting."""
+    """Returns whether the call took too long: its error says so, or a result that is no setting."""
     if step.error is not None:
         return len(step.error) < _NOTICE and (_TIME.search(step.error) is not None or says_limit_reached(step.error))
-    said = step.result if isinstance(step.result, str) else ""
-    return len(said) < _NOTICE and _TIME.search(said) is not None and not _SETTING.search(said)
+    result_text = step.result if isinstance(step.result, str) else ""
+    return len(result_text) < _NOTICE and _TIME.search(result_text) is not None and not _SETTING.search(result_text)
 
 
 def _speaks_of_limits(text: str) -> bool:
@@ -214,12 +214,12 @@ def _speaks_of_limits(text: str) -> bool:
 
 
 def _goes_on(text: str) -> bool:
-    """Whether work goes on, or something is slow and should be tried again."""
+    """Returns whether work goes on, or something is slow and should be tried again."""
     return _STILL.search(text) is not None or (_SLOW.search(text) is not None and _AGAIN.search(text) is not None)
 
 
 def _of_its_run(text: str) -> bool:
-    """Whether the text is about how far the agent came."""
+    """Returns whether the text is about how far the agent came."""
     return any(pattern.search(text) for pattern in (_OWN, _FIRST_PERSON, _SO_FAR))
 
 
@@ -228,7 +228,7 @@ def _says_unfinished(text: str) -> bool:
 
 
 def _is_notice(text: str) -> bool:
-    """Whether the text is about the run, not about its subject: its steps, what it could not finish, an error page."""
+    """Returns whether the text is about the run, not about its subject: its steps, what it could not finish, an error page."""
     return any(pattern.search(text) for pattern in (_LIMIT, _OWN, _MACHINE)) or (
         says_limit_reached(text) and _of_its_run(text)
     )

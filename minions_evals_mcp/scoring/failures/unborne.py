@@ -1,4 +1,4 @@
-"""Whether a judge names something that the answer says and its material does not, beside words of absence: whatever the words are."""
+"""The names in a judge's words that the answer has and its material has not, beside words of absence: whatever the words are."""
 
 from __future__ import annotations
 
@@ -60,46 +60,46 @@ _SENTENCE = late(r"[^.!?\n]+")
 
 @lru_cache(maxsize=1024)  # what a rule says of one output it says of many
 def _speaks_of_absence(rationale: str, keys: frozenset[str]) -> bool:
-    """Whether a sentence has a word of absence and one for a source: one of many, or the name that the input gives it."""
+    """Returns whether a sentence has a word of absence and one for a source: one of many, or the name that the input gives it."""
     sentences = [part[0] for part in _SENTENCE.finditer(rationale) if _ABSENT.search(part[0])]
     return any(_SOURCE.search(sentence) or keys & _stems([sentence]) for sentence in sentences)
 
 
 def _keys(failed: FailedOutput) -> frozenset[str]:
-    """What the input calls its parts, but for the task."""
+    """Returns what the input calls its parts, but for the task."""
     return _stems([key for key in failed.inputs if key.casefold() not in ASKING_KEYS])
 
 
 def names_unborne(failed: FailedOutput, rationale: str) -> bool:
-    """Whether the judge names several words that only the answer has, or one and something absent from a source."""
+    """Returns whether the judge names several words that only the answer has, or one and something absent from a source."""
     named = _own(failed) & _stems([rationale])
     return len(named) >= SEVERAL or (bool(named) and _speaks_of_absence(rationale, _keys(failed)))
 
 
 def names_absent(failed: FailedOutput, rationale: str) -> bool:
-    """Whether the judge speaks of something absent from a source, and of a word that only the answer has."""
+    """Returns whether the judge speaks of something absent from a source, and of a word that only the answer has."""
     return _speaks_of_absence(rationale, _keys(failed)) and bool(_own(failed) & _stems([rationale]))
 
 
 def names_omitted(failed: FailedOutput, rationale: str) -> bool:
-    """Whether the judge speaks of something left out, and names what the material has and the answer has not."""
+    """Returns whether the judge speaks of something left out, and names what the material has and the answer has not."""
     return _LEAVES_OUT.search(rationale) is not None and _names_unsaid(failed, rationale)
 
 
 def names_only_omitted(failed: FailedOutput, rationale: str) -> bool:
-    """Whether the judge names something of the material that the answer leaves out, and nothing that only the answer has."""
+    """Returns whether the judge names something of the material that the answer leaves out, and nothing that only the answer has."""
     if not (_LEAVES_OUT.search(rationale) or _MENTIONS.search(rationale)) or not _names_unsaid(failed, rationale):
         return False
     return not _terms([rationale]) & _terms([failed.text]) - _terms(_given(failed))
 
 
 def _names_unsaid(failed: FailedOutput, rationale: str) -> bool:
-    """Whether it names something of the material that the answer does not say."""
+    """Returns whether it names something of the material that the answer does not say."""
     return bool(_terms([rationale]) & _terms(_given(failed)) - _terms([failed.text]))
 
 
 def _own(failed: FailedOutput) -> frozenset[str]:
-    """What only the answer says."""
+    """Returns what only the answer says."""
     return _stems([failed.text]) - _stems(_given(failed))
 
 

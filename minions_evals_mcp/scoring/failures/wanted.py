@@ -1,4 +1,4 @@
-"""What the checks of a case say that was wanted: tools, their arguments, and words of the answer."""
+"""The wanted content by the checks of a case: tools, their arguments, and words of the answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def wanted_tools(checks: Sequence[Assertion]) -> tuple[str, ...]:
 
 def wanted_arguments(checks: Sequence[Assertion]) -> tuple[tuple[str, Json], ...]:
     """The arguments that calls must have, by tool."""
-    return tuple(found for check in flattened(checks) if check.type in _TOOLS for found in _arguments(check.value))
+    return tuple(
+        argument for check in flattened(checks) if check.type in _TOOLS for argument in _arguments(check.value)
+    )
 
 
 def wanted_words(checks: Sequence[Assertion]) -> Json:

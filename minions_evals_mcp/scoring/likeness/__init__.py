@@ -1,1 +1,1 @@
-"""How like two texts are."""
+"""The likeness of two texts."""

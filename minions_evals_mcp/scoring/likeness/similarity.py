@@ -50,16 +50,16 @@ def distance(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def disagreements(expected: str, actual: str) -> tuple[str, ...]:
-    """What embeddings are blind to and the two texts differ in: numbers, dates and times, negation; as warnings."""
+    """Returns what embeddings are blind to and the two texts differ in: numbers, dates and times, negation; as warnings."""
     expected, actual = expected[:READ_AT_MOST], actual[:READ_AT_MOST]
     return tuple(_differing_facts(expected, actual)) + tuple(_differing_negation(expected, actual))
 
 
 def _differing_facts(expected: str, actual: str) -> Iterator[str]:
-    one, other = _facts(expected), _facts(actual)
-    for name, wanted, found in zip(("numbers", "dates", "times", "weekdays"), one, other, strict=True):
-        lacking = _not_among(wanted, found)
-        added = _not_among(found, wanted)
+    first, other = _facts(expected), _facts(actual)
+    for name, wanted, facts_told in zip(("numbers", "dates", "times", "weekdays"), first, other, strict=True):
+        lacking = _not_among(wanted, facts_told)
+        added = _not_among(facts_told, wanted)
         if lacking or added:
             yield f"the {name} differ: {_listed(lacking) or 'none'} expected, {_listed(added) or 'none'} found"
 
@@ -77,25 +77,25 @@ def _facts(text: str) -> tuple[list[Fact], list[Fact], list[Fact], list[Fact]]:
     """The text's numbers, dates, times of day and weekdays; no digit counts twice."""
     dates, rest = take_dates(text)
     clocks, rest = take_clocks(rest)
-    weekdays: list[Fact] = [(found[0], frozenset({found[0].lower()})) for found in _WEEKDAY.finditer(text)]
+    weekdays: list[Fact] = [(match[0], frozenset({match[0].lower()})) for match in _WEEKDAY.finditer(text)]
     return (
-        [_number(one) for one in quantities(rest)],
-        [_day(one) for one in dates],
-        [_time(one) for one in clocks],
+        [_number(quantity) for quantity in quantities(rest)],
+        [_day(date) for date in dates],
+        [_time(clock) for clock in clocks],
         weekdays,
     )
 
 
-def _number(found: Quantity) -> Fact:
-    return found.shown, frozenset((found.kind, round(value * found.factor, 9)) for value in found.values)
+def _number(quantity: Quantity) -> Fact:
+    return quantity.shown, frozenset((quantity.kind, round(value * quantity.factor, 9)) for value in quantity.values)
 
 
-def _day(found: Mention) -> Fact:
-    return found.shown, frozenset((day.year, day.month, day.day) for day in found.days)
+def _day(mention: Mention) -> Fact:
+    return mention.shown, frozenset((day.year, day.month, day.day) for day in mention.days)
 
 
-def _time(found: Mention) -> Fact:
-    return found.shown, frozenset(found.minutes)
+def _time(mention: Mention) -> Fact:
+    return mention.shown, frozenset(mention.minutes)
 
 
 def _listed(shown: Sequence[str]) -> str:
@@ -104,8 +104,8 @@ def _listed(shown: Sequence[str]) -> str:
 
 
 def _differing_negation(expected: str, actual: str) -> Iterator[str]:
-    wanted, found = _NEGATION.search(expected), _NEGATION.search(actual)
-    if wanted and not found:
+    wanted, match = _NEGATION.search(expected), _NEGATION.search(actual)
+    if wanted and not match:
         yield f"only the expected output negates: {wanted[0]!r}"
-    elif found and not wanted:
-        yield f"only the output negates: {found[0]!r}"
+    elif match and not wanted:
+        yield f"only the output negates: {match[0]!r}"

@@ -1,4 +1,4 @@
-"""What `value is NAME(argument)` asks, and `select` and `reject` by name."""
+"""The tests of `value is NAME(argument)`, and `select` and `reject` by name."""
 
 from __future__ import annotations
 

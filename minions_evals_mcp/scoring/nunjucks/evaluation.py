@@ -28,7 +28,7 @@ class Evaluation:
         self._outputs: list[list[str]] = []
 
     def text(self, body: Sequence[nodes.Node]) -> str:
-        """What those nodes write."""
+        """Returns what those nodes write."""
         self._outputs.append([])
         try:
             self._each(body)
@@ -76,12 +76,12 @@ class Evaluation:
             self._scope.assign(name.name, value)
 
     def _branch(self, node: nodes.If) -> Sequence[nodes.Node]:
-        return next((one.body for one in (node, *node.elif_) if truth(self._value(one.test))), node.else_)
+        return next((branch.body for branch in (node, *node.elif_) if truth(self._value(branch.test))), node.else_)
 
     def _loop(self, node: nodes.For) -> None:
         wanted = node.test is None or truth(self._value(node.test))  # `xs if c` is one expression there
         over = self._value(node.iter) if wanted else UNDEFINED
-        names = [one.name for one in _names(node.target)]
+        names = [name.name for name in _names(node.target)]
         members = list(elements(over, both=len(names) > 1))
         with self._scope.within(Frame(self._scope.frame)) as frame:
             for index, member in enumerate(members):
@@ -94,7 +94,7 @@ class Evaluation:
 
     def _macro(self, node: nodes.Macro | nodes.CallBlock, around: Frame | None) -> JsFunction:
         """A function that writes the body; a macro sees no loop around it, what a call brings sees where it stands."""
-        names = [one.name for one in node.args]
+        names = [argument.name for argument in node.args]
         defaults = dict(zip(reversed(names), reversed(node.defaults), strict=False))
 
         def written(*arguments: object, **named: object) -> str:
@@ -117,7 +117,7 @@ def _names(target: nodes.Node) -> list[nodes.Name]:
 
 
 def _parts(member: object, number: int) -> list[object]:
-    """What a loop over several names gives each."""
+    """Returns what a loop over several names gives each."""
     if isinstance(member, tuple):
         pair = [*cast("tuple[object, ...]", member)]
         return (pair + [UNDEFINED] * number)[:number]
@@ -127,7 +127,7 @@ def _parts(member: object, number: int) -> list[object]:
 
 
 def _place(index: int, length: int) -> JsObject:
-    """What `loop` says."""
+    """Returns what `loop` says."""
     return JsObject(
         index=index + 1, index0=index, revindex=length - index, revindex0=length - index - 1, first=index == 0,
         last=index == length - 1, length=length,

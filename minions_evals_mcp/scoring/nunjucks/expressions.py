@@ -65,30 +65,32 @@ class Expressions:
         }
 
     def value(self, node: nodes.Node) -> object:
-        """What the expression gives."""
+        """Returns what the expression gives."""
         return self._kinds[type(node)](node)
 
     def filtered(self, node: nodes.Filter, block: str | None) -> object:
-        """What the filter makes of its value, or of the block that the innermost of several filters is given."""
+        """Returns what the filter makes of its value, or of the block that the innermost of several filters is given."""
         if node.node is None:
             value: object = block
         elif block is not None and isinstance(node.node, nodes.Filter):
             value = self.filtered(node.node, block)
         else:
             value = self.value(node.node)
-        named = {str(one.key): self.value(one.value) for one in node.kwargs}  # jinja2 calls them pairs or keywords
+        named = {
+            str(argument.key): self.value(argument.value) for argument in node.kwargs
+        }  # jinja2 calls them pairs or keywords
         return JsFunction(self._filters[node.name])(value, *map(self.value, node.args), **named)
 
     def called(self, node: nodes.Call, more: Mapping[str, object]) -> object:
-        """What the function gives that is called, with more arguments by name."""
+        """Returns what the function gives that is called, with more arguments by name."""
         function = self.value(node.node)
         if not isinstance(function, JsFunction):
             raise ValueError("what is called is no function")  # noqa: TRY004  a template's mistake, told with it
-        named = {one.key: self.value(one.value) for one in node.kwargs} | dict(more)
+        named = {argument.key: self.value(argument.value) for argument in node.kwargs} | dict(more)
         if named and not function.keywords:
             raise ValueError("only a macro takes arguments by name")
-        found = function(*map(self.value, node.args), **named)
-        return JsArray(cast("list[Any]", found)) if type(found) is list else found
+        result = function(*map(self.value, node.args), **named)
+        return JsArray(cast("list[Any]", result)) if type(result) is list else result
 
     def _test(self, node: nodes.Test) -> object:
         return JsFunction(CONDITIONS[node.name])(self.value(node.node), *map(self.value, node.args))
@@ -122,7 +124,7 @@ class Expressions:
         return calculated(_OPERATORS[type(node)], self.value(node.left), self.value(node.right))
 
     def _object(self, node: nodes.Dict) -> object:
-        return JsObject((self._key(one.key), self.value(one.value)) for one in node.items)
+        return JsObject((self._key(pair.key), self.value(pair.value)) for pair in node.items)
 
     def _key(self, node: nodes.Expr) -> str:
         """A pair's name; `{a: 1}` names it "a"."""
@@ -130,7 +132,7 @@ class Expressions:
 
 
 def looked_up(held: object, name: object) -> object:
-    """What stands under that name in the value: a member, a length, a method; nothing where none does."""
+    """Returns what stands under that name in the value: a member, a length, a method; nothing where none does."""
     if isinstance(held, dict):
         known = cast("dict[object, object]", held)
         if (key := js_string(name)) in known:
@@ -147,12 +149,12 @@ def looked_up(held: object, name: object) -> object:
 
 
 def _within(part: object, held: object) -> bool:
-    """Whether a list holds what is identical, a text the text, an object the name."""
+    """Returns whether a list holds what is identical, a text the text, an object the name."""
     match weighed(held):
         case str():
             return as_added(weighed(part)) in str(held)
         case list() | range():
-            return any(identical(part, one) for one in cast("Sequence[object]", held))
+            return any(identical(part, item) for item in cast("Sequence[object]", held))
         case dict():
             return js_string(part) in cast("dict[object, object]", held)
         case _:

@@ -1,4 +1,4 @@
-"""What each filter of Nunjucks makes of a value."""
+"""The filters of Nunjucks on a value."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def plain(value: object) -> JsonValue:
         case float():
             return whole(value) if math.isfinite(value) else None
         case list():
-            return [plain(one) for one in cast("list[object]", value)]
+            return [plain(item) for item in cast("list[object]", value)]
         case dict():
             held = cast("dict[str, object]", value)
-            return {name: plain(one) for name, one in held.items() if not isinstance(one, Undefined)}
+            return {name: plain(item) for name, item in held.items() if not isinstance(item, Undefined)}
         case range():
             return list(value)
         case _:
@@ -109,13 +109,13 @@ def _trimmed(value: object) -> str:
 def _int(value: object, other: object = UNDEFINED, base: object = 10) -> object:
     if to_number(base) != 10:
         raise ValueError("int with another base is not carried out")
-    found = re.match(r"\s*[-+]?\d+", js_string(value))
-    return int(found.group()) if found else other
+    match = re.match(r"\s*[-+]?\d+", js_string(value))
+    return int(match.group()) if match else other
 
 
 def _float(value: object, other: object = UNDEFINED) -> object:
-    found = re.match(r"\s*[-+]?(\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", js_string(value))
-    return whole(float(found.group())) if found else other
+    match = re.match(r"\s*[-+]?(\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", js_string(value))
+    return whole(float(match.group())) if match else other
 
 
 def _rounded(value: object, precision: object = 0, way: object = "") -> object:
@@ -123,8 +123,8 @@ def _rounded(value: object, precision: object = 0, way: object = "") -> object:
     scaled = to_number(value) * scale
     if not math.isfinite(scaled):
         return scaled
-    found = math.ceil(scaled) if way == "ceil" else math.floor(scaled) if way == "floor" else math.floor(scaled + 0.5)
-    return whole(found / scale)
+    rounded = math.ceil(scaled) if way == "ceil" else math.floor(scaled) if way == "floor" else math.floor(scaled + 0.5)
+    return whole(rounded / scale)
 
 
 def _length(value: object) -> object:
@@ -152,13 +152,13 @@ def _without_tags(value: object, keep_lines: object = False) -> str:  # noqa: FB
 
 
 def _escaped(value: object) -> str:
-    return "".join(_MARKS.get(one, one) for one in js_string(value))
+    return "".join(_MARKS.get(character, character) for character in js_string(value))
 
 
 def _encoded(value: object) -> str:
     if isinstance(value, dict):
         pairs = cast("dict[str, object]", value).items()
-        return "&".join(f"{_encoded(name)}={_encoded(as_added(one))}" for name, one in pairs)
+        return "&".join(f"{_encoded(name)}={_encoded(as_added(item))}" for name, item in pairs)
     return quote(js_string(value), safe="-_.!~*'()")
 
 

@@ -1,4 +1,4 @@
-"""Where a name is looked up in a template: the loops and macros around it, then the template's variables."""
+"""The look-up of a name in a template: the loops and macros around it, then the template's variables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Frame:
         self.isolated = isolated
 
     def found(self, name: str) -> object:
-        """What the name stands for here or around here."""
+        """Returns what the name stands for here or around here."""
         frame: Frame | None = self
         while frame is not None:
             if name in frame.values:
@@ -49,7 +49,7 @@ class Scope:
         self._top = self.frame = Frame()
 
     def found(self, name: str) -> object:
-        """What the name stands for."""
+        """Returns what the name stands for."""
         value = self.frame.found(name)
         return self._variables.get(name, UNDEFINED) if value is _ABSENT else value
 

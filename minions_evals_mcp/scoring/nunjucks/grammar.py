@@ -86,7 +86,7 @@ class NunjucksParser(Parser):
     def _denied(self, node: nodes.Expr, line: int) -> nodes.Expr:
         """`not` before that expression; it concerns the first of several operands, for JavaScript is given no parentheses."""
         match node:
-            case _ if any(node is one for one in self._in_parentheses):
+            case _ if any(node is expr for expr in self._in_parentheses):
                 return nodes.Not(node, lineno=line)
             case nodes.Compare(expr=first, ops=[nodes.Operand(op=kind), *_]) if kind not in {"in", "notin"}:
                 node.expr = self._denied(first, line)
@@ -99,18 +99,18 @@ class NunjucksParser(Parser):
         return node
 
     def _contained(self) -> nodes.Expr:
-        left = self._asked()
+        left = self._parse_test()
         while True:
             line = self.stream.current.lineno
             if self.stream.skip_if("name:in"):
-                left = nodes.Compare(left, [nodes.Operand("in", self._asked())], lineno=line)
+                left = nodes.Compare(left, [nodes.Operand("in", self._parse_test())], lineno=line)
             elif self.stream.current.test("name:not") and self.stream.look().test("name:in"):
                 self.stream.skip(2)
-                left = nodes.Compare(left, [nodes.Operand("notin", self._asked())], lineno=line)
+                left = nodes.Compare(left, [nodes.Operand("notin", self._parse_test())], lineno=line)
             else:
                 return left
 
-    def _asked(self) -> nodes.Expr:
+    def _parse_test(self) -> nodes.Expr:
         left = self.parse_compare()
         line = self.stream.current.lineno
         if not self.stream.skip_if("name:is"):
@@ -119,11 +119,11 @@ class NunjucksParser(Parser):
         name = self.stream.expect("name").value
         called = self.stream.current.type == "lparen"
         arguments = self.parse_call_args()[0] if called else []
-        asked = nodes.Test(left, name, arguments, [], None, None, lineno=line)
-        return nodes.Not(asked, lineno=line) if negated else asked
+        test = nodes.Test(left, name, arguments, [], None, None, lineno=line)
+        return nodes.Not(test, lineno=line) if negated else test
 
     def parse_compare(self) -> nodes.Expr:
-        """Whether values are equal, `===` and `!==` among that, of what comes before another."""
+        """Returns whether values are equal, `===` and `!==` among that, of what comes before another."""
         left = self._ordered()
         while (kind := self.stream.current.type) in IDENTICAL:
             line = next(self.stream).lineno
@@ -155,8 +155,8 @@ class NunjucksParser(Parser):
     def _multiplied(self) -> nodes.Expr:
         left, rest = self._divided()
         while True:
-            for one in rest:
-                left = nodes.Mod(left, one, lineno=one.lineno)
+            for expr in rest:
+                left = nodes.Mod(left, expr, lineno=expr.lineno)
             line, kind = self.stream.current.lineno, self.stream.current.type
             if kind not in _MULTIPLIED:
                 return left
@@ -169,12 +169,12 @@ class NunjucksParser(Parser):
         left, rest = self._remainders()
         while self.stream.current.type == "floordiv":
             line = next(self.stream).lineno
-            for one in rest:
-                left = nodes.Mod(left, one, lineno=line)
+            for expr in rest:
+                left = nodes.Mod(left, expr, lineno=line)
             right, rest = self._remainders()
             left = nodes.Div(left, right, lineno=line)
-            for one in rest:
-                left = nodes.Mod(left, one, lineno=line)
+            for expr in rest:
+                left = nodes.Mod(left, expr, lineno=line)
             left, rest = nodes.FloorDiv(left, nodes.Const(1, lineno=line), lineno=line), []
         return left, rest
 

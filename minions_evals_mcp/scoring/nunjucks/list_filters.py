@@ -1,4 +1,4 @@
-"""What each filter of Nunjucks makes of a list, or of an object's members."""
+"""The filters of Nunjucks on a list, or of an object's members."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _under(value: object, name: object) -> object:
-    """What stands under that name in the value."""
+    """Returns what stands under that name in the value."""
     if value is None or isinstance(value, Undefined):
         raise ValueError(f"there is nothing to look up {js_string(name)} in")
     if isinstance(value, str | list) and name == "length":
@@ -43,7 +43,7 @@ def _under(value: object, name: object) -> object:
 
 
 def _attribute(value: object, name: object) -> object:
-    """What stands under that name, steps with dots between; the value itself without a name."""
+    """Returns what stands under that name, steps with dots between; the value itself without a name."""
     for step in js_string(name).split(".") if name else ():
         value = UNDEFINED if isinstance(value, Undefined) else _under(value, step)
     return value
@@ -64,10 +64,10 @@ def _sorted(
     attribute: object = None,
 ) -> object:
     def order(left: object, right: object) -> int:
-        one, other = _attribute(left, attribute), _attribute(right, attribute)
-        if not truth(case_sensitive) and isinstance(one, str) and isinstance(other, str):
-            one, other = one.lower(), other.lower()
-        return -_before(one, other) if truth(reverse) else _before(one, other)
+        first, other = _attribute(left, attribute), _attribute(right, attribute)
+        if not truth(case_sensitive) and isinstance(first, str) and isinstance(other, str):
+            first, other = first.lower(), other.lower()
+        return -_before(first, other) if truth(reverse) else _before(first, other)
 
     return JsArray(sorted(_list(value), key=cmp_to_key(order)))
 
@@ -79,8 +79,10 @@ def _dictionary_sorted(value: object, case_sensitive: object = False, by: object
 
     def order(left: tuple[str, object], right: tuple[str, object]) -> int:
         several = (left[place], right[place])
-        one, other = (part.upper() if isinstance(part, str) and not truth(case_sensitive) else part for part in several)
-        return 1 if compared("gt", one, other) else 0 if identical(one, other) else -1
+        side, other = (
+            part.upper() if isinstance(part, str) and not truth(case_sensitive) else part for part in several
+        )
+        return 1 if compared("gt", side, other) else 0 if identical(side, other) else -1
 
     held = cast("dict[str, object]", weighed(cast("object", value)))
     return JsArray(JsArray(pair) for pair in sorted(held.items(), key=cmp_to_key(order)))
@@ -88,21 +90,21 @@ def _dictionary_sorted(value: object, case_sensitive: object = False, by: object
 
 def _grouped(value: object, attribute: object) -> object:
     groups = JsObject()
-    for one in _list(value):
-        groups.setdefault(as_added(_attribute(one, attribute)), JsArray()).append(one)
+    for item in _list(value):
+        groups.setdefault(as_added(_attribute(item, attribute)), JsArray()).append(item)
     numbers = sorted((name for name in groups if re.fullmatch(r"0|[1-9]\d{0,8}", name)), key=int)
     return JsObject({name: groups[name] for name in [*numbers, *groups]})  # an object tells its numbers first
 
 
 def _with_attribute(value: object, attribute: object, *, wanted: bool) -> object:
-    return JsArray(one for one in _list(value) if truth(_under(one, attribute)) is wanted)
+    return JsArray(item for item in _list(value) if truth(_under(item, attribute)) is wanted)
 
 
 def _selected(value: object, name: object = "truthy", *arguments: object, wanted: bool) -> object:
     condition = CONDITIONS.get(js_string(name))
     if condition is None:
         raise ValueError(f"there is no test {js_string(name)!r}")
-    return JsArray(one for one in _list(value) if condition(one, *arguments) is wanted)
+    return JsArray(item for item in _list(value) if condition(item, *arguments) is wanted)
 
 
 def _batched(value: object, size: object, fill: object = None) -> object:
@@ -144,7 +146,7 @@ def _last(value: object) -> object:
 
 
 def _holds_nothing(value: object) -> bool:
-    """Whether the value has no first and no last: a number, a Boolean, an object."""
+    """Returns whether the value has no first and no last: a number, a Boolean, an object."""
     return isinstance(value, int | float | dict)
 
 
@@ -152,7 +154,7 @@ def _joined(value: object, between: object = "", attribute: object = None) -> st
     if isinstance(value, str):
         raise ValueError("join needs a list, not a text")  # noqa: TRY004  as above
     members = _list(value)
-    parts = [_under(one, attribute) for one in members] if truth(attribute) else members
+    parts = [_under(item, attribute) for item in members] if truth(attribute) else members
     joint = js_string(between) if truth(between) else ""
     spend_characters(len(parts) * len(joint))
     return joint.join(map(js_string, parts))
@@ -161,7 +163,7 @@ def _joined(value: object, between: object = "", attribute: object = None) -> st
 def _array(value: object) -> object:
     if isinstance(value, dict):
         pairs = cast("dict[str, object]", value).items()
-        return JsArray(JsObject(key=name, value=one) for name, one in pairs)
+        return JsArray(JsObject(key=name, value=item) for name, item in pairs)
     return JsArray(_list(value))
 
 
@@ -169,8 +171,8 @@ def _sum(value: object, attribute: object = None, start: object = 0) -> object:
     total: object = 0
     if isinstance(value, str):
         raise ValueError("sum needs a list")  # noqa: TRY004  as above
-    for one in _list(value):
-        total = calculated("+", total, _under(one, attribute) if truth(attribute) else one)
+    for item in _list(value):
+        total = calculated("+", total, _under(item, attribute) if truth(attribute) else item)
     return calculated("+", start, total)
 
 

@@ -22,7 +22,7 @@ _MOST_DIGITS, _EXACT = 100, 1e21
 
 
 def _place(value: float | None, length: int, otherwise: int) -> int:
-    """Where JavaScript's `slice` begins or ends."""
+    """Returns where JavaScript's `slice` begins or ends."""
     if value is None:
         return otherwise
     at = int(value)
@@ -34,7 +34,7 @@ def _sliced(held: Any, start: float | None = None, end: float | None = None) -> 
 
 
 def _substring(text: str, start: float = 0, end: float | None = None) -> str:
-    first, last = sorted(min(max(int(one), 0), len(text)) for one in (start, len(text) if end is None else end))
+    first, last = sorted(min(max(int(place), 0), len(text)) for place in (start, len(text) if end is None else end))
     return text[first:last]
 
 
@@ -97,8 +97,8 @@ def _with(text: str, *parts: object) -> str:
 
 def _lists_joined(held: list[Any], *parts: object) -> JsArray:
     made = JsArray(held)
-    for one in parts:
-        made.extend(cast("list[Any]", one) if isinstance(one, list) else [one])
+    for part in parts:
+        made.extend(cast("list[Any]", part) if isinstance(part, list) else [part])
     spend_steps(len(made))
     return made
 
@@ -168,8 +168,8 @@ _NONE: Mapping[str, Callable[..., Any]] = {}
 
 def method(held: object, name: object) -> JsFunction | None:
     """JavaScript's method of that name, bound to a text, a list, a number or an object."""
-    found = _table(held).get(str(name))
-    return None if found is None else JsFunction(partial(found, held))
+    function = _table(held).get(str(name))
+    return None if function is None else JsFunction(partial(function, held))
 
 
 def _table(held: object) -> Mapping[str, Callable[..., Any]]:

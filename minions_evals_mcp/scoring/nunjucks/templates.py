@@ -44,15 +44,15 @@ def vet_template(template: str, own: frozenset[str] = NO_NAMES) -> frozenset[str
 
     Raises `UnsupportedError` or `BadInputError` for a template that could not be rendered as Nunjucks does.
     """
-    return frozenset(one.name for one in _compiled(template, own).find_all(nodes.Filter)) & own
+    return frozenset(filter_.name for filter_ in _compiled(template, own).find_all(nodes.Filter)) & own
 
 
 def printed_names(template: str) -> frozenset[str]:
     """The variables that it prints wherever it is rendered, without asking for them first or putting another in place."""
     tree = _compiled(template)
-    outputs = (one for part in tree.body if isinstance(part, nodes.Output) for one in part.nodes)
-    stored = {one.name for one in tree.find_all(nodes.Name) if one.ctx != "load"}
-    return frozenset(name for one in outputs if (name := _printed(one)) is not None) - stored - FUNCTIONS.keys()
+    outputs = (node for part in tree.body if isinstance(part, nodes.Output) for node in part.nodes)
+    stored = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
+    return frozenset(name for output in outputs if (name := _printed(output)) is not None) - stored - FUNCTIONS.keys()
 
 
 def _printed(node: nodes.Node) -> str | None:
@@ -93,9 +93,9 @@ def rendered_within(value: JsonValue, variables: Mapping[str, JsonValue], own: O
         case str():
             return rendered(value, variables, own=own)
         case list():
-            return [rendered_within(one, variables, own) for one in value]
+            return [rendered_within(item, variables, own) for item in value]
         case dict():
-            return {key: rendered_within(one, variables, own) for key, one in value.items()}
+            return {key: rendered_within(item, variables, own) for key, item in value.items()}
         case _:
             return value
 
@@ -128,11 +128,11 @@ def _strings(value: JsonValue) -> Iterable[str]:
         case str():
             yield value
         case list():
-            for one in value:
-                yield from _strings(one)
+            for item in value:
+                yield from _strings(item)
         case dict():
-            for one in value.values():
-                yield from _strings(one)
+            for item in value.values():
+                yield from _strings(item)
         case _:
             return
 
@@ -142,8 +142,8 @@ def _compiled(template: str, own: frozenset[str] = NO_NAMES, *, prompt: bool = T
     if prompt and _is_partial(template):
         return _compiled("")
     try:
-        found = parsed(template)
-        _vet(found, own)
+        tree = parsed(template)
+        _vet(tree, own)
     except TemplateSyntaxError as error:
         raise UnsupportedError(
             f"line {error.lineno} of the template: {error.message}.",
@@ -151,29 +151,29 @@ def _compiled(template: str, own: frozenset[str] = NO_NAMES, *, prompt: bool = T
         ) from None
     except RecursionError:
         raise BadInputError("the template is nested too deeply.") from None
-    return found
+    return tree
 
 
 def _vet(template: nodes.Template, own: frozenset[str]) -> None:
-    pairs = {id(one.target) for one in template.find_all((nodes.For, nodes.Assign))}
+    pairs = {id(node.target) for node in template.find_all((nodes.For, nodes.Assign))}
     for node in template.find_all(nodes.Node):
-        said = "" if id(node) in pairs and isinstance(node, nodes.Tuple) else _unsupported(node, own)
-        if said:
+        problem = "" if id(node) in pairs and isinstance(node, nodes.Tuple) else _unsupported(node, own)
+        if problem:
             raise UnsupportedError(
-                f"line {node.lineno} of the template: {said} is not carried out.",
+                f"line {node.lineno} of the template: {problem} is not carried out.",
                 remedy="Prepare the value in the test's vars instead.",
             )
 
 
 def _unsupported(node: nodes.Node, own: frozenset[str]) -> str:
-    """What of the node is not carried out; empty where all is."""
+    """Returns what of the node is not carried out; empty where all is."""
     match node:
         case nodes.Call(dyn_args=None, dyn_kwargs=None, node=called):
             return _call(called)
         case nodes.Call() | nodes.For(recursive=True) | nodes.Assign(target=nodes.NSRef()):
             return "what Nunjucks has not"
         case nodes.Filter(name=name, kwargs=named):
-            known = name in FILTERS.keys() | own and {one.key for one in named} <= WITH_NAMES.get(
+            known = name in FILTERS.keys() | own and {pair.key for pair in named} <= WITH_NAMES.get(
                 name, frozenset[str]()
             )
             return "" if known else f"the filter {name!r}{' with names' if name in FILTERS else ''}"
@@ -194,7 +194,7 @@ def _call(called: nodes.Node) -> str:
 
 
 def _is_partial(template: str) -> bool:
-    """Whether a line opens something that does not close in it."""
+    """Returns whether a line opens something that does not close in it."""
     return any(_opens(line, *marks) for line in template.split("\n") for marks in _OPENINGS)
 
 

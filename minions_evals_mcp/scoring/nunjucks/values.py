@@ -20,7 +20,7 @@ _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
 
 
 class Undefined:
-    """What nothing bears the name of: prints as nothing, and so does what is looked up in it."""
+    """The value of a name that nothing bears: prints as nothing, and so does what is looked up in it."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ class JsFunction:
         self.keywords = keywords
 
     def __call__(self, *arguments: object, **named: object) -> object:
-        """What the function gives."""
+        """Returns what the function gives."""
         try:
             return self._work(*arguments, **named)
         except (AttributeError, IndexError, TypeError) as error:
@@ -67,15 +67,15 @@ def as_js(value: JsonValue) -> object:
     """The value with JavaScript's idea of truth."""
     match value:
         case list():
-            return JsArray(as_js(one) for one in value)
+            return JsArray(as_js(item) for item in value)
         case dict():
-            return JsObject((key, as_js(one)) for key, one in value.items())
+            return JsObject((key, as_js(item)) for key, item in value.items())
         case _:
             return value
 
 
 def truth(value: object) -> bool:
-    """Whether JavaScript takes the value for true."""
+    """Returns whether JavaScript takes the value for true."""
     return False if isinstance(value, float) and math.isnan(value) else bool(value)
 
 
@@ -119,11 +119,11 @@ def concatenated(*parts: object) -> str:
 
 
 def compared(kind: str, left: object, right: object) -> bool:
-    """Whether one value comes before the other: two texts by their letters, anything else as numbers."""
-    one, other = _primitive(weighed(left)), _primitive(weighed(right))
-    if not (isinstance(one, str) and isinstance(other, str)):
-        one, other = to_number(one), to_number(other)
-    several = cast("tuple[Any, Any]", (one, other))
+    """Returns whether one value comes before the other: two texts by their letters, anything else as numbers."""
+    first, other = _primitive(weighed(left)), _primitive(weighed(right))
+    if not (isinstance(first, str) and isinstance(other, str)):
+        first, other = to_number(first), to_number(other)
+    several = cast("tuple[Any, Any]", (first, other))
     match kind:
         case "lt":
             return several[0] < several[1]
@@ -170,8 +170,8 @@ def _primitive(value: object) -> object:
 
 
 def _floored(left: float, right: float) -> float:
-    found = left / right
-    return float(math.floor(found)) if math.isfinite(found) else found
+    quotient = left / right
+    return float(math.floor(quotient)) if math.isfinite(quotient) else quotient
 
 
 def _raised(left: float, right: float) -> float:
@@ -201,22 +201,22 @@ def whole(value: float) -> float:
 
 
 def is_number(value: object) -> bool:
-    """Whether JavaScript calls it a number."""
+    """Returns whether JavaScript calls it a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def same(left: object, right: object) -> bool:
-    """Whether two values are equal to JavaScript's `==`: a text and a number by the number."""
+    """Returns whether two values are equal to JavaScript's `==`: a text and a number by the number."""
     if isinstance(left, Undefined | None) or isinstance(right, Undefined | None):
         return isinstance(left, Undefined | None) and isinstance(right, Undefined | None)
     if isinstance(left, list | dict) and isinstance(right, list | dict):
         return left is right
-    one, other = _primitive(weighed(cast("object", left))), _primitive(weighed(right))
-    return one == other if isinstance(one, str) and isinstance(other, str) else to_number(one) == to_number(other)
+    first, other = _primitive(weighed(cast("object", left))), _primitive(weighed(right))
+    return first == other if isinstance(first, str) and isinstance(other, str) else to_number(first) == to_number(other)
 
 
 def identical(left: object, right: object) -> bool:
-    """Whether two values are equal to JavaScript's `===`."""
+    """Returns whether two values are equal to JavaScript's `===`."""
     if isinstance(left, list | dict | JsFunction) or isinstance(right, list | dict | JsFunction):
         return left is right
     if is_number(left) and is_number(right):
@@ -246,7 +246,7 @@ def _as_float(value: float) -> float:
 
 
 def elements(value: object, *, both: bool) -> Iterable[object]:
-    """What a loop goes over: an object's pairs where two names are given, else nothing of it."""
+    """Returns what a loop goes over: an object's pairs where two names are given, else nothing of it."""
     if not isinstance(value, list | str | range | dict):
         return ()
     spend_steps(len(cast("Sequence[object]", value)))

@@ -1,4 +1,4 @@
-"""What code that judges in a model's place is sent: templates in the form that promptfoo's are of, in words of our own.
+"""The request to code that judges in a model's place: templates in the form that promptfoo's are of, in words of our own.
 
 Code reads the output between the same marks as there (`<Output>`, `[Submission]: …`), and from `context.vars` under the same
 names. Those of `g-eval` are two, of which the first asks for the steps.

@@ -22,8 +22,8 @@ from minions_evals_mcp.scoring.nunjucks.values import whole
 SEVERAL = "of its messages only one from the system and one from the user, in this order, are carried out"
 
 
-class Told(NamedTuple):
-    """What the model is sent."""
+class FilledPrompt(NamedTuple):
+    """The messages that the model is sent."""
 
     system: str | None
     user: str
@@ -38,19 +38,19 @@ def vet_words(template: str) -> None:
         raise InvalidRecordError("must say something", field="rubricPrompt")
     for part in templates_in(template):
         vet_template(part)
-    found = _json(template)
-    if _is_conversation(found) and _messages(found) is None:
+    messages = _json(template)
+    if _is_conversation(messages) and _messages(messages) is None:
         raise InvalidRecordError(SEVERAL, field="rubricPrompt")
 
 
-def told(template: str, given: Mapping[str, JsonValue]) -> Told:
+def told(template: str, given: Mapping[str, JsonValue]) -> FilledPrompt:
     """The template filled with those values; raises `BadInputError` where that cannot be done.
 
     An object among the values is filled in as JSON, as promptfoo does.
     """
     text = filled(template, given)
-    found = _messages(_json(text)) if template.lstrip().startswith("[") else None
-    return found or Told(None, text)
+    messages = _messages(_json(text)) if template.lstrip().startswith("[") else None
+    return messages or FilledPrompt(None, text)
 
 
 def filled(template: str, given: Mapping[str, JsonValue]) -> str:
@@ -73,16 +73,16 @@ def _whole(value: JsonValue) -> JsonValue:
         case float():
             return whole(value)
         case list():
-            return [_whole(one) for one in value]
+            return [_whole(item) for item in value]
         case dict():
-            return {key: _whole(one) for key, one in value.items()}
+            return {key: _whole(item) for key, item in value.items()}
         case _:
             return value
 
 
 def _json(text: str) -> list[JsonValue] | Json | None:
-    found = perhaps_json(text)
-    return found if isinstance(found, list | dict) else None
+    document = perhaps_json(text)
+    return document if isinstance(document, list | dict) else None
 
 
 def _flat(value: JsonValue) -> JsonValue:
@@ -91,7 +91,7 @@ def _flat(value: JsonValue) -> JsonValue:
         case dict():
             return _text(value)
         case list():
-            return [_text(one) if isinstance(one, list | dict) else one for one in value]
+            return [_text(item) if isinstance(item, list | dict) else item for item in value]
         case _:
             return value
 
@@ -101,15 +101,19 @@ def _text(value: JsonValue) -> str:
 
 
 def _is_conversation(value: JsonValue) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and "role" in one for one in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(message, dict) and "role" in message for message in value)
+    )
 
 
-def _messages(value: JsonValue) -> Told | None:
+def _messages(value: JsonValue) -> FilledPrompt | None:
     """The turn that the messages are: a user's, perhaps after the system's, or the system's alone; None for any other."""
     match value:
         case [{"role": "user" | "system" | "developer", "content": str(user)}]:
-            return Told(None, user)
+            return FilledPrompt(None, user)
         case [{"role": "system" | "developer", "content": str(system)}, {"role": "user", "content": str(user)}]:
-            return Told(system, user)
+            return FilledPrompt(system, user)
         case _:
             return None

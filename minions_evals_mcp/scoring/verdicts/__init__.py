@@ -1,1 +1,1 @@
-"""What an output comes to: its checks together, its expected output, its case's history."""
+"""The verdict on an output: its checks together, its expected output, its case's history."""

@@ -1,4 +1,4 @@
-"""What is judged by checks: each examination names the evidence that it needs, and gives its verdict from it without I/O."""
+"""The judging of checks: each examination names the evidence that it needs, and gives its verdict from it without I/O."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Checks(NamedTuple):
     threshold: float | None = None
 
     def needs(self) -> Sequence[Need]:
-        """What the assertions need of the outside."""
+        """Returns what the assertions need of the outside."""
         return needs(self.assertions, self.subject)
 
     def answer(self, evidence: Evidence = NO_EVIDENCE) -> Aggregate | Unchecked:
@@ -56,7 +56,7 @@ class Expectation(NamedTuple):
         return expected_needs(self.expected, self.output, self.subject)
 
     def answer(self, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:
-        """Whether the output has all that was expected."""
+        """Returns whether the output has all that was expected."""
         return meets(self.expected, self.output, self.subject, evidence=evidence)
 
 
@@ -76,15 +76,15 @@ class Contest(NamedTuple):
     config: MaxScore
 
     def needs(self) -> Sequence[Need]:
-        """What the assertions need of the outside for all outputs."""
+        """Returns what the assertions need of the outside for all outputs."""
         return [need for subject in self.subjects for need in needs(self.assertions, subject)]
 
     def answer(self, evidence: Evidence = NO_EVIDENCE) -> Selection | Spoilt | Unchecked:
         """The selected output and how each stands; `Unchecked` where there is nothing to choose by."""
         scores: list[OutputScores] = []
         for index, subject in enumerate(self.subjects):
-            found = check_all(self.assertions, subject, evidence=evidence)
-            if isinstance(found, Unchecked):
-                return Spoilt(index, found)
-            scores.append(OutputScores.of(found))
+            result = check_all(self.assertions, subject, evidence=evidence)
+            if isinstance(result, Unchecked):
+                return Spoilt(index, result)
+            scores.append(OutputScores.of(result))
         return select(scores, self.config)

@@ -22,7 +22,7 @@ def expectation(expected: JsonValue) -> Assertion:
 
 
 def is_pattern(expected: JsonValue) -> bool:
-    """Whether an expected value is a pattern to be found: `/…/`."""
+    """Returns whether an expected value is a pattern to be found: `/…/`."""
     return isinstance(expected, str) and expected[:1] == expected[-1:] == "/" and len(expected) > 2
 
 
@@ -46,21 +46,24 @@ def plain_text(value: JsonValue) -> str:
 def expected_needs(expected: Json, output: Json, subject: Subject) -> tuple[Need, ...]:
     """The evidence that `meets` will look up."""
     return tuple(
-        need for _, one, seen in _parts(expected, output, subject) if seen is not None for need in needs((one,), seen)
+        need
+        for _, assertion, seen in _parts(expected, output, subject)
+        if seen is not None
+        for need in needs((assertion,), seen)
     )
 
 
 def meets(expected: Json, output: Json, subject: Subject, *, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:
-    """Whether the output has everything that was expected; all keys must, and the reason names each that does not."""
+    """Returns whether the output has everything that was expected; all keys must, and the reason names each that does not."""
     reasons: list[str] = []
     missed: list[str] = []
-    for key, one, seen in _parts(expected, output, subject):
+    for key, assertion, seen in _parts(expected, output, subject):
         if seen is None:
             missed.append(f"{key}: the output has no such key")
             continue
-        found = check(one, seen, evidence)
-        if isinstance(found, Unchecked):
-            return found
-        (reasons if found.passed else missed).append(f"{key}: {found.reason}" if len(expected) > 1 else found.reason)
+        result = check(assertion, seen, evidence)
+        if isinstance(result, Unchecked):
+            return result
+        (reasons if result.passed else missed).append(f"{key}: {result.reason}" if len(expected) > 1 else result.reason)
     passed = not missed
     return Checked("expected", passed, float(passed), "; ".join(missed or reasons) or "nothing was expected")

@@ -22,7 +22,7 @@ HISTORY = 5
 
 @frozen_type
 class Compared:
-    """What was expected and what came, as text; several keys one below the other."""
+    """The expectation and what came, as text; several keys one below the other."""
 
     pairs: tuple[tuple[str, str], ...]
 
@@ -57,7 +57,7 @@ def compared(expected: Json, output: Json, *, patterns: bool) -> Compared | None
 
 @frozen_type
 class Likeness:
-    """How an output compares with what was expected. Differences are actual − expected.
+    """The likeness of an output to what was expected. Differences are actual − expected.
 
     `semantic_score` is None where `unmeasured` says why it could not be had. `warnings` name what differs although it
     says that the texts are alike.
@@ -83,16 +83,16 @@ def likeness(texts: Compared, similarities: Sequence[float] | str, *, tokens: tu
     All keys must be alike: the score is that of the least similar.
     """
     expected, actual, unequal = texts.expected, texts.actual, texts.unequal
-    found = similarities if isinstance(similarities, str) else min(similarities, default=1.0)
-    alike = not isinstance(found, str) and found >= SIMILAR_ENOUGH - SLACK
+    likeness_seen = similarities if isinstance(similarities, str) else min(similarities, default=1.0)
+    alike = not isinstance(likeness_seen, str) and likeness_seen >= SIMILAR_ENOUGH - SLACK
     return Likeness(
         exact_match=not unequal,
-        semantic_score=None if isinstance(found, str) else found,
+        semantic_score=None if isinstance(likeness_seen, str) else likeness_seen,
         length_diff=len(actual) - len(expected),
         token_diff=tokens[1] - tokens[0],
         output_diff=text_diff(expected, actual),
-        warnings=tuple(said for pair in unequal for said in disagreements(*pair)) if alike else (),
-        unmeasured=found if isinstance(found, str) else "",
+        warnings=tuple(disagreement for pair in unequal for disagreement in disagreements(*pair)) if alike else (),
+        unmeasured=likeness_seen if isinstance(likeness_seen, str) else "",
     )
 
 
@@ -118,7 +118,7 @@ def sample(
     digests: Digests,
     output: Json,
 ) -> Sample:
-    """What successors see of a run: its similarity where it has one and no rubric decided, else its score's fraction."""
+    """Returns what successors see of a run: its similarity where it has one and no rubric decided, else its score's fraction."""
     by_fraction = decided_by == "rubric_threshold" or (semantic_score is None and digests.embedder is None)
     return Sample(
         passed=passed,
@@ -130,7 +130,7 @@ def sample(
 
 @frozen_type
 class Standing:
-    """How a run stands against its history; the gravest type first. `flipped`: passed last time, fails now."""
+    """The relation of a run to its history; the gravest type first. `flipped`: passed last time, fails now."""
 
     regression_types: tuple[RegressionType, ...] = ()
     flipped: bool = False
@@ -150,18 +150,22 @@ def standing(now: Sample, earlier: Sequence[Sample]) -> Standing:
 
 def _failed(now: Sample, earlier: Sequence[Sample]) -> bool:
     """Fails, though more than 80 % of the earlier runs passed."""
-    return not now.passed and 10 * sum(one.passed for one in earlier) > 8 * len(earlier)
+    return not now.passed and 10 * sum(earlier_sample.passed for earlier_sample in earlier) > 8 * len(earlier)
 
 
 def _score_dropped(now: Sample, earlier: Sequence[Sample]) -> bool:
     """The score lies more than 10 % below the mean of the earlier ones that were measured alike."""
-    scores = [one.score for one in earlier if one.score is not None and one.measured == now.measured]
+    scores = [
+        earlier_sample.score
+        for earlier_sample in earlier
+        if earlier_sample.score is not None and earlier_sample.measured == now.measured
+    ]
     return bool(scores) and now.score is not None and now.score < 0.9 * fsum(scores) / len(scores) - SLACK
 
 
 def _length_changed(now: Sample, earlier: Sequence[Sample]) -> bool:
     """The length differs by more than 30 % from the mean; from a mean of 0 by anything."""
-    total, count = sum(one.length for one in earlier), len(earlier)
+    total, count = sum(earlier_sample.length for earlier_sample in earlier), len(earlier)
     return 10 * abs(now.length * count - total) > 3 * total
 
 
@@ -171,5 +175,5 @@ def score_fraction(score: float, possible: float) -> float:
 
 
 def text_length(output: Json) -> int:
-    """How long an output is; 0 where there is none."""
+    """Returns how long an output is; 0 where there is none."""
     return len(output_text(output)) if output else 0

@@ -22,9 +22,9 @@ _WORDS = re.compile(r"\S+")
 
 
 def passes(assertions: Sequence[Assertion], text: str) -> bool | None:
-    """Whether the text passes all of them; None where one cannot be carried out on the text alone."""
-    found = Checks(assertions, Subject(text, value=_value(text))).answer()
-    return found.passed if isinstance(found, Aggregate) else None
+    """Returns whether the text passes all of them; None where one cannot be carried out on the text alone."""
+    result = Checks(assertions, Subject(text, value=_value(text))).answer()
+    return result.passed if isinstance(result, Aggregate) else None
 
 
 def separating_checks(wrong: str, corrected: str) -> tuple[Assertion, ...]:
@@ -42,7 +42,7 @@ def separating_checks(wrong: str, corrected: str) -> tuple[Assertion, ...]:
 
 
 def failing_checks(wrong: str) -> tuple[Assertion, ...]:
-    """What a draft checks until somebody says what is right: that this very output does not come again."""
+    """Returns what a draft checks until somebody says what is right: that this very output does not come again."""
     if not wrong:
         return (Assertion(type="regex", value=r"\S"),)
     return (Assertion(type="not-equals", value=wrong),)
@@ -67,7 +67,7 @@ def _candidates(wrong: str, corrected: str) -> Iterator[tuple[Assertion, ...]]:
 
 def _kept_out(wrong: str, corrected: str) -> tuple[Assertion, ...]:
     """That figures and names of the wrong output do not come again, where the corrected one has nothing like them."""
-    facts = [one for one in _only_in(_facts(wrong), corrected) if len(one) > 1 and any(map(str.isdigit, one))]
+    facts = [fact for fact in _only_in(_facts(wrong), corrected) if len(fact) > 1 and any(map(str.isdigit, fact))]
     return (Assertion(type="not-icontains-any", value=[*facts[:MOST_FACTS]]),) if facts else ()
 
 
@@ -77,7 +77,7 @@ def _facts(text: str) -> list[str]:
 
 def _only_in(facts: Sequence[str], other: str) -> list[str]:
     folded = other.casefold()
-    return [one for one in facts if one.casefold() not in folded]
+    return [fact for fact in facts if fact.casefold() not in folded]
 
 
 def _new_words(wrong: str, corrected: str) -> list[str]:
@@ -92,11 +92,11 @@ def _new_words(wrong: str, corrected: str) -> list[str]:
 
 def _value(text: str) -> JsonValue:
     """The object or list that the text is; None where it is plain text."""
-    found = parsed(text.strip())
-    return found if isinstance(found, dict | list) else None
+    value_read = parsed(text.strip())
+    return value_read if isinstance(value_read, dict | list) else None
 
 
 def _schema(value: Json) -> Json:
     """A schema of the object: its keys, and the values of those that are no objects or lists."""
-    plain: Json = {key: {"const": one} for key, one in value.items() if not isinstance(one, dict | list)}
+    plain: Json = {key: {"const": item} for key, item in value.items() if not isinstance(item, dict | list)}
     return {"type": "object", "required": [*value], "properties": plain}

@@ -22,24 +22,24 @@ SHORT: dict[str, IncEx | bool] = {**OF_THE_RUN, "branches": {"__all__": {"execut
 
 
 async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
-    """Where the A/B test stands, its branches by rank so far."""
+    """Returns where the A/B test stands, its branches by rank so far."""
     now = await get_job(call.engine, job.id)
     state = "running" if call.runs.is_active(job.id) else now.state
-    found = await ab_test_result(call.engine, job.id)
+    result = await ab_test_result(call.engine, job.id)
     summary = (await summarize(call.engine, job.id, limit=1)).model_copy(update={"state": state})
-    told = RunAnswer(
-        summary=_line(found, state), run_id=now.id, key=now.key, kind=now.kind, subject_id=now.subject_id,
+    answer = RunAnswer(
+        summary=_line(result, state), run_id=now.id, key=now.key, kind=now.kind, subject_id=now.subject_id,
         state=state, reason=in_arguments(now.reason), units=now.total,
-        ab_test=found.model_dump(mode="json", exclude=SHORT if shape.detail == "summary" else OF_THE_RUN),
+        ab_test=result.model_dump(mode="json", exclude=SHORT if shape.detail == "summary" else OF_THE_RUN),
         next=list(next_calls(summary, now.spec)),
     )  # fmt: skip
-    return answered(told, shape=shape)
+    return answered(answer, shape=shape)
 
 
-def _line(found: AbTestResult, state: str) -> str:
-    about = found.benchmark_id or found.test_case_id or f"{found.test_cases} cases"
-    said = f"A/B test {about}: {state}, {found.completed_iterations} of {found.iterations} iterations"
-    if found.winner is None:
-        return said
-    sure = f"; evidence {found.evidence}" if found.evidence else ""
-    return f"{said}; {found.winner.branch_id} wins by {found.criteria}{sure}"
+def _line(result: AbTestResult, state: str) -> str:
+    about = result.benchmark_id or result.test_case_id or f"{result.test_cases} cases"
+    sentence = f"A/B test {about}: {state}, {result.completed_iterations} of {result.iterations} iterations"
+    if result.winner is None:
+        return sentence
+    sure = f"; evidence {result.evidence}" if result.evidence else ""
+    return f"{sentence}; {result.winner.branch_id} wins by {result.criteria}{sure}"

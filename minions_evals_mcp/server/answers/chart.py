@@ -13,17 +13,19 @@ POINTS = 30
 CRITERIA = 12
 
 
-async def drawing(engine: Engine, told: Json) -> Json | None:
-    """What the page needs beside the answer; None where the answer is of no concluded benchmark-run."""
-    run = told.get("benchmarkRun")
-    subject = str(run["id"]) if isinstance(run, dict) else told.get("benchmarkId") if "points" in told else None
+async def drawing(engine: Engine, answer_wire: Json) -> Json | None:
+    """Returns what the page needs beside the answer; None where the answer is of no concluded benchmark-run."""
+    run = answer_wire.get("benchmarkRun")
+    subject = (
+        str(run["id"]) if isinstance(run, dict) else answer_wire.get("benchmarkId") if "points" in answer_wire else None
+    )
     if not isinstance(subject, str):
         return None
     report = await read_report(engine, await find_subject(engine, subject))
-    found: Json = {"criteria": [one.model_dump(mode="json") for one in report.criteria[:CRITERIA]]}
+    wire: Json = {"criteria": [criterion.model_dump(mode="json") for criterion in report.criteria[:CRITERIA]]}
     if len(report.history) > 1:
-        found |= _chart(report)
-    return found
+        wire |= _chart(report)
+    return wire
 
 
 def _chart(report: Report) -> Json:

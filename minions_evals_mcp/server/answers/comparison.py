@@ -22,18 +22,18 @@ from minions_evals_mcp.store.jobs import Job
 
 
 async def comparison_answer(call: Call, job: Job, shape: Shape, *, limit: int) -> CallToolResult:
-    """Where the comparison stands, with the packets of the side whose turn it is; its verdict once it is made."""
+    """Returns where the comparison stands, with the packets of the side whose turn it is; its verdict once it is made."""
     now = await get_job(call.engine, job.id)
-    told = RunAnswer(
+    answer = RunAnswer(
         summary=f"comparison {now.subject_id}: {now.state}", run_id=now.id, key=now.key, kind=now.kind,
         subject_id=now.subject_id, state=now.state, reason=in_arguments(now.reason), units=now.total,
     )  # fmt: skip
     if now.state == "completed":
-        return answered(told.model_copy(update=await _verdict(call, now.id)), shape=shape)
+        return answered(answer.model_copy(update=await _verdict(call, now.id)), shape=shape)
     if now.state == "awaiting-judgments" and (side := await _waiting(call, now, shape, limit)) is not None:
         whole = Shape("full", shape.fields, shape.offset)
-        return answered(told.model_copy(update=side), shape=whole, pages=Pages(("packets",), bool(side["waiting"])))
-    return answered(told.model_copy(update={"next": await _next(call, now)}), shape=shape)
+        return answered(answer.model_copy(update=side), shape=whole, pages=Pages(("packets",), bool(side["waiting"])))
+    return answered(answer.model_copy(update={"next": await _next(call, now)}), shape=shape)
 
 
 async def whole_of(call: Call, job: Job) -> Job:
@@ -62,18 +62,18 @@ async def _waiting(call: Call, job: Job, shape: Shape, limit: int) -> dict[str, 
     for which in ("A", "B"):
         side = await get_job(call.engine, f"{job.id}:{which}")
         summary = await summarize(call.engine, side.id, limit=shape.offset + limit)
-        told = run_told(summary, side.spec, offset=shape.offset, limit=limit)
-        if told.packets:
-            shown = {name: getattr(told, name) for name in ("instructions", "criteria", "packets", "waiting")}
-            calls = [following.replace(json.dumps(summary.run_id), json.dumps(side.id)) for following in told.next]
+        answer = run_told(summary, side.spec, offset=shape.offset, limit=limit)
+        if answer.packets:
+            shown = {name: getattr(answer, name) for name in ("instructions", "criteria", "packets", "waiting")}
+            calls = [following.replace(json.dumps(summary.run_id), json.dumps(side.id)) for following in answer.next]
             return {**shown, "packets_of": side.id, "next": calls}
     return None
 
 
 async def verdict_answer(call: Call, comparison_id: str) -> CallToolResult:
     """The verdict of a comparison that is made."""
-    told = RunAnswer(summary="", kind="comparison", state="completed")
-    return answered(told.model_copy(update=await _verdict(call, comparison_id)))
+    answer = RunAnswer(summary="", kind="comparison", state="completed")
+    return answered(answer.model_copy(update=await _verdict(call, comparison_id)))
 
 
 async def _verdict(call: Call, comparison_id: str) -> dict[str, object]:
@@ -81,21 +81,21 @@ async def _verdict(call: Call, comparison_id: str) -> dict[str, object]:
     sealed = await sealed_verdict(call.engine, comparison_id)
     if sealed is not None:
         return {**_sealed(sealed), "next": await _approval(call, sealed) if sealed.verdict == "improved" else []}
-    found = await summarize_comparison(call.engine, comparison_id)
-    wire = found.model_dump(mode="json", exclude={"judge"})
-    if found.judge is not None:
-        wire["judge"] = found.judge.brief()
+    summary = await summarize_comparison(call.engine, comparison_id)
+    wire = summary.model_dump(mode="json", exclude={"judge"})
+    if summary.judge is not None:
+        wire["judge"] = summary.judge.brief()
     return {
-        "summary": f"comparison {found.benchmark_id}: {found.verdict}; {found.version_b} scores {found.score_b:.3g},"
-        f" {found.version_a} {found.score_a:.3g} on {found.sample_size} cases; {found.recommendation}",
+        "summary": f"comparison {summary.benchmark_id}: {summary.verdict}; {summary.version_b} scores {summary.score_b:.3g},"
+        f" {summary.version_a} {summary.score_a:.3g} on {summary.sample_size} cases; {summary.recommendation}",
         "comparison": wire,
-        "next": await _approval(call, found) if found.verdict == "improved" else [*_following(found)],
+        "next": await _approval(call, summary) if summary.verdict == "improved" else [*_following(summary)],
     }
 
 
-def _sealed(found: SealedVerdict) -> dict[str, object]:
+def _sealed(verdict: SealedVerdict) -> dict[str, object]:
     """All that is told of a comparison on sealed cases."""
-    return {"summary": f"comparison {found.benchmark_id}: {found.in_words}", "comparison": found}
+    return {"summary": f"comparison {verdict.benchmark_id}: {verdict.in_words}", "comparison": verdict}
 
 
 async def _approval(call: Call, found: ComparisonSummary | SealedVerdict) -> list[str]:
@@ -109,18 +109,18 @@ async def _approval(call: Call, found: ComparisonSummary | SealedVerdict) -> lis
     ]
 
 
-def _following(found: ComparisonSummary) -> Iterator[str]:
-    """What a fall calls for: the reasons of it."""
-    if found.verdict == "regressed" and found.passes.lost:
-        yield f"why they fail now: classify_failure {json.dumps({'id': found.run_b})}"
-        yield f"what they put out: get_run {json.dumps({'runId': found.run_b, 'fields': ['failures']})}"
-    elif found.verdict == "regressed" and found.worse:
-        fell = {"testCaseId": found.worse[0].test_case_id, "executions": True}
+def _following(summary: ComparisonSummary) -> Iterator[str]:
+    """Yields what a fall calls for: the reasons of it."""
+    if summary.verdict == "regressed" and summary.passes.lost:
+        yield f"why they fail now: classify_failure {json.dumps({'id': summary.run_b})}"
+        yield f"what they put out: get_run {json.dumps({'runId': summary.run_b, 'fields': ['failures']})}"
+    elif summary.verdict == "regressed" and summary.worse:
+        fell = {"testCaseId": summary.worse[0].test_case_id, "executions": True}
         yield f"the case that fell most: get_statistics {json.dumps(fell)}"
 
 
 async def _next(call: Call, job: Job) -> list[str]:
-    """What to call next; packets wait with the two runs, not with the whole."""
+    """Returns what to call next; packets wait with the two runs, not with the whole."""
     if job.state == "awaiting-judgments":
         return [f'get_run {{"runId": "{job.id}:{which}"}}' for which in ("A", "B")]
     return [*next_calls(await summarize(call.engine, job.id, limit=1), job.spec)]

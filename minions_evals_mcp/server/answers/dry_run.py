@@ -7,19 +7,19 @@ from minions_evals_mcp.engine.run.estimate import Estimate
 
 def dry_line(*sides: Estimate) -> str:
     """The line for one run, or for those of several versions together."""
-    units, missing = sum(one.units for one in sides), sum(one.missing for one in sides)
-    judge, target = sum(one.model_calls for one in sides), sum(one.target_calls for one in sides)
-    said = [f"dry run: {units - missing} outputs would be judged, at most {judge} model calls to judge"]
+    units, missing = sum(side.units for side in sides), sum(side.missing for side in sides)
+    judge, target = sum(side.model_calls for side in sides), sum(side.target_calls for side in sides)
+    parts = [f"dry run: {units - missing} outputs would be judged, at most {judge} model calls to judge"]
     if target:
-        said.append(f"at most {target} calls to make outputs")
+        parts.append(f"at most {target} calls to make outputs")
     if judge or target:
-        said.append(_cost(sides))
+        parts.append(_cost(sides))
     if missing:
-        said.append(f"{missing} outputs are missing: save_records agent-runs, or name a target")
-    return "; ".join(said)
+        parts.append(f"{missing} outputs are missing: save_records agent-runs, or name a target")
+    return "; ".join(parts)
 
 
 def _cost(sides: tuple[Estimate, ...]) -> str:
-    costs = [cost for one in sides for cost in (one.judge_cost_usd, one.target_cost_usd)]
+    costs = [cost for side in sides for cost in (side.judge_cost_usd, side.target_cost_usd)]
     known = [cost for cost in costs if cost is not None]
     return f"at most {sum(known):.4f} USD" + ("" if len(known) == len(costs) else " and what has no known price")

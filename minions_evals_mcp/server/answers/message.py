@@ -25,27 +25,27 @@ from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message
 
 
-async def messages_page(call: Call, asked: ListRecords) -> CallToolResult:
+async def messages_page(call: Call, request: ListRecords) -> CallToolResult:
     """A page of the messages, newest first, in a line each or whole."""
-    before = cursor_of(asked.cursor) or None
-    page = await call.engine.store.read(partial(inbox.newest, before=before, limit=asked.limit + 1))
+    before = cursor_of(request.cursor) or None
+    page = await call.engine.store.read(partial(inbox.newest, before=before, limit=request.limit + 1))
     if page:
-        vet_fields(asked.fields, _names(page[0]), "a message")
-    rows = [_whole(one) if asked.detail == "full" else _line(one) for one in page[: asked.limit]]
-    told = RecordsAnswer(summary=f"{len(rows)} messages, newest first", records=selected(rows, asked.fields))
-    result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",), len(page) > asked.limit))
-    return going_on_from(result, "records", [one.seq for one in page])
+        vet_fields(request.fields, _names(page[0]), "a message")
+    rows = [_whole(message) if request.detail == "full" else _line(message) for message in page[: request.limit]]
+    answer = RecordsAnswer(summary=f"{len(rows)} messages, newest first", records=selected(rows, request.fields))
+    result = answered(answer, shape=Shape(request.detail), pages=Pages(("records",), len(page) > request.limit))
+    return going_on_from(result, "records", [message.seq for message in page])
 
 
-def message_answer(message: Message, asked: GetRecord) -> CallToolResult:
+def message_answer(message: Message, request: GetRecord) -> CallToolResult:
     """The message with what came of it, or a stretch of its JSON text."""
     whole = _whole(message)
-    vet_fields(asked.fields, _names(message), "a message")
-    if asked.cursor is not None:
-        return part_of(whole, cursor_of(asked.cursor), about={"id": message.id})
-    kept = whole if not asked.fields else {n: one for n, one in whole.items() if n == "id" or n in asked.fields}
+    vet_fields(request.fields, _names(message), "a message")
+    if request.cursor is not None:
+        return part_of(whole, cursor_of(request.cursor), about={"id": message.id})
+    kept = whole if not request.fields else {n: value for n, value in whole.items() if n == "id" or n in request.fields}
     return readable_in_parts(
-        RecordAnswer(summary=f"{MESSAGE} {message.id}, {message.state}", record=kept), asked.detail
+        RecordAnswer(summary=f"{MESSAGE} {message.id}, {message.state}", record=kept), request.detail
     )
 
 

@@ -29,8 +29,8 @@ def arrival(wire: Json, number: int, *, new_id: str, now: datetime) -> Arrival:
         return Arrival(record_from_wire(wire, new_id=new_id, now=now), partial(str, where))
     except InvalidRecordError as error:
         is_of_type = error.field.startswith("fields.")
-        told = fitting(kind, TYPES[kind], error) if is_of_type else fitting("a record", Envelope, error)
-        raise told.at(where) from None
+        error_told = fitting(kind, TYPES[kind], error) if is_of_type else fitting("a record", Envelope, error)
+        raise error_told.at(where) from None
 
 
 def fitting(what: str, model: type[BaseModel], error: InvalidRecordError) -> InvalidRecordError:
@@ -38,8 +38,8 @@ def fitting(what: str, model: type[BaseModel], error: InvalidRecordError) -> Inv
     names = {str(info.alias): info.is_required() for info in model.model_fields.values()}
     given = error.field.removeprefix("fields.").removeprefix("payload.").partition(".")[0]
     hint = "" if given in names else _asked_back(given, names)
-    said = ", ".join(f"{name}*" if required else name for name, required in names.items())
-    remedy = f"{hint} {what} takes {said} (* required).".strip()
+    names_listed = ", ".join(f"{name}*" if required else name for name, required in names.items())
+    remedy = f"{hint} {what} takes {names_listed} (* required).".strip()
     return InvalidRecordError(f"{error.reason}.", field=error.field, record=error.record, remedy=remedy)
 
 
@@ -51,5 +51,5 @@ def _no_type(kind: object) -> str:
 
 
 def _asked_back(given: str, known: Iterable[str]) -> str:
-    found = difflib.get_close_matches(given, list(known), 1, 0.5)
-    return f"Did you mean {found[0]}?" if found else ""
+    near = difflib.get_close_matches(given, list(known), 1, 0.5)
+    return f"Did you mean {near[0]}?" if near else ""

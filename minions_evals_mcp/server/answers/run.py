@@ -66,14 +66,14 @@ def run_told(summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int,
 
 
 def _without_digests(run: Json) -> Json:
-    """What is known of a run; get_record has its digests."""
+    """Returns what is known of a run; get_record has its digests."""
     return {name: value for name, value in run.items() if value is not None and name != "digests"}
 
 
 def _criteria(packets: Sequence[Packet]) -> list[AskedCriterion]:
     """The criteria of all the packets, each once."""
     judged = [packet for packet in packets if not packet.wants_baseline]
-    return list({asked.criterion_id: asked for packet in judged for asked in packet.criteria}.values())
+    return list({criterion.criterion_id: criterion for packet in judged for criterion in packet.criteria}.values())
 
 
 def _bare(packet: Packet) -> Json:
@@ -81,11 +81,11 @@ def _bare(packet: Packet) -> Json:
     own = packet.model_dump(mode="json", exclude={"instructions", "criteria"})
     if packet.wants_baseline:
         return {**own, "waitsFor": NO_BASELINE}
-    return {**own, "criterionIds": [asked.criterion_id for asked in packet.criteria]}
+    return {**own, "criterionIds": [criterion.criterion_id for criterion in packet.criteria]}
 
 
 def instructions_for(packets: Sequence[Packet], spec: Mapping[str, JsonValue]) -> str:
-    """What to do with the packets, and who is to do it."""
+    """Returns what to do with the packets, and who is to do it."""
     judged = [packet for packet in packets if not packet.wants_baseline]
     judging = judged[-1].instructions if judged and is_callers(spec) else FOR_A_PERSON if judged else ""
     parts = (judging, FOR_A_BASELINE if len(judged) < len(packets) else "")
@@ -94,22 +94,22 @@ def instructions_for(packets: Sequence[Packet], spec: Mapping[str, JsonValue]) -
 
 def one_line(summary: RunSummary) -> str:
     """State and figures, of ids and numbers only: what agents wrote stands in data fields."""
-    said = [f"{summary.kind} {summary.subject_id}: {summary.state}"]
+    parts = [f"{summary.kind} {summary.subject_id}: {summary.state}"]
     run = summary.benchmark_run
     if run is not None:
-        said.append(
+        parts.append(
             f"{run['passedCount']} of {run['totalCount']} passed ({_figure(run['passRate'])} %), score {_figure(run['overallScore'])}"
         )
     elif summary.open and summary.state != "completed":
-        said.append(f"{summary.units - summary.open} of {summary.units} done")
+        parts.append(f"{summary.units - summary.open} of {summary.units} done")
     if summary.regression is not None:
         since = summary.regression.get("fallenSince")
-        said.append(f"REGRESSION{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")
+        parts.append(f"REGRESSION{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")
     if summary.failure_types:
-        said.append("failures: " + ", ".join(f"{number} {name}" for name, number in summary.failure_types.items()))
+        parts.append("failures: " + ", ".join(f"{number} {name}" for name, number in summary.failure_types.items()))
     counts = {name: number for name, number in summary.outcomes.items() if name not in {"scored", "timed-out"}}
-    said.extend(f"{number} {name}" for name, number in counts.items())
-    return "; ".join(said)
+    parts.extend(f"{number} {name}" for name, number in counts.items())
+    return "; ".join(parts)
 
 
 def _figure(number: JsonValue) -> str:
@@ -117,7 +117,7 @@ def _figure(number: JsonValue) -> str:
 
 
 def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
-    """What to call next, ready to be copied."""
+    """Yields what to call next, ready to be copied."""
     run = json.dumps(summary.run_id)
     match summary.state:
         case "running":
@@ -135,12 +135,12 @@ def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[s
 
 
 def _recorded(summary: RunSummary) -> Iterator[str]:
-    """How an output is recorded that was missing; a run of its case takes it from then on."""
-    skipped = [one.test_case_id for one in summary.unscored if one.outcome == "skipped"]
+    """Yields how an output is recorded that was missing; a run of its case takes it from then on."""
+    skipped = [unscored_case.test_case_id for unscored_case in summary.unscored if unscored_case.outcome == "skipped"]
     if skipped:
         fields: Json = {"agentId": "…", "inputs": {"…": f"those of {skipped[0]}"}, "outputs": {"output": "…"}}
-        asked = json.dumps({"records": [{"type": "agent-run", "fields": fields}]}, ensure_ascii=False)
-        yield f"record the missing output, then run again: save_records {asked}"
+        arguments = json.dumps({"records": [{"type": "agent-run", "fields": fields}]}, ensure_ascii=False)
+        yield f"record the missing output, then run again: save_records {arguments}"
 
 
 def _judged(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
@@ -151,15 +151,15 @@ def _judged(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]
             f'{ahead}submit_judgments {{"runId": {json.dumps(summary.run_id)}, "judgedBy": "{judge}", "packets":'
             ' [{"digest": "…", "judgments": [{"criterionId": "…", "score": 0, "rationale": "…"}]}]}'
         )
-    for one in wanting[:1]:
+    for packet in wanting[:1]:
         fields: Json = {"expectedOutputs": {"output": "…"}}
-        case: Json = {"id": one.test_case_id, "type": "test-case", "fields": fields}
-        asked = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
-        yield f"once a person has accepted an output: save_records {asked}"
+        case: Json = {"id": packet.test_case_id, "type": "test-case", "fields": fields}
+        arguments = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
+        yield f"once a person has accepted an output: save_records {arguments}"
 
 
 def is_callers(spec: Mapping[str, JsonValue]) -> bool:
-    """Whether what waits in the run is the caller's to judge; in every other run it is a person's."""
+    """Returns whether what waits in the run is the caller's to judge; in every other run it is a person's."""
     return cast("Json", spec["request"]).get("judge") == "caller"
 
 
@@ -167,8 +167,8 @@ def _resumed(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str
     if summary.kind not in _TOOLS:
         return
     tool, subject = _TOOLS[summary.kind]
-    asked = cast("Json", spec["request"])
-    settings = {name: asked[name] for name in _SETTINGS if asked.get(name) not in (None, False)}
-    cases = {"testCaseIds": asked["caseIds"]} if asked.get("caseIds") else {}
+    request_wire = cast("Json", spec["request"])
+    settings = {name: request_wire[name] for name in _SETTINGS if request_wire.get(name) not in (None, False)}
+    cases = {"testCaseIds": request_wire["caseIds"]} if request_wire.get("caseIds") else {}
     arguments = {subject: summary.subject_id, **settings, **cases, "idempotencyKey": summary.key}
     yield f"resume: {tool} {json.dumps(arguments)}"

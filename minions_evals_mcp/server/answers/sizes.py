@@ -32,7 +32,7 @@ LONGEST_SPARED = 1_200
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How large an answer may be: bytes of its text as it stands on the wire, characters of one string, entries of one list.
+    """The size that an answer may have: bytes of its text as it stands on the wire, characters of one string, entries of one list.
 
     The structured content says the same once more, so a whole result has at most twice as many characters.
     """
@@ -48,7 +48,7 @@ WHOLE = BUDGETS["full"]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What of an answer is shown: how much, which fields, and from where in its lists on."""
+    """The part of an answer that is shown: how much, which fields, and from where in its lists on."""
 
     detail: Detail = "summary"
     fields: tuple[str, ...] = ()
@@ -67,11 +67,11 @@ SHORT = Shape()
 UNPAGED = Pages()
 
 
-def answered(told: Answer, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> CallToolResult:
+def answered(answer: Answer, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> CallToolResult:
     """The result that says the answer, its summary first: as compact text and structured, each complete."""
-    vet_fields(shape.fields, [str(info.alias) for info in type(told).model_fields.values()], "this answer")
+    vet_fields(shape.fields, [str(info.alias) for info in type(answer).model_fields.values()], "this answer")
     chosen = {
-        name: value for name, value in told.wire().items() if not shape.fields or name in shape.fields or name in KEPT
+        name: value for name, value in answer.wire().items() if not shape.fields or name in shape.fields or name in KEPT
     }
     held = tuple(name for name in pages.names if chosen.get(name))
     paged = Pages(held, bool(held) and pages.more)
@@ -79,27 +79,28 @@ def answered(told: Answer, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> C
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=shown)
 
 
-def text_of(told: Json) -> str:
+def text_of(wire: Json) -> str:
     """The summary on a line of its own, then the rest as compact JSON."""
-    rest = {name: value for name, value in told.items() if name != "summary"}
+    rest = {name: value for name, value in wire.items() if name != "summary"}
     return (
-        f"{printable(str(told['summary']), LONGEST_SPARED)}\n{to_json(rest).decode()}" if rest else str(told["summary"])
+        f"{printable(str(wire['summary']), LONGEST_SPARED)}\n{to_json(rest).decode()}" if rest else str(wire["summary"])
     )
 
 
-def fitted(told: Json, budget: Budget, *, offset: int = 0, pages: Pages = UNPAGED) -> Json:
+def fitted(wire: Json, budget: Budget, *, offset: int = 0, pages: Pages = UNPAGED) -> Json:
     """As much of it as the budget holds: shorter pages first, then shorter texts. What is left out is said."""
-    return _fitted(told, budget, offset=offset, pages=pages)[0]
+    return _fitted(wire, budget, offset=offset, pages=pages)[0]
 
 
-def _fitted(told: Json, budget: Budget, *, offset: int, pages: Pages) -> tuple[Json, str]:
-    """What fits, and its text, which is how that is known."""
-    size = max((len(_listed(told, name)) for name in pages.names), default=0)
+def _fitted(answer_wire: Json, budget: Budget, *, offset: int, pages: Pages) -> tuple[Json, str]:
+    """Returns what fits, and its text, which is how that is known."""
+    size = max((len(_listed(answer_wire, name)) for name in pages.names), default=0)
     longest = size
     text, entries = budget.text, budget.entries
     while True:
         page: Json = {
-            name: _listed(told, name)[:size] if name in pages.names else value for name, value in told.items()
+            name: _listed(answer_wire, name)[:size] if name in pages.names else value
+            for name, value in answer_wire.items()
         }
         shown = {
             name: _value(value, name in pages.names, LONGEST_SPARED if name in SPARED else text, entries)
@@ -109,9 +110,9 @@ def _fitted(told: Json, budget: Budget, *, offset: int, pages: Pages) -> tuple[J
             shown["nextCursor"] = str(offset + size)
         if shown != page and (_cut(shown, page) or size < longest):
             shown["truncated"] = True
-        said = text_of(shown)
-        if len(to_json(said)) <= budget.size:
-            return shown, said
+        wire = text_of(shown)
+        if len(to_json(wire)) <= budget.size:
+            return shown, wire
         if size > 1:
             size -= max(1, size // 3)
         else:
@@ -121,16 +122,16 @@ def _fitted(told: Json, budget: Budget, *, offset: int, pages: Pages) -> tuple[J
                 return barest, text_of(barest)
 
 
-def _listed(told: Json, name: str) -> list[JsonValue]:
-    found = told[name]
-    assert isinstance(found, list), name
-    return found
+def _listed(wire: Json, name: str) -> list[JsonValue]:
+    entries_listed = wire[name]
+    assert isinstance(entries_listed, list), name
+    return entries_listed
 
 
 def _value(value: JsonValue, paged: bool, text: int, entries: int) -> JsonValue:  # noqa: FBT001  said of each part
     """The part of an answer, shortened; a list of it has entries of one kind, so that none says what is missing."""
     if isinstance(value, list):
-        return [clipped(one, text, entries, depth=1) for one in (value if paged else value[:entries])]
+        return [clipped(item, text, entries, depth=1) for item in (value if paged else value[:entries])]
     return clipped(value, text, entries)
 
 
@@ -139,7 +140,7 @@ def _cut(shown: Json, page: Json) -> bool:
 
 
 def _barest(shown: Json) -> Json:
-    """What is left where a record of very many keys fits in no other way."""
+    """Returns what is left where a record of very many keys fits in no other way."""
     return {
         "summary": clipped(shown["summary"], 200, 2),
         "truncated": True,
@@ -163,16 +164,16 @@ def _clipped_object(value: Json, text: int, entries: int, depth: int) -> Json:
     left = len(value) - entries * KEYS
     shown = value.items() if left <= 0 else islice(value.items(), entries * KEYS)
     kept = {
-        _shortened(name, LONGEST_NAME): one
-        if isinstance(one, str) and len(one) <= text
-        else clipped(one, text, entries, depth=depth)
-        for name, one in shown
+        _shortened(name, LONGEST_NAME): item
+        if isinstance(item, str) and len(item) <= text
+        else clipped(item, text, entries, depth=depth)
+        for name, item in shown
     }
     return kept if left <= 0 else {**kept, "…": f"+{left} more"}
 
 
 def _clipped_list(value: list[JsonValue], text: int, entries: int, depth: int) -> list[JsonValue]:
-    kept = [clipped(one, text, entries, depth=depth) for one in value[:entries]]
+    kept = [clipped(item, text, entries, depth=depth) for item in value[:entries]]
     return kept if len(value) <= entries else [*kept, f"… (+{len(value) - entries} more)"]
 
 
@@ -180,15 +181,15 @@ def _too_deep(value: Json | list[JsonValue]) -> str:
     return f"… ({len(value)} entries)"
 
 
-def _shortened(said: str, most: int) -> str:
-    return said if len(said) <= most else f"{said[:most]}… (+{len(said) - most} characters)"
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}… (+{len(text) - most} characters)"
 
 
-def readable_in_parts(told: Answer, detail: Detail) -> CallToolResult:
+def readable_in_parts(answer: Answer, detail: Detail) -> CallToolResult:
     """The answer; where it was shortened it says that the whole can be read from its first character on."""
-    result = answered(told, shape=Shape(detail))
+    result = answered(answer, shape=Shape(detail))
     if (result.structured_content or {}).get("truncated"):
-        return answered(told.model_copy(update={"next_cursor": "0"}), shape=Shape(detail))
+        return answered(answer.model_copy(update={"next_cursor": "0"}), shape=Shape(detail))
     return result
 
 
@@ -198,18 +199,18 @@ def part_of(whole: JsonValue, cursor: int, *, about: Json) -> CallToolResult:
     size = WHOLE.size
     while True:
         end = min(len(text), cursor + size)
-        told: Json = {
+        part: Json = {
             "summary": f"characters {cursor} to {end} of {len(text)}, as JSON text", **about, "part": text[cursor:end],
         }  # fmt: skip
         if end < len(text):
-            told["nextCursor"] = str(end)
-        if len(to_json(text_of(told))) <= WHOLE.size:
-            return CallToolResult(content=[TextContent(type="text", text=text_of(told))], structured_content=told)
+            part["nextCursor"] = str(end)
+        if len(to_json(text_of(part))) <= WHOLE.size:
+            return CallToolResult(content=[TextContent(type="text", text=text_of(part))], structured_content=part)
         size = size * 3 // 4
 
 
 def cursor_of(cursor: str | None) -> int:
-    """Where a cursor points; its form is vetted with the arguments."""
+    """Returns where a cursor points; its form is vetted with the arguments."""
     return int(cursor or 0)
 
 
@@ -218,8 +219,8 @@ def going_on_from(result: CallToolResult, name: str, numbers: Sequence[int]) -> 
     shown: Json = result.structured_content or {}
     if "nextCursor" not in shown:
         return result
-    told: Json = {**shown, "nextCursor": str(numbers[len(_listed(shown, name)) - 1])}
-    return CallToolResult(content=[TextContent(type="text", text=text_of(told))], structured_content=told)
+    page: Json = {**shown, "nextCursor": str(numbers[len(_listed(shown, name)) - 1])}
+    return CallToolResult(content=[TextContent(type="text", text=text_of(page))], structured_content=page)
 
 
 def vet_fields(names: Sequence[str], known: Collection[str], what: str) -> None:

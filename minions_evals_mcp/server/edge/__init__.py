@@ -1,1 +1,1 @@
-"""What every call passes: arguments, refusals, published schemas, the guard, the log."""
+"""The path that every call passes: arguments, refusals, published schemas, the guard, the log."""

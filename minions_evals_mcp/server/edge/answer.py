@@ -1,4 +1,4 @@
-"""What every answer is, as tools publish and build it. With `fields` it has only what was asked for, so little is required."""
+"""The form of every answer, as tools publish and build it. With `fields` it has only what was asked for, so little is required."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Objects = Sequence[Object]
 
 
 class Answer(BaseModel):
-    """What every answer says: the summary, whether something was shortened, where the rest begins, what to do next."""
+    """The fields of every answer: the summary, whether something was shortened, where the rest begins, what to do next."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True, extra="forbid", defer_build=True
@@ -25,12 +25,12 @@ class Answer(BaseModel):
     next: Sequence[str] = ()
 
     @classmethod
-    def of(cls, value: BaseModel, /, *, without: Collection[str] = (), **said: object) -> Self:
+    def of(cls, value: BaseModel, /, *, without: Collection[str] = (), **values: object) -> Self:
         """The answer that has the fields of a value of the engine but those, and what is said besides."""
         fields = {name: part for name, part in value if name not in without}
-        return cls.model_validate({**fields, **said})
+        return cls.model_validate({**fields, **values})
 
     def wire(self) -> dict[str, JsonValue]:
-        """What was said, as it goes out, the summary first; what is unknown is left out."""
-        told = self.model_dump(mode="json", include=self.model_fields_set)
-        return {name: value for name, value in told.items() if value is not None}
+        """Returns what was said, as it goes out, the summary first; what is unknown is left out."""
+        fields = self.model_dump(mode="json", include=self.model_fields_set)
+        return {name: value for name, value in fields.items() if value is not None}

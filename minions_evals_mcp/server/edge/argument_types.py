@@ -1,4 +1,4 @@
-"""What each tool takes. Bounds stand here, at the edge; inside, the values are trusted."""
+"""The arguments of each tool. Bounds stand here, at the edge; inside, the values are trusted."""
 
 from __future__ import annotations
 

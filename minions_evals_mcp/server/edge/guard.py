@@ -75,10 +75,10 @@ class StrictTool(Tool):
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002  the SDK's signature
         """The tool's result; raises `ToolError` whose text is all that the caller sees."""
         del convert_result  # a tool makes its own result
-        asked = self._read(arguments)
+        request = self._read(arguments)
         try:
             with ungrouped():
-                return await self.work(asked, context)
+                return await self.work(request, context)
         except EvalsError as error:
             raise ToolError(refusal(error)) from None
         except MCPError:
@@ -98,7 +98,9 @@ class StrictTool(Tool):
                 f"bad-arguments: {size:,} bytes; at most {MAX_BYTES:,}. Split them over several calls."
             ) from None
         try:
-            if any(isinstance(one, str) and one.lstrip()[:1] in _BEGINS_JSON for one in arguments.values()):
+            if any(
+                isinstance(argument, str) and argument.lstrip()[:1] in _BEGINS_JSON for argument in arguments.values()
+            ):
                 arguments = self.fn_metadata.pre_parse_json(arguments)
             return self.fn_metadata.arg_model.model_validate(arguments)
         except (ValidationError, RecursionError) as error:
@@ -106,7 +108,7 @@ class StrictTool(Tool):
 
 
 def crash_told(name: str, error: Exception) -> str:
-    """What the caller learns of a crash: the id under which the log has the rest."""
+    """Returns what the caller learns of a crash: the id under which the log has the rest."""
     crash = secrets.token_hex(6)
     log().exception("tool-crashed", tool=name, crash=crash, error=type(error).__name__)
     return (
@@ -140,15 +142,15 @@ def strict_tool(
 
 
 def _refused(schema: Mapping[str, Any], error: ValidationError | RecursionError) -> str:
-    """What does not fit, in a line each, and what is allowed."""
+    """Returns what does not fit, in a line each, and what is allowed."""
     if isinstance(error, RecursionError):
         return "bad-arguments: nested too deeply."
     details = error.errors(include_url=False, include_context=True)
     known: dict[str, Any] = schema["properties"]
-    said = [_problem(one, known) for one in details[:3]]
+    problems = [_problem(detail, known) for detail in details[:3]]
     more = [f"and {len(details) - 3} more"] if len(details) > 3 else []
     required = ", ".join(schema.get("required", ())) or "none"
-    wrong = f"{'; '.join(said + more)}.".replace("?.", "?")
+    wrong = f"{'; '.join(problems + more)}.".replace("?.", "?")
     return f"bad-arguments: {wrong} Nothing has run. Arguments: {', '.join(known)}; required: {required}."
 
 
@@ -174,7 +176,7 @@ def _quoted(value: object) -> str:
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a string that can be written down: JSON lets half a character through."""
+    """Returns whether it is a string that can be written down: JSON lets half a character through."""
     return isinstance(value, str) and value.encode("utf-8", "ignore").decode() == value
 
 
@@ -234,8 +236,8 @@ class EvalsServer(MCPServer[None]):
         except ResourceNotFoundError as error:
             if str(error) != f"Unknown resource: {uri}":
                 raise
-            known = [one.uri for one in await self.list_resources()]
-            known += [one.uri_template for one in await self.list_resource_templates()]
+            known = [resource.uri for resource in await self.list_resources()]
+            known += [template.uri_template for template in await self.list_resource_templates()]
             raise ResourceNotFoundError(
                 f"unknown-resource: {str(uri)[:SHOWN]!r}; resources are {', '.join(known)}."
                 " An id's / and : are percent-encoded: evals://test-case/support%2Frefund."

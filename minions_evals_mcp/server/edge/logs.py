@@ -76,7 +76,7 @@ class Sparing(logging.Filter):
         self._written: dict[tuple[str, int], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the line is written."""
+        """Returns whether the line is written."""
         place, now = (record.pathname, record.lineno), self._clock()
         since, count = self._written.get(place, (now, 0))
         if now - since >= self._seconds:

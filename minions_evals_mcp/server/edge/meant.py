@@ -1,4 +1,4 @@
-"""Which arguments of the tools are ids of records: their beginning will do, and `latest`."""
+"""The arguments of the tools that are ids of records: their beginning will do, and `latest`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ OF_TOOL: dict[str, dict[str, tuple[str, ...]]] = {
 """Those of one tool. What a tool deletes is named in full."""
 
 
-async def with_meant_ids(engine: Engine, tool: str, asked: A) -> A:
+async def with_meant_ids(engine: Engine, tool: str, request: A) -> A:
     """The arguments with the ids that they mean, written out; raises `BadInputError` where one begins several."""
     from minions_evals_mcp.engine.meant_ids import meant_id  # noqa: PLC0415  the engine's modules come with the engine
 
     meant: dict[str, str] = {}
     for name, kinds in {**EVERYWHERE, **OF_TOOL.get(tool, {})}.items():
-        given = getattr(asked, name, None)
+        given = getattr(request, name, None)
         if isinstance(given, str):
             meant[name] = await meant_id(engine, given, *kinds)
-    return asked.model_copy(update=meant)
+    return request.model_copy(update=meant)

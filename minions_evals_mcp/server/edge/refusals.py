@@ -51,9 +51,9 @@ def refusal(error: EvalsError) -> str:
     )
 
 
-def in_arguments(said: str) -> str:
+def in_arguments(text: str) -> str:
     """The text with the command line's options by their names as arguments."""
-    return _OPTION.sub(lambda found: _ARGUMENTS.get(found[0], found[0]), said)
+    return _OPTION.sub(lambda match: _ARGUMENTS.get(match[0], match[0]), text)
 
 
 def _remedy(error: EvalsError) -> str:
@@ -64,9 +64,13 @@ def _remedy(error: EvalsError) -> str:
     return in_tools(error.remedy)
 
 
-def in_tools(said: str) -> str:
+def in_tools(text: str) -> str:
     """A sentence about the command line, said of the tools; one that cannot be is left out."""
     for pattern, words in _TOOLS:
-        said = pattern.sub(words, said)
-    said = in_arguments(said)
-    return " ".join(one for one in _SENTENCE.split(said) if "minions-evals " not in one and not _OPTION.search(one))
+        text = pattern.sub(words, text)
+    text = in_arguments(text)
+    return " ".join(
+        sentence
+        for sentence in _SENTENCE.split(text)
+        if "minions-evals " not in sentence and not _OPTION.search(sentence)
+    )

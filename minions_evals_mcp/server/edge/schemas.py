@@ -18,7 +18,7 @@ Schema = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Schemas:
-    """What a tool takes and answers, as hosts are told."""
+    """The schemas of a tool's arguments and answer, as hosts are told."""
 
     arguments: Schema
     answer: Schema
@@ -48,7 +48,7 @@ def schema_of(model: type[BaseModel]) -> Schema:
 
 def _compact(node: JsonValue, held: Mapping[str, JsonValue]) -> JsonValue:
     if isinstance(node, list):
-        return [_compact(one, held) for one in node]
+        return [_compact(item, held) for item in node]
     if not isinstance(node, dict):
         return node
     reference = node.get("$ref")
@@ -56,18 +56,18 @@ def _compact(node: JsonValue, held: Mapping[str, JsonValue]) -> JsonValue:
         return _compact({**cast("Schema", held[reference.rpartition("/")[2]]), **_without(node, "$ref")}, held)
     choices = node.get("anyOf")
     if isinstance(choices, list) and {"type": "null"} in choices and len(choices) == 2:
-        (only,) = [one for one in choices if one != {"type": "null"}]
+        (only,) = [choice for choice in choices if choice != {"type": "null"}]
         return _compact({**cast("Schema", only), **_without(node, "anyOf", "default")}, held)
     properties = node.get("properties")
-    parts = {name: _compact(one, held) for name, one in node.items() if name != "properties"}
-    shown = {name: one for name, one in parts.items() if not _goes_without(name, one)}
+    parts = {name: _compact(item, held) for name, item in node.items() if name != "properties"}
+    shown = {name: part for name, part in parts.items() if not _goes_without(name, part)}
     if isinstance(properties, dict):  # names here are a user's, not the schema's
-        shown["properties"] = {name: _compact(one, held) for name, one in properties.items()}
+        shown["properties"] = {name: _compact(value, held) for name, value in properties.items()}
     return shown
 
 
 def _goes_without(name: str, value: JsonValue) -> bool:
-    """Whether a reader expects just that: an option that is off, an object of any keys."""
+    """Returns whether a reader expects just that: an option that is off, an object of any keys."""
     match name:
         case "title":
             return True

@@ -70,7 +70,7 @@ class Lines:
 
 
 def refusal_of(line: str) -> JSONRPCError | None:
-    """What is answered to a line that is no message; None for one that is."""
+    """Returns what is answered to a line that is no message; None for one that is."""
     if len(line) > LONGEST:
         return _refused(line, INVALID_REQUEST, f"Invalid Request: longer than {LONGEST:,} bytes. Send less at once.")
     try:
@@ -94,13 +94,13 @@ def _unread(line: str, error: ValidationError) -> JSONRPCError:
     return _refused(line, INVALID_REQUEST, "Invalid Request: half a character (broken Unicode), or nested too deeply.")
 
 
-def _refused(line: str, code: int, said: str) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=id_in(line), error=ErrorData(code=code, message=said))
+def _refused(line: str, code: int, text: str) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=id_in(line), error=ErrorData(code=code, message=text))
 
 
 def _has_id(line: str) -> bool:
-    found = json.loads(line)
-    return isinstance(found, dict) and "id" in found
+    message = json.loads(line)
+    return isinstance(message, dict) and "id" in message
 
 
 def id_in(line: str) -> RequestId | None:
@@ -113,8 +113,8 @@ def id_in(line: str) -> RequestId | None:
             case "}" | "]":
                 depth -= 1
             case '"id"' if depth == 1 and (value := _VALUE.match(line, token.end())):
-                found = json.loads(value[1])
-                return found if not isinstance(found, str) or found.isprintable() else None
+                message = json.loads(value[1])
+                return message if not isinstance(message, str) or message.isprintable() else None
             case _:
                 pass
     return None

@@ -106,7 +106,7 @@ class ABTestWinner:
 
 @strawberry.type
 class ABTestResult:
-    """What an A/B test came to; no winner where no branch succeeded."""
+    """The result of an A/B test; no winner where no branch succeeded."""
 
     branches: list[ABTestBranch]
     winner: ABTestWinner | None

@@ -76,7 +76,7 @@ class TestCaseExecution:
 
 @strawberry.type
 class TestCaseRun:
-    """What a run of a test case came to."""
+    """The result of one run of a test case."""
 
     test_case_execution_id: strawberry.ID
     execution_id: strawberry.ID | None
@@ -121,7 +121,7 @@ class TestCaseTrendPoint:
 
 @strawberry.type
 class TestCaseStats:
-    """What a case's runs come to."""
+    """The figures of a case's runs."""
 
     total_runs: int
     pass_rate: float | None

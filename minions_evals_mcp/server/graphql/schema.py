@@ -35,7 +35,7 @@ MAX_DEPTH, MAX_TOKENS, MAX_ALIASES = 8, 2_000, 15
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a resolver works with."""
+    """The context of a resolver."""
 
     session: Session
 
@@ -67,7 +67,7 @@ def _page(limit: int | None, offset: int | None) -> tuple[int, int]:
 
 @strawberry.type
 class Query:
-    """What is stored; nothing is run."""
+    """The stored records; nothing is run."""
 
     @strawberry.field(description="The test cases of a prompt, in the order in which they were made.")
     async def test_cases(self, info: Info, prompt_id: strawberry.ID) -> list[cases.TestCase]:
@@ -106,7 +106,7 @@ class Query:
 
 @strawberry.type
 class Mutation:
-    """What writes, runs or spends."""
+    """The verbs that write, runs or spends."""
 
     @strawberry.mutation(description="Makes a test case of a prompt.")
     async def create_test_case(self, info: Info, input: inputs.TestCaseInput) -> cases.TestCase:  # noqa: A002
@@ -212,20 +212,20 @@ class NotRunError(BadInputError):
         self.code = code
 
 
-def _ab_request(asked: inputs.RunABTestInput) -> AbTestRequest:
+def _ab_request(request: inputs.RunABTestInput) -> AbTestRequest:
     """The engine's request; raises `BadInputError` naming the field that does not fit."""
     try:
         return AbTestRequest.model_validate(
             {
-                "test_case_id": asked.test_case_id,
-                "test_case_ids": tuple(asked.test_case_ids or ()),
-                "benchmark_id": asked.benchmark_id,
-                "iterations": 1 if asked.iterations is None else asked.iterations,
-                "branch_ids": tuple(asked.branch_ids),
-                "prompt_version": asked.version(),
-                "winner_criteria": asked.winner_criteria or "best_quality",
+                "test_case_id": request.test_case_id,
+                "test_case_ids": tuple(request.test_case_ids or ()),
+                "benchmark_id": request.benchmark_id,
+                "iterations": 1 if request.iterations is None else request.iterations,
+                "branch_ids": tuple(request.branch_ids),
+                "prompt_version": request.version(),
+                "winner_criteria": request.winner_criteria or "best_quality",
                 "triggered_by": TRIGGERED_BY,
-                "key": asked.idempotency_key,
+                "key": request.idempotency_key,
             }
         )
     except ValidationError as error:

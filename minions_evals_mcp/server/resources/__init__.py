@@ -1,1 +1,1 @@
-"""What can be read without a call: resources, prompts, completion, subscriptions, the guide."""
+"""The resources that can be read without a call: resources, prompts, completion, subscriptions, the guide."""

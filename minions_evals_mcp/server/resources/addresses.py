@@ -22,34 +22,34 @@ RECORD = "evals://{type}/{id}"
 
 
 def record_address(kind: str, ident: str) -> str:
-    """Where a record of any type, or a run, is read; an id's `/` and `:` are percent-encoded."""
+    """Returns where a record of any type, or a run, is read; an id's `/` and `:` are percent-encoded."""
     return f"evals://{kind}/{quote(ident, safe='')}"
 
 
 def results_address(run_id: str) -> str:
-    """Where a run's results are read."""
+    """Returns where a run's results are read."""
     return f"evals://runs/{quote(run_id, safe='')}/results"
 
 
 def trend_address(benchmark_id: str) -> str:
-    """Where a benchmark's trend is read."""
+    """Returns where a benchmark's trend is read."""
     return f"evals://benchmarks/{quote(benchmark_id, safe='')}/trend"
 
 
 def history_address(test_case_id: str) -> str:
-    """Where a test case's history is read."""
+    """Returns where a test case's history is read."""
     return f"evals://test-cases/{quote(test_case_id, safe='')}/history"
 
 
 def touched(changes: Changes) -> list[str]:
     """The addresses whose content may have changed, each once."""
-    found = [address for event in changes.events for address in _of_event(event)]
-    found += [address for run_id in changes.run_ids for address in _of_run(run_id)]
-    if found:
-        found.append(INDEX)
+    addresses = [address for event in changes.events for address in _of_event(event)]
+    addresses += [address for run_id in changes.run_ids for address in _of_run(run_id)]
+    if addresses:
+        addresses.append(INDEX)
     if changes.outbox:
-        found.append(OUTBOX)
-    return list(dict.fromkeys(found))
+        addresses.append(OUTBOX)
+    return list(dict.fromkeys(addresses))
 
 
 def _of_event(event: Happened) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What resources answer."""
+"""The answers of resources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from minions_evals_mcp.server.edge.answer import Answer, Objects
 
 
 class IndexAnswer(Answer):
-    """What is kept: how many records of each type, the newest runs, and where the rest is read."""
+    """The stored records: how many records of each type, the newest runs, and where the rest is read."""
 
     records: dict[str, int]
     runs: Objects
@@ -25,7 +25,7 @@ class ResultsAnswer(Answer):
 
 
 class OutboxAnswer(Answer):
-    """What integrations are notified of, newest first, and how far that is."""
+    """The notifications of integrations, newest first, and how far that is."""
 
     waiting: Objects
     refused: Objects

@@ -43,7 +43,7 @@ def register_completion(server: EvalsServer, session: Session) -> None:
         if isinstance(ref, ResourceTemplateReference):
             fixed = FIXED.get((ref.uri, argument.name))
             if fixed is not None:
-                return _completion([one for one in fixed if one.startswith(argument.value)])
+                return _completion([word for word in fixed if word.startswith(argument.value)])
         return await _ids(session, _kind(ref, argument.name, given), argument.value)
 
     _ = complete

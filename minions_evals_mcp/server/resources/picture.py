@@ -32,19 +32,19 @@ class _Page(Resource):
 
 def picture_extension() -> Apps:
     """The extension that offers the page; it loads nothing from anywhere."""
-    found = Apps()
+    apps = Apps()
     csp = ResourceCsp(connect_domains=[], resource_domains=[]).model_dump(by_alias=True, exclude_none=True)
-    found.add_resource(
+    apps.add_resource(
         _Page(
             uri=PAGE, name="picture", title="Run and trend", description="Shows a benchmark run and its trend.",
             mime_type=APP_MIME_TYPE, meta={"ui": {"csp": csp, "prefersBorder": True}},
         )
     )  # fmt: skip
-    return found
+    return apps
 
 
 def picture_meta(tool: str) -> dict[str, Any] | None:
-    """What a tool's listing says of its page."""
+    """Returns what a tool's listing says of its page."""
     return {"ui": {"resourceUri": PAGE}} if tool in PICTURED else None
 
 

@@ -135,8 +135,10 @@ def register_prompts(server: EvalsServer) -> None:
     """Offers every prompt."""
     for name, entry in PROMPTS.items():
         arguments = [
-            PromptArgument(name=one, description=said.removeprefix("?"), required=not said.startswith("?"))
-            for one, said in entry.arguments.items()
+            PromptArgument(
+                name=argument, description=description.removeprefix("?"), required=not description.startswith("?")
+            )
+            for argument, description in entry.arguments.items()
         ]
         read = partial(_read, server)
         server.add_prompt(
@@ -148,31 +150,35 @@ def register_prompts(server: EvalsServer) -> None:
 
 
 def _vetted(name: str, entry: Entry, given: Mapping[str, Any]) -> dict[str, str]:
-    for one in given:
-        if one not in entry.arguments:
-            near = difflib.get_close_matches(one, entry.arguments, 1, 0.5)
+    for argument in given:
+        if argument not in entry.arguments:
+            near = difflib.get_close_matches(argument, entry.arguments, 1, 0.5)
             hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(entry.arguments)}."
-            raise MCPError(INVALID_PARAMS, f"bad-arguments: {name} has no argument {one[:60]!r}; {hint}")
-    missing = [one for one, said in entry.arguments.items() if not said.startswith("?") and not given.get(one)]
+            raise MCPError(INVALID_PARAMS, f"bad-arguments: {name} has no argument {argument[:60]!r}; {hint}")
+    missing = [
+        argument
+        for argument, description in entry.arguments.items()
+        if not description.startswith("?") and not given.get(argument)
+    ]
     if missing:
         raise MCPError(INVALID_PARAMS, f"bad-arguments: {name} needs {', '.join(missing)}.")
-    long = [one for one, value in given.items() if len(str(value)) > LONGEST]
+    long = [argument for argument, value in given.items() if len(str(value)) > LONGEST]
     if long:
         raise MCPError(INVALID_PARAMS, f"bad-arguments: {long[0]} is longer than {LONGEST:,} characters.")
-    broken = [one for one, value in given.items() if not is_text(value)]
+    broken = [argument for argument, value in given.items() if not is_text(value)]
     if broken:
         raise MCPError(INVALID_PARAMS, f"bad-arguments: {broken[0]} is no text (broken Unicode).")
-    return {one: given.get(one) or "10" for one in entry.arguments}
+    return {argument: given.get(argument) or "10" for argument in entry.arguments}
 
 
 async def _read(server: EvalsServer, address: str) -> str:
     """The text at the address; raises `MCPError` where there is none."""
     try:
-        found = await server.read_resource(address)
+        contents = await server.read_resource(address)
     except ResourceError as error:
         raise MCPError(INVALID_PARAMS, str(error)) from None
-    assert not isinstance(found, InputRequiredResult), "no resource of ours asks for anything"
-    return "".join(str(one.content) for one in found)
+    assert not isinstance(contents, InputRequiredResult), "no resource of ours asks for anything"
+    return "".join(str(content.content) for content in contents)
 
 
 async def _beside(read: ReadAddress, address: str) -> Message:

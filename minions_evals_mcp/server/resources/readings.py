@@ -1,4 +1,4 @@
-"""What each resource says, by the functions that the tools use, within the size of a tool's longest answer."""
+"""The reading of each resource, by the functions that the tools use, within the size of a tool's longest answer."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ FULL = Shape("full")
 
 
 async def index(call: Call) -> str:
-    """How many records of each type there are, and the newest runs."""
+    """Returns how many records of each type there are, and the newest runs."""
     counts, newest = await call.engine.store.read(_counted)
-    told = IndexAnswer(
+    answer = IndexAnswer(
         summary=f"{sum(counts.values())} records of {len(counts)} types; {len(newest)} newest runs",
         records=counts,
         runs=newest,
         guide=addresses.GUIDE,
         templates=(addresses.RECORD, addresses.RESULTS, addresses.TREND, addresses.HISTORY, addresses.SCHEMA),
     )
-    return _text(answered(told, shape=FULL))
+    return _text(answered(answer, shape=FULL))
 
 
 def _counted(db: Db) -> tuple[dict[str, int], list[Json]]:
@@ -73,7 +73,7 @@ def _counted(db: Db) -> tuple[dict[str, int], list[Json]]:
 
 
 async def guide(call: Call) -> str:
-    """How to work with the server, and the rules that nothing gets round."""
+    """Returns how to work with the server, and the rules that nothing gets round."""
     del call
     return GUIDE + "\n".join(f"- {ident}: {text}" for ident, text in RULES.items()) + "\n"
 
@@ -83,9 +83,9 @@ async def schema(call: Call, kind: str) -> str:
     del call
     if kind not in TYPES:
         raise _unknown("type", kind, [*TYPES])
-    told = {**minion_type(kind), **shapes_of(kind)}
+    schema_wire = {**minion_type(kind), **shapes_of(kind)}
     return to_json(
-        fitted({"summary": f"{kind}: {len(cast('list[Json]', told['schema']))} fields", **told}, WHOLE)
+        fitted({"summary": f"{kind}: {len(cast('list[Json]', schema_wire['schema']))} fields", **schema_wire}, WHOLE)
     ).decode()
 
 
@@ -97,14 +97,14 @@ async def record(call: Call, kind: str, ident: str) -> str:
         return _text(await run_answer(call, await get_job(call.engine, ident), FULL, limit=20))
     if kind == MESSAGE:
         return await _message(call, ident)
-    found = await seen(call.engine, ident)
-    if found is None or isinstance(found, Message):
+    record_read = await seen(call.engine, ident)
+    if record_read is None or isinstance(record_read, Message):
         raise NotFoundError(kind, ident)
-    kept = str(found.wire["type"])
+    kept = str(record_read.wire["type"])
     if kept != kind:
         where = addresses.record_address(kept, ident)
         raise NotFoundError(f"{kind} record", ident, remedy=f"It is a {kept}: read {where}.")
-    return _text(record_answer(found, GetRecord(id=ident, detail="full")))
+    return _text(record_answer(record_read, GetRecord(id=ident, detail="full")))
 
 
 async def _message(call: Call, ident: str) -> str:
@@ -119,8 +119,8 @@ async def results(call: Call, ident: str, status: str, limit: str, cursor: str) 
     if status and status not in STATUSES:
         raise _unknown("status", status, STATUSES)
     size, offset = _number("limit", limit, 1, AT_ONCE), _number("cursor", cursor, 0, 10**9)
-    told, more = await call.engine.store.read(partial(_results, ident=ident, status=status, offset=offset, size=size))
-    return _text(answered(told, shape=Shape("full", offset=offset), pages=Pages(("results",), more=more)))
+    answer, more = await call.engine.store.read(partial(_results, ident=ident, status=status, offset=offset, size=size))
+    return _text(answered(answer, shape=Shape("full", offset=offset), pages=Pages(("results",), more=more)))
 
 
 def _results(db: Db, *, ident: str, status: str, offset: int, size: int) -> tuple[ResultsAnswer, bool]:
@@ -128,14 +128,14 @@ def _results(db: Db, *, ident: str, status: str, offset: int, size: int) -> tupl
     job = kept_job(db, ident)
     wanted = [line for line in report_units.unit_lines(db, job.id) if status in {"", _status(line)}]
     page = wanted[offset : offset + size]
-    details = report_units.unit_details(db, job.id, [one.place for one in page])
-    told = ResultsAnswer(
+    details = report_units.unit_details(db, job.id, [unit.place for unit in page])
+    answer = ResultsAnswer(
         summary=f"run {job.id}: {job.state}; {len(page)} of {len(wanted)} {status or 'ended'} units",
         run_id=job.id,
         state=job.state,
         results=[_result(line, detail) for line, detail in zip(page, details, strict=True)],
     )
-    return told, offset + len(page) < len(wanted)
+    return answer, offset + len(page) < len(wanted)
 
 
 def _status(line: UnitLine) -> str:
@@ -144,21 +144,21 @@ def _status(line: UnitLine) -> str:
     return "passed" if line.passed else "failed"
 
 
-def _result(line: UnitLine, one: UnitDetail) -> Json:
-    found: Json = {
-        "testCaseId": one.case_id, "trial": one.place[1], "status": _status(line), "outcome": one.outcome,
-        "score": line.fraction, "reason": one.reason, "failureType": one.failure.get("failureType"),
-        "description": one.failure.get("description"),
+def _result(line: UnitLine, unit: UnitDetail) -> Json:
+    wire: Json = {
+        "testCaseId": unit.case_id, "trial": unit.place[1], "status": _status(line), "outcome": unit.outcome,
+        "score": line.fraction, "reason": unit.reason, "failureType": unit.failure.get("failureType"),
+        "description": unit.failure.get("description"),
     }  # fmt: skip
-    if one.test_run_id is not None:
-        found["uri"] = addresses.record_address("test-run", one.test_run_id)
-    return {name: value for name, value in found.items() if value not in (None, "")}
+    if unit.test_run_id is not None:
+        wire["uri"] = addresses.record_address("test-run", unit.test_run_id)
+    return {name: value for name, value in wire.items() if value not in (None, "")}
 
 
 async def trend(call: Call, ident: str) -> str:
-    """Where a benchmark is heading, and its newest points."""
-    found = await summarize_trend(call.engine, ident, limit=POINTS)
-    return _text(answered(trend_answer(found), shape=FULL))
+    """Returns where a benchmark is heading, and its newest points."""
+    summary = await summarize_trend(call.engine, ident, limit=POINTS)
+    return _text(answered(trend_answer(summary), shape=FULL))
 
 
 async def history(call: Call, ident: str) -> str:
@@ -172,28 +172,28 @@ async def skill(call: Call, name: str) -> str:
     if name not in NAMES:
         raise _unknown("skill", name, NAMES)
     skills = call.engine.skills
-    found = next(
-        one
-        for one in (
+    own_skill = next(
+        own_skill
+        for own_skill in (
             skills.run_test_case, skills.run_benchmark, skills.detect_trend, skills.compare_prompt_versions, skills.classify_failure,
         )
-        if one.name == name
+        if own_skill.name == name
     )  # fmt: skip
-    return f"# {found.name}\n\n{found.description}\n\n{found.body}\n"
+    return f"# {own_skill.name}\n\n{own_skill.description}\n\n{own_skill.body}\n"
 
 
 async def outbox(call: Call) -> str:
-    """What is told to neighbours, newest first, and how far that is."""
+    """Returns what is told to neighbours, newest first, and how far that is."""
     told_to, waiting, refused = await call.engine.store.read(
         lambda db: (listings.newest_told(db, limit=50), delivery.queue(db), delivery.refused(db, limit=20))
     )
-    told = OutboxAnswer(
-        summary=f"{len(told_to)} newest rows; {sum(one.rows for one in waiting)} wait, {len(refused)} are refused",
+    answer = OutboxAnswer(
+        summary=f"{len(told_to)} newest rows; {sum(letters.rows for letters in waiting)} wait, {len(refused)} are refused",
         waiting=[queue.wire() for queue in waiting],
         refused=[row.wire() for row in refused],
         rows=[row.wire() for row in told_to],
     )
-    return _text(answered(told, shape=FULL))
+    return _text(answered(answer, shape=FULL))
 
 
 def _unknown(what: str, given: str, known: Sequence[str]) -> NotFoundError:

@@ -39,8 +39,8 @@ class _Wanted(RequestParams):
 
 def skill_folders(root: Path) -> dict[str, Path]:
     """The folders of the skills by name."""
-    found = [*root.glob(f"*/{SKILL_FILE}"), *(root / FOR_USERS).glob(f"*/{SKILL_FILE}")]
-    return {path.parent.name: path.parent for path in sorted(found)}
+    files = [*root.glob(f"*/{SKILL_FILE}"), *(root / FOR_USERS).glob(f"*/{SKILL_FILE}")]
+    return {path.parent.name: path.parent for path in sorted(files)}
 
 
 def skill_entry(folder: Path) -> Json:
@@ -56,14 +56,18 @@ def skill_entry(folder: Path) -> Json:
         "uri": address(folder, folder / SKILL_FILE),
         "frontmatter": _front_matter(held[folder / SKILL_FILE].decode("utf-8-sig")),
         "resources": [
-            {"uri": address(folder, path), "digest": f"sha256:{hashlib.sha256(said).hexdigest()}", "size": len(said)}
-            for path, said in held.items()
+            {
+                "uri": address(folder, path),
+                "digest": f"sha256:{hashlib.sha256(content).hexdigest()}",
+                "size": len(content),
+            }
+            for path, content in held.items()
         ],
     }
 
 
 def address(folder: Path, path: Path) -> str:
-    """Where a file of a skill is read."""
+    """Returns where a file of a skill is read."""
     return f"skill://{folder.name}/{quote(path.relative_to(folder).as_posix())}"
 
 
@@ -100,9 +104,9 @@ class SkillFiles(Extension):
             raise MCPError(INVALID_PARAMS, f"cursor: {begin!r} is none of ours")
         at = int(begin)
         folders = [*skill_folders(await self._root()).values()]
-        told = [await anyio.to_thread.run_sync(skill_entry, folder) for folder in folders[at : at + PAGE]]
+        entries = [await anyio.to_thread.run_sync(skill_entry, folder) for folder in folders[at : at + PAGE]]
         more: Json = {"nextCursor": str(at + PAGE)} if len(folders) > at + PAGE else {}
-        return {"resultType": "complete", "skills": told, "ttlMs": FRESH_MS, "cacheScope": "private", **more}
+        return {"resultType": "complete", "skills": entries, "ttlMs": FRESH_MS, "cacheScope": "private", **more}
 
     async def _get(self, ctx: ServerRequestContext[Any, Any], params: _Wanted) -> HandlerResult:
         del ctx
@@ -121,7 +125,7 @@ def register_skill_files(server: EvalsServer, root: Callable[[], Awaitable[Path]
     )
     async def skill_file(name: str, path: str) -> str | bytes:
         folder = skill_folders(await root()).get(name)
-        wanted = None if folder is None else next((one for one in _files(folder) if one == folder / path), None)
+        wanted = None if folder is None else next((file for file in _files(folder) if file == folder / path), None)
         if wanted is None:
             raise ResourceNotFoundError(f"no file {path!r} in a skill {name!r}; skills/list names all")
         held = await anyio.Path(wanted).read_bytes()

@@ -1,4 +1,4 @@
-"""Who listens is told what changed, whichever process wrote it; nobody listens, nothing is looked at."""
+"""The subscriptions of listeners to changes, whichever process wrote it; nobody listens, nothing is looked at."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Watch:
 
     @property
     def is_looking(self) -> bool:
-        """Whether somebody listens."""
+        """Returns whether somebody listens."""
         return self._wanted.is_set()
 
     async def begin(self) -> None:
@@ -166,16 +166,18 @@ class Subscriptions:
                 tasks.cancel_scope.cancel()
 
     async def _listened(
-        self, context: ServerRequestContext[Any, Any], asked: SubscriptionsListenRequestParams
+        self, context: ServerRequestContext[Any, Any], request: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         with _refusing():
             await self._watch.begin()
         try:
-            return await self._listen(context, asked)
+            return await self._listen(context, request)
         finally:
             self._watch.end()
 
-    async def _subscribed(self, context: ServerRequestContext[Any, Any], asked: SubscribeRequestParams) -> EmptyResult:
+    async def _subscribed(
+        self, context: ServerRequestContext[Any, Any], request: SubscribeRequestParams
+    ) -> EmptyResult:
         connection = connection_of(context)
         kept = connection.state.get(__name__)
         if kept is None:
@@ -185,7 +187,7 @@ class Subscriptions:
             self._tasks.start_soon(kept.tell)
         if len(kept.addresses) >= MOST:
             raise MCPError(INVALID_PARAMS, f"at most {MOST} subscriptions; unsubscribe from one first.")
-        kept.addresses.add(str(asked.uri))
+        kept.addresses.add(str(request.uri))
         if not kept.watched:
             with _refusing():
                 await self._watch.begin()
@@ -194,9 +196,9 @@ class Subscriptions:
         return EmptyResult()
 
     async def _unsubscribed(
-        self, context: ServerRequestContext[Any, Any], asked: UnsubscribeRequestParams
+        self, context: ServerRequestContext[Any, Any], request: UnsubscribeRequestParams
     ) -> EmptyResult:
         kept = connection_of(context).state.get(__name__)
         if kept is not None:
-            kept.addresses.discard(str(asked.uri))
+            kept.addresses.discard(str(request.uri))
         return EmptyResult()

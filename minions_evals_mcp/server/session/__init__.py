@@ -1,1 +1,1 @@
-"""What calls work with: the open engine, runs in the background, a person who can be asked."""
+"""The parts that calls work with: the open engine, runs in the background, a person who can be asked."""

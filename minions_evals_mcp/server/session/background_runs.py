@@ -120,7 +120,7 @@ class Runs:
             active.wake()
 
     def is_active(self, run_id: str) -> bool:
-        """Whether the run is under way here, whatever the store says of it yet."""
+        """Returns whether the run is under way here, whatever the store says of it yet."""
         return run_id in self._active
 
     async def follow(self, job: Job, seconds: float, tell: Tell) -> None:
@@ -133,12 +133,12 @@ class Runs:
                 await self._polled(job, tell)
 
     async def _polled(self, job: Job, tell: Tell) -> None:
-        told = 0
+        reported = 0
         while (await get_job(self._engine, job.id)).state == "running":
             counts = await self._engine.store.read(partial(jobs.unit_counts, job_id=job.id))
             done = sum(counts.values())
-            if done > told:
-                told = done
+            if done > reported:
+                reported = done
                 await tell(done, job.total, ", ".join(f"{number} {name}" for name, number in counts.items()))
             await anyio.sleep(POLLED_S)
 
@@ -176,19 +176,19 @@ class Runs:
             case "test-case" | "benchmark":
                 return await start(self._engine, request_of(job).model_copy(update=again), kind=job.kind)
             case "comparison":
-                asked = ComparisonRequest.model_validate(job.spec["request"], strict=False)
-                return await start_comparison(self._engine, asked.model_copy(update=again))
+                request = ComparisonRequest.model_validate(job.spec["request"], strict=False)
+                return await start_comparison(self._engine, request.model_copy(update=again))
             case "ab-test":
                 return await start_ab_test(self._engine, ab_request_of(job).model_copy(update=again))
 
 
 async def _followed(active: _Active, tell: Tell) -> None:
-    told = 0
+    reported = 0
     while not active.ended:
         changed = active.changed
         done = active.done.total()
-        if done > told:
-            told = done
+        if done > reported:
+            reported = done
             await tell(done, active.job.total, active.told())
             continue
         await changed.wait()

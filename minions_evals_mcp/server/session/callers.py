@@ -1,4 +1,4 @@
-"""Who calls a tool: a person where their token came with the request, else the agent that its client is."""
+"""The caller of a tool: a person where their token came with the request, else the agent that its client is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_NAME = 128
 
 
 def speaker_of(context: Context[Any, Any]) -> Speaker:
-    """Who speaks in this call; over stdio always an agent."""
+    """Returns who speaks in this call; over stdio always an agent."""
     request: Request | None = context.request_context.request
     name = None if request is None else request.scope.get("state", {}).get(PERSON_STATE)
     return Speaker(name=client_name(context)) if name is None else person(name)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a tool's function works with: the engine, the runs in the background, the operator's target, and who waits.
+    """The parts that a tool's function works with: the engine, the runs in the background, the operator's target, and who waits.
 
     `context` is the host's request, where it is one that the host may be asked something within.
     """

@@ -29,9 +29,9 @@ NOBODY = "a person"
 
 
 def can_be_asked(context: Context[Any, Any]) -> bool:
-    """Whether the host shows forms to somebody."""
-    found = context.client_capabilities
-    asking = None if found is None else found.elicitation
+    """Returns whether the host shows forms to somebody."""
+    capabilities = context.client_capabilities
+    asking = None if capabilities is None else capabilities.elicitation
     if asking is None or (asking.form is None and asking.url is not None):
         return False
     return _is_stateless(context) or context.request_context.session.can_send_request
@@ -79,9 +79,9 @@ async def _answer(context: Context[Any, Any], question: ElicitRequest, until: fl
 
 
 async def _next_packet(call: Call, job: Job) -> Packet | None:
-    """What of the run a person can judge; a case with nothing to judge by wants a baseline, and no score."""
-    found = await next_question(call.engine, run_id=job.id)
-    return None if found.question is None else found.question.packet
+    """Returns what of the run a person can judge; a case with nothing to judge by wants a baseline, and no score."""
+    question = await next_question(call.engine, run_id=job.id)
+    return None if question.question is None else question.question.packet
 
 
 async def _taken(call: Call, job: Job, digest: str, answer: ElicitResult) -> None:
@@ -91,18 +91,20 @@ async def _taken(call: Call, job: Job, digest: str, answer: ElicitResult) -> Non
         raise ConflictError("that output is judged already, or its case was changed.", remedy=_looked_at(job))
     packet = question.packet
     try:
-        said = _form(packet).model_validate(answer.content or {}).model_dump()
+        fields = _form(packet).model_validate(answer.content or {}).model_dump()
     except ValidationError:
         raise BadInputError(
             "what the person said does not fit the form; nothing was kept and the output waits.", remedy=_looked_at(job)
         ) from None
     judgments = tuple(
-        GivenJudgment(criterion_id=asked.criterion_id, score=said[f"score{number}"], rationale=said[f"why{number}"])
-        for number, asked in enumerate(packet.criteria, 1)
+        GivenJudgment(
+            criterion_id=criterion.criterion_id, score=fields[f"score{number}"], rationale=fields[f"why{number}"]
+        )
+        for number, criterion in enumerate(packet.criteria, 1)
     )
     speaker = call.engine.speaker
     if not speaker.is_person:  # whoever answers a form that the host shows is one
-        speaker = person(str(said["judgedBy"]).strip() or NOBODY)
+        speaker = person(str(fields["judgedBy"]).strip() or NOBODY)
     whole = AnsweredPacket(digest=digest, judgments=judgments)
     await submit_judgments(call.engine.speaking(speaker), Submission(run_id=job.id, packets=(whole,)))
 
@@ -117,10 +119,10 @@ def _form(packet: Packet) -> type[BaseModel]:
     for number, criterion in enumerate(packet.criteria, 1):
         least, most = criterion.min_score, criterion.max_score
         name = printable(criterion.name, 80)
-        asked = ". ".join(printable(text, 400) for text in (criterion.description, criterion.scoring_guide) if text)
+        hint = ". ".join(printable(text, 400) for text in (criterion.description, criterion.scoring_guide) if text)
         fields[f"score{number}"] = (
             float,
-            Field(ge=least, le=most, title=f"{name} ({least:g} to {most:g})", description=asked),
+            Field(ge=least, le=most, title=f"{name} ({least:g} to {most:g})", description=hint),
         )
         fields[f"why{number}"] = (str, Field(min_length=1, max_length=SHOWN, title=f"Why, for {name}"))
     fields["judgedBy"] = (str, Field(default=NOBODY, max_length=200, title="Your name"))
@@ -131,15 +133,15 @@ def _question(packet: Packet) -> ElicitRequest:
     parts = [f"Judge this output of the test case {packet.test_case_id}. It is data under test."]
     for title, value in (("Input", packet.inputs), ("Expected", packet.expected_outputs), ("Output", packet.output)):
         if value:
-            parts.append(f"{title}:\n{_told(value)}")
+            parts.append(f"{title}:\n{_in_words(value)}")
     schema = render_elicitation_schema(_form(packet))
     return ElicitRequest(params=ElicitRequestFormParams(message="\n\n".join(parts), requested_schema=schema))
 
 
-def _told(value: JsonValue) -> str:
+def _in_words(value: JsonValue) -> str:
     """The values of an input or output, each by its name; control and invisible characters are shown as what they are."""
-    said = value if isinstance(value, dict) else {"": value}
-    text = "\n".join(f"{name}: {one}" if name else str(one) for name, one in said.items())
+    values = value if isinstance(value, dict) else {"": value}
+    text = "\n".join(f"{name}: {value}" if name else str(value) for name, value in values.items())
     return revealed(text if len(text) <= SHOWN else text[:SHOWN] + "…")
 
 

@@ -1,4 +1,4 @@
-"""What the tools work with: the engine, opened beside the first requests, and the runs that this server carries on."""
+"""The parts that the tools work with: the engine, opened beside the first requests, and the runs that this server carries on."""
 
 from __future__ import annotations
 

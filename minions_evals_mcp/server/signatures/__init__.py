@@ -1,1 +1,1 @@
-"""What each tool takes and answers. Field texts are short: hosts pay for every word in every conversation."""
+"""The arguments and answers of each tool. Field texts are short: hosts pay for every word in every conversation."""

@@ -1,4 +1,4 @@
-"""What the tools take and answer that explain, look back and examine."""
+"""The arguments and answers of the tools that explain, look back and examine."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class GetStatistics(Arguments):
 
     @model_validator(mode="after")
     def _one_subject(self) -> GetStatistics:
-        if sum(one is not None for one in (self.test_case_id, self.prompt_id, self.branch_id)) != 1:
+        if sum(subject is not None for subject in (self.test_case_id, self.prompt_id, self.branch_id)) != 1:
             raise ValueError("give exactly one of testCaseId, promptId, branchId")
         if self.executions and self.test_case_id is None:
             raise ValueError("executions goes with testCaseId")
@@ -99,7 +99,7 @@ class PromotedAnswer(Answer):
 
 
 class TrendAnswer(Answer):
-    """Where a benchmark's series is heading; `points` are oldest first."""
+    """The direction of a benchmark's series; `points` are oldest first."""
 
     benchmark_id: str = ""
     dimension: str = ""
@@ -124,7 +124,7 @@ class TrendAnswer(Answer):
 
 
 class AuditAnswer(Answer):
-    """What cheats and mutants showed; rates are 0–1, `cases` those of the benchmark with holes, the worst first."""
+    """The findings of cheats and mutants; rates are 0–1, `cases` those of the benchmark with holes, the worst first."""
 
     audit_id: str = ""
     subject: str = ""

@@ -1,4 +1,4 @@
-"""What the tools take and answer that list, read, save and hide records."""
+"""The arguments and answers of the tools that list, read, save and hide records."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class RecordAnswer(Answer):
 
 
 class SavedAnswer(Answer):
-    """How many records were new, changed, or said what was kept already."""
+    """The number of records that were new, changed, or said what was kept already."""
 
     new: int = 0
     changed: int = 0

@@ -1,4 +1,4 @@
-"""What the tools take and answer that decide on a version and hand work to the agent."""
+"""The arguments and answers of the tools that decide on a version and hand work to the agent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ApprovalAnswer(Answer):
 
 
 class ReceiptAnswer(Answer):
-    """Where a message stands; `agentRunning` says whether somebody is there to carry it out."""
+    """The state of a message; `agentRunning` says whether somebody is there to carry it out."""
 
     id: str
     type: str

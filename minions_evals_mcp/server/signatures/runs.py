@@ -1,4 +1,4 @@
-"""What the tools that run, follow and judge take and answer."""
+"""The types that the tools that run, follow and judge take and answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from minions_evals_mcp.server.edge.guard import Arguments
 
 
 class _Run(Arguments):
-    """What every run may be asked for."""
+    """The options of every run."""
 
     judge: Judge = "auto"
     target: Target | None = None
@@ -181,7 +181,7 @@ COMPARISON = "B beside A. maxScore counts the cases where max-score selects A's 
 
 
 class RunAnswer(Answer):
-    """Where a run stands. `outcomes` counts units (case × trial); `open` are not done yet."""
+    """The state of a run. `outcomes` counts units (case × trial); `open` are not done yet."""
 
     SAID: ClassVar = frozenset({"units", "open", "outcomes"})
     """What is said even where it is nothing."""
@@ -225,7 +225,7 @@ class RunAnswer(Answer):
     names: dict[str, str] = {}
 
     def wire(self) -> dict[str, JsonValue]:
-        """What was said, without what is nothing there."""
+        """Returns what was said, without what is nothing there."""
         return {
             name: value for name, value in super().wire().items() if value not in ({}, [], "", 0) or name in self.SAID
         }

@@ -1,4 +1,4 @@
-"""What the tool takes and answers that scores without keeping."""
+"""The arguments and answer of the tool that scores without keeping."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ScoreOutputs(Arguments):
     @model_validator(mode="after")
     def _one_question(self) -> ScoreOutputs:
         given = [self.rows, self.picks, self.table, self.run_id]
-        if sum(one is not None for one in given) != 1:
+        if sum(question is not None for question in given) != 1:
             raise ValueError("give exactly one of rows, picks, table, runId")
         if (self.compare_table or self.compare_run_id) and not (self.table or self.run_id):
             raise ValueError("compareTable and compareRunId go with table or runId")

@@ -1,4 +1,4 @@
-"""What the tool takes and answers that tries a candidate version."""
+"""The arguments and answer of the tool that tries a candidate version."""
 
 from __future__ import annotations
 

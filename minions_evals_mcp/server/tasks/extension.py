@@ -34,7 +34,7 @@ POLL_MS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Where the work stands; `detail` is what goes with the status: a result, an error, or the requests that wait."""
+    """The state of the work; `detail` is what goes with the status: a result, an error, or the requests that wait."""
 
     id: str
     status: Status
@@ -52,7 +52,7 @@ class Task:
 
 
 class TaskBoard(Protocol):
-    """What stands behind the handles."""
+    """The board behind the handles."""
 
     async def find(self, task_id: str) -> Task | None:
         """The task under that id."""
@@ -105,21 +105,21 @@ class Tasks(Extension):
         return {"resultType": "task", **task.told()}
 
     async def _get(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> HandlerResult:
-        task = await self._asked(ctx, params)
+        task = await self._task(ctx, params)
         return {"resultType": "complete", **task.told(), **task.detail}
 
     async def _update(self, ctx: ServerRequestContext[Any, Any], params: _Answered) -> HandlerResult:
-        task = await self._asked(ctx, params)
+        task = await self._task(ctx, params)
         await self._board.answer(task.id, params.input_responses)
         return {"resultType": "complete"}
 
     async def _cancel(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> HandlerResult:
-        task = await self._asked(ctx, params)
+        task = await self._task(ctx, params)
         with _told_to_the_client():
             await self._board.cancel(task.id)
         return {"resultType": "complete"}
 
-    async def _asked(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> Task:
+    async def _task(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> Task:
         require_client_extension(ctx, EXTENSION)
         _vet_name(ctx, params.task_id)
         return await self._known(params.task_id)
@@ -144,8 +144,8 @@ def _left_going(result: HandlerResult) -> str | None:
     """The id of the run that the answer says is still going on."""
     if not isinstance(result, CallToolResult) or result.is_error:
         return None
-    told: Json = result.structured_content or {}
-    return str(told["runId"]) if told.get("state") == "running" and "runId" in told else None
+    result_wire: Json = result.structured_content or {}
+    return str(result_wire["runId"]) if result_wire.get("state") == "running" and "runId" in result_wire else None
 
 
 def _knows_handles(ctx: ServerRequestContext[Any, Any]) -> bool:

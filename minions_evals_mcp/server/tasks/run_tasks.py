@@ -33,12 +33,14 @@ class RunBoard:
             return None
         call = Call(await self._session.engine(), await self._session.runs(), self._session.target, _untold)
         answer = await run_answer(call, job, Shape())
-        told: Json = answer.structured_content or {}
-        status = _status(str(told["state"]), str(told.get("reason", "")))  # both as of one look at the run
+        result_wire: Json = answer.structured_content or {}
+        status = _status(
+            str(result_wire["state"]), str(result_wire.get("reason", ""))
+        )  # both as of one look at the run
         detail: Json = {}
         if status == "completed":
             detail["result"] = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return Task(job.id, status, str(told["summary"]), job.created_at, job.updated_at, detail)
+        return Task(job.id, status, str(result_wire["summary"]), job.created_at, job.updated_at, detail)
 
     async def cancel(self, task_id: str) -> None:
         """Stops the run; what was judged is kept."""

@@ -18,24 +18,26 @@ from minions_evals_mcp.server.signatures.runs import RunAbTest, RunAnswer
 from minions_evals_mcp.server.tools.running import begun
 
 
-async def run_ab_test(call: Call, asked: RunAbTest) -> CallToolResult:
+async def run_ab_test(call: Call, arguments: RunAbTest) -> CallToolResult:
     """The A/B test, as far as it is when the wait ends."""
     request = AbTestRequest(
-        test_case_id=asked.test_case_id,
-        test_case_ids=tuple(asked.test_case_ids or ()),
-        benchmark_id=asked.benchmark_id,
-        branch_ids=tuple(asked.branch_ids),
-        branches=tuple(_inline(branch) for branch in asked.branches),
-        prompt_version=asked.prompt_version,
-        winner_criteria=asked.winner_criteria,
-        iterations=asked.iterations,
-        triggered_by=asked.triggered_by,
-        key=asked.idempotency_key,
-        max_cost_usd=asked.max_cost_usd,
+        test_case_id=arguments.test_case_id,
+        test_case_ids=tuple(arguments.test_case_ids or ()),
+        benchmark_id=arguments.benchmark_id,
+        branch_ids=tuple(arguments.branch_ids),
+        branches=tuple(_inline(branch) for branch in arguments.branches),
+        prompt_version=arguments.prompt_version,
+        winner_criteria=arguments.winner_criteria,
+        iterations=arguments.iterations,
+        triggered_by=arguments.triggered_by,
+        key=arguments.idempotency_key,
+        max_cost_usd=arguments.max_cost_usd,
     )
-    if asked.dry_run:
+    if arguments.dry_run:
         return await _estimated(call, request)
-    return await begun(call, partial(start_ab_test, call.engine, request), asked.wait_seconds, asked.max_cost_usd)
+    return await begun(
+        call, partial(start_ab_test, call.engine, request), arguments.wait_seconds, arguments.max_cost_usd
+    )
 
 
 def _inline(branch: Json) -> InlineBranch:
@@ -49,9 +51,15 @@ def _inline(branch: Json) -> InlineBranch:
 
 
 async def _estimated(call: Call, request: AbTestRequest) -> CallToolResult:
-    found = await estimate_ab_test(call.engine, request)
-    cost = "of unknown price" if found.cost_usd is None else f"at most {found.cost_usd:.4f} USD"
-    said = f"dry run: {found.model_calls} model calls, {cost}"
+    estimate = await estimate_ab_test(call.engine, request)
+    cost = "of unknown price" if estimate.cost_usd is None else f"at most {estimate.cost_usd:.4f} USD"
+    sentence = f"dry run: {estimate.model_calls} model calls, {cost}"
     return answered(
-        RunAnswer(summary=said, kind="ab-test", subject_id=request.subject_id, units=found.model_calls, estimate=found)
+        RunAnswer(
+            summary=sentence,
+            kind="ab-test",
+            subject_id=request.subject_id,
+            units=estimate.model_calls,
+            estimate=estimate,
+        )
     )

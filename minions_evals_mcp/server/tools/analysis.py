@@ -35,28 +35,28 @@ SHORT = 12
 """So many points fit a short answer."""
 
 
-async def classify_failure(call: Call, asked: ClassifyFailure) -> CallToolResult:
+async def classify_failure(call: Call, arguments: ClassifyFailure) -> CallToolResult:
     """The failures of that test-run or run analysed anew, as many as fit the page and the wait."""
-    if asked.ask_model and not call.engine.config.explain:
+    if arguments.ask_model and not call.engine.config.explain:
         raise UnsupportedError(
             "the operator of this server does not allow a model to be asked.",
             remedy=f"Leave askModel out, or ask the operator: {ALLOW}",
         )
-    by = explainer(call.engine, allowed=asked.ask_model, max_cost_usd=asked.max_cost_usd)
-    idents = await failed_run_ids(call.engine, asked.id)
-    offset = cursor_of(asked.cursor)
-    wanted = idents[offset : offset + asked.limit]
-    if asked.dry_run:
-        return await _estimated(call, asked, wanted, by)
-    done, why = await _explained(call, wanted, by, seconds=asked.wait_seconds)
-    told = FailuresAnswer(
-        summary=f"{len(done)} of {len(idents)} failures of {asked.id} analysed{why}",
-        causes=[] if offset else (await read_causes(call.engine, asked.id))[: asked.limit],
-        failures=[_failure(one) for one in done],
+    by = explainer(call.engine, allowed=arguments.ask_model, max_cost_usd=arguments.max_cost_usd)
+    idents = await failed_run_ids(call.engine, arguments.id)
+    offset = cursor_of(arguments.cursor)
+    wanted = idents[offset : offset + arguments.limit]
+    if arguments.dry_run:
+        return await _estimated(call, arguments, wanted, by)
+    done, why = await _explained(call, wanted, by, seconds=arguments.wait_seconds)
+    answer = FailuresAnswer(
+        summary=f"{len(done)} of {len(idents)} failures of {arguments.id} analysed{why}",
+        causes=[] if offset else (await read_causes(call.engine, arguments.id))[: arguments.limit],
+        failures=[_failure(failure) for failure in done],
         spent=by.budget.news() or None,
     )
     more = offset + len(done) < len(idents)
-    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("failures",), more))
+    return answered(answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("failures",), more))
 
 
 async def _explained(
@@ -75,32 +75,36 @@ async def _explained(
     return done, ", the wait is over"
 
 
-async def _estimated(call: Call, asked: ClassifyFailure, wanted: Sequence[str], by: Explainer) -> CallToolResult:
-    """What the same call without dryRun would cost."""
-    found = await estimate_classification(call.engine, wanted, by)
-    cost = "of unknown price" if found.cost_usd is None else f"at most {found.cost_usd:.4f} USD"
-    said = f"dry run: {found.failures} failures of {asked.id}, {found.model_calls} model calls, {cost}"
-    return answered(FailuresAnswer(summary=said, estimate=found))
+async def _estimated(call: Call, arguments: ClassifyFailure, wanted: Sequence[str], by: Explainer) -> CallToolResult:
+    """Returns what the same call without dryRun would cost."""
+    estimate = await estimate_classification(call.engine, wanted, by)
+    cost = "of unknown price" if estimate.cost_usd is None else f"at most {estimate.cost_usd:.4f} USD"
+    sentence = f"dry run: {estimate.failures} failures of {arguments.id}, {estimate.model_calls} model calls, {cost}"
+    return answered(FailuresAnswer(summary=sentence, estimate=estimate))
 
 
 def _failure(record: Record[EvalFailure]) -> Json:
     return {"id": record.id, **wire_fields(record.fields)}
 
 
-async def promote_failure(call: Call, asked: PromoteFailure) -> CallToolResult:
+async def promote_failure(call: Call, arguments: PromoteFailure) -> CallToolResult:
     """The test case that was made of the failure."""
-    found = await promote(call.engine, asked.id, corrected=asked.corrected, why=asked.why, into=asked.into)
-    checks = len(found.assertions)
-    said = f"{found.test_case_id}: {found.status}, {checks} check{'s' * (checks != 1)} that the output fails"
-    return answered(PromotedAnswer.of(found, summary=said))
+    promotion = await promote(
+        call.engine, arguments.id, corrected=arguments.corrected, why=arguments.why, into=arguments.into
+    )
+    checks = len(promotion.assertions)
+    sentence = (
+        f"{promotion.test_case_id}: {promotion.status}, {checks} check{'s' * (checks != 1)} that the output fails"
+    )
+    return answered(PromotedAnswer.of(promotion, summary=sentence))
 
 
-async def detect_trend(call: Call, asked: DetectTrend) -> CallToolResult:
+async def detect_trend(call: Call, arguments: DetectTrend) -> CallToolResult:
     """The trend of a benchmark with its newest points."""
-    found = trend_answer(await summarize_trend(call.engine, asked.benchmark_id, limit=asked.limit))
-    if asked.what_changed or asked.since is not None:
-        found = await _with_changes(call, asked, found)
-    return answered(found, shape=Shape(asked.detail if asked.limit <= SHORT else "full"))
+    found = trend_answer(await summarize_trend(call.engine, arguments.benchmark_id, limit=arguments.limit))
+    if arguments.what_changed or arguments.since is not None:
+        found = await _with_changes(call, arguments, found)
+    return answered(found, shape=Shape(arguments.detail if arguments.limit <= SHORT else "full"))
 
 
 async def _with_changes(call: Call, asked: DetectTrend, trend: TrendAnswer) -> TrendAnswer:
@@ -111,10 +115,10 @@ async def _with_changes(call: Call, asked: DetectTrend, trend: TrendAnswer) -> T
     return trend.model_copy(update={name: getattr(changes, name) for name in changes.model_fields_set})
 
 
-def trend_answer(found: TrendSummary) -> TrendAnswer:
+def trend_answer(trend: TrendSummary) -> TrendAnswer:
     """The trend, its summary with direction and reason."""
-    said = (
-        f"{found.benchmark_id}: {found.heading}, over {found.series_length} runs;"
-        f" {found.consecutive_degrading} degrading in a row; {found.reason}"
+    sentence = (
+        f"{trend.benchmark_id}: {trend.heading}, over {trend.series_length} runs;"
+        f" {trend.consecutive_degrading} degrading in a row; {trend.reason}"
     )
-    return TrendAnswer.of(found, summary=said)
+    return TrendAnswer.of(trend, summary=sentence)

@@ -11,10 +11,10 @@ from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import AuditAnswer, AuditBenchmark
 
 
-async def audit_benchmark(call: Call, asked: AuditBenchmark) -> CallToolResult:
+async def audit_benchmark(call: Call, arguments: AuditBenchmark) -> CallToolResult:
     """The audit of a benchmark by its rules, kept as a record; the cases with holes a page at a time."""
-    record = await audited(call.engine, asked.benchmark_id)
-    offset = cursor_of(asked.cursor)
-    cases = [case_json(one) for one in record.fields.cases[offset:]]
-    told = AuditAnswer.of(record.fields, summary=verdict_line(record.fields), audit_id=record.id, cases=cases)
-    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("cases",)))
+    record = await audited(call.engine, arguments.benchmark_id)
+    offset = cursor_of(arguments.cursor)
+    cases = [case_json(case) for case in record.fields.cases[offset:]]
+    answer = AuditAnswer.of(record.fields, summary=verdict_line(record.fields), audit_id=record.id, cases=cases)
+    return answered(answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("cases",)))

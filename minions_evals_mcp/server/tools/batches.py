@@ -26,17 +26,17 @@ SHORT = (
 )  # fmt: skip
 
 
-async def run_batch(call: Call, asked: RunTestCase, batch: RunRequest) -> CallToolResult:
+async def run_batch(call: Call, arguments: RunTestCase, batch: RunRequest) -> CallToolResult:
     """The batch, whose subject is the prompt, as far as it is when the wait ends."""
-    requests = await batch_requests(call.engine, batch, asked.test_case_ids)
-    if asked.dry_run:
+    requests = await batch_requests(call.engine, batch, arguments.test_case_ids)
+    if arguments.dry_run:
         return await _estimated(call, batch, requests)
     begun: list[Job | NotRun] = [await _begun(call, request) for request in requests]
-    with anyio.move_on_after(max(asked.wait_seconds, GRACE_S)):
+    with anyio.move_on_after(max(arguments.wait_seconds, GRACE_S)):
         for job in begun:
             if isinstance(job, Job):
-                await call.runs.follow(job, asked.wait_seconds + GRACE_S, call.report_progress)
-    return await _told(call, batch.subject_id, begun)
+                await call.runs.follow(job, arguments.wait_seconds + GRACE_S, call.report_progress)
+    return await _batch_answer(call, batch.subject_id, begun)
 
 
 async def _begun(call: Call, request: RunRequest) -> Job | NotRun:
@@ -47,16 +47,16 @@ async def _begun(call: Call, request: RunRequest) -> Job | NotRun:
         return not_run(request.subject_id, error)
 
 
-async def _told(call: Call, prompt_id: str, begun: list[Job | NotRun]) -> CallToolResult:
+async def _batch_answer(call: Call, prompt_id: str, begun: list[Job | NotRun]) -> CallToolResult:
     running = [job.id for job in begun if isinstance(job, Job) and call.runs.is_active(job.id)]
     batch = batch_of([await _ended(call, job) for job in begun if not (isinstance(job, Job) and job.id in running)])
     passed = sum(execution.passed is True for execution in batch.executions)
     wires: list[Json] = [execution.model_dump(mode="json") for execution in batch.executions]
-    said = f"{passed} of {len(begun)} test cases of {prompt_id} passed"
+    sentence = f"{passed} of {len(begun)} test cases of {prompt_id} passed"
     parts = [f"{len(batch.not_run)} could not be run"] * bool(batch.not_run)
     parts += [f"{len(running)} go on"] * bool(running)
-    told = RunAnswer(
-        summary="; ".join((said, *parts)),
+    answer = RunAnswer(
+        summary="; ".join((sentence, *parts)),
         kind="batch",
         subject_id=prompt_id,
         executions=[{name: wire[name] for name in SHORT} for wire in wires],
@@ -64,7 +64,7 @@ async def _told(call: Call, prompt_id: str, begun: list[Job | NotRun]) -> CallTo
         running=running,
         next=[f'get_run {{"runId": "{running[0]}", "waitSeconds": 20}}'] if running else [],
     )
-    return answered(told)
+    return answered(answer)
 
 
 async def _ended(call: Call, job: Job | NotRun) -> TestCaseExecution | NotRun:

@@ -19,16 +19,20 @@ from minions_evals_mcp.server.signatures.runs import ComparePromptVersions, RunA
 from minions_evals_mcp.server.tools.running import begun
 
 
-async def compare_prompt_versions(call: Call, asked: ComparePromptVersions) -> CallToolResult:
+async def compare_prompt_versions(call: Call, arguments: ComparePromptVersions) -> CallToolResult:
     """The comparison's run, as far as it is when the wait ends; that of two stored runs is made at once."""
-    if asked.run_ids is not None:
-        run_a, run_b = [await find_benchmark_run(call.engine, one) for one in asked.run_ids]
-        made = await compare_runs(call.engine, run_a, run_b, tie_threshold=asked.tie_threshold)
+    if arguments.run_ids is not None:
+        run_a, run_b = [await find_benchmark_run(call.engine, run_id) for run_id in arguments.run_ids]
+        made = await compare_runs(call.engine, run_a, run_b, tie_threshold=arguments.tie_threshold)
         return await verdict_answer(call, made.id)
-    request = ComparisonRequest.asked_by(asked, target=asked.target or call.target, key=asked.idempotency_key)
-    if asked.dry_run:
+    request = ComparisonRequest.asked_by(
+        arguments, target=arguments.target or call.target, key=arguments.idempotency_key
+    )
+    if arguments.dry_run:
         return await _estimated(call, request)
-    return await begun(call, partial(start_comparison, call.engine, request), asked.wait_seconds, asked.max_cost_usd)
+    return await begun(
+        call, partial(start_comparison, call.engine, request), arguments.wait_seconds, arguments.max_cost_usd
+    )
 
 
 async def _estimated(call: Call, request: ComparisonRequest) -> CallToolResult:

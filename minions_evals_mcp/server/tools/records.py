@@ -60,18 +60,18 @@ LOOKED_AT = 5
 """So many runs that went on are named as the next to look at."""
 
 
-async def list_records(call: Call, asked: ListRecords) -> CallToolResult:
+async def list_records(call: Call, arguments: ListRecords) -> CallToolResult:
     """A page of one type's records, in a line each or whole."""
-    after = cursor_of(asked.cursor)
-    if asked.type == RUN:
-        return await _runs(call, asked, after)
-    if asked.type == MESSAGE:
-        return await messages_page(call, asked)
-    vet_fields(asked.fields, _names(asked.type), f"a {asked.type}")  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
-    page = await _page(call, asked, after)
-    rows = [row for _, row in page[: asked.limit]]
-    told = RecordsAnswer(summary=f"{len(rows)} {asked.type} records", records=selected(rows, asked.fields))
-    result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",), len(page) > asked.limit))
+    after = cursor_of(arguments.cursor)
+    if arguments.type == RUN:
+        return await _runs(call, arguments, after)
+    if arguments.type == MESSAGE:
+        return await messages_page(call, arguments)
+    vet_fields(arguments.fields, _names(arguments.type), f"a {arguments.type}")  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
+    page = await _page(call, arguments, after)
+    rows = [row for _, row in page[: arguments.limit]]
+    answer = RecordsAnswer(summary=f"{len(rows)} {arguments.type} records", records=selected(rows, arguments.fields))
+    result = answered(answer, shape=Shape(arguments.detail), pages=Pages(("records",), len(page) > arguments.limit))
     return going_on_from(result, "records", [number for number, _ in page])
 
 
@@ -80,35 +80,37 @@ async def _page(call: Call, asked: ListRecords, after: int) -> list[tuple[int, J
     most = asked.limit + 1
     if asked.detail == "summary" and not asked.fields:
         lines = await call.engine.store.read(partial(listings.lines, kind=asked.type, after=after, limit=most))
-        return [(one.seq, _line(one)) for one in lines]
-    found = await page_of(call.engine, asked.type, after=after, limit=most)  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
-    return [(number, _row(record, asked)) for number, record in found]
+        return [(line.seq, _line(line)) for line in lines]
+    page = await page_of(call.engine, asked.type, after=after, limit=most)  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
+    return [(number, _row(record, asked)) for number, record in page]
 
 
-def _line(one: Line | Record[Fields]) -> Json:
-    return {"id": one.id, "title": one.title, "status": one.status, "updatedAt": iso(one.updated_at)}
+def _line(line: Line | Record[Fields]) -> Json:
+    return {"id": line.id, "title": line.title, "status": line.status, "updatedAt": iso(line.updated_at)}
 
 
-def _row(record: Record[Fields], asked: ListRecords) -> Json:
-    if not asked.fields:
+def _row(record: Record[Fields], arguments: ListRecords) -> Json:
+    if not arguments.fields:
         return record.wire()
     fields = {**record.wire(), **wire_fields(record.fields)}
-    return {**_line(record), **{name: fields[name] for name in asked.fields if name in fields}}
+    return {**_line(record), **{name: fields[name] for name in arguments.fields if name in fields}}
 
 
 def _names(kind: str) -> list[str]:
-    """What a record of that type can be asked for by name."""
+    """Returns what a record of that type can be asked for by name."""
     envelope = [str(info.alias) for name, info in Envelope.model_fields.items() if name != "fields"]
     return [*dict.fromkeys((*(str(info.alias) for info in TYPES[kind].model_fields.values()), *envelope))]
 
 
-async def _runs(call: Call, asked: ListRecords, offset: int) -> CallToolResult:
-    until = offset + asked.limit
-    vet_fields(asked.fields, RUN_NAMES, "a run")
-    found = await call.engine.store.read(partial(jobs.jobs, limit=min(until + 1, 10_000)))
-    rows = [_run(job) for job in found[offset:until]]
-    told = RecordsAnswer(summary=f"{len(rows)} runs", records=selected(rows, asked.fields))
-    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("records",), len(found) > until))
+async def _runs(call: Call, arguments: ListRecords, offset: int) -> CallToolResult:
+    until = offset + arguments.limit
+    vet_fields(arguments.fields, RUN_NAMES, "a run")
+    jobs_found = await call.engine.store.read(partial(jobs.jobs, limit=min(until + 1, 10_000)))
+    rows = [_run(job) for job in jobs_found[offset:until]]
+    answer = RecordsAnswer(summary=f"{len(rows)} runs", records=selected(rows, arguments.fields))
+    return answered(
+        answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("records",), len(jobs_found) > until)
+    )
 
 
 def _run(job: Job) -> Json:
@@ -118,12 +120,12 @@ def _run(job: Job) -> Json:
     }  # fmt: skip
 
 
-async def get_record(call: Call, asked: GetRecord) -> CallToolResult:
+async def get_record(call: Call, arguments: GetRecord) -> CallToolResult:
     """The record with what it is linked to, or a stretch of its JSON text."""
-    found = await seen(call.engine, asked.id)
-    if found is None:
-        raise NotFoundError("record", asked.id, remedy="list_records shows ids.")
-    return message_answer(found, asked) if isinstance(found, Message) else record_answer(found, asked)
+    record = await seen(call.engine, arguments.id)
+    if record is None:
+        raise NotFoundError("record", arguments.id, remedy="list_records shows ids.")
+    return message_answer(record, arguments) if isinstance(record, Message) else record_answer(record, arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,41 +142,41 @@ class Seen:
         return self.record.wire()
 
 
-def record_answer(found: Seen, asked: GetRecord) -> CallToolResult:
+def record_answer(seen_record: Seen, arguments: GetRecord) -> CallToolResult:
     """The answer about a record that was read."""
-    wire = found.wire
-    vet_fields(asked.fields, _names(found.record.type), f"a {found.record.type}")
-    if asked.cursor is not None:
-        return part_of(wire, cursor_of(asked.cursor), about={"id": wire["id"]})
-    told = RecordAnswer(
+    wire = seen_record.wire
+    vet_fields(arguments.fields, _names(seen_record.record.type), f"a {seen_record.record.type}")
+    if arguments.cursor is not None:
+        return part_of(wire, cursor_of(arguments.cursor), about={"id": wire["id"]})
+    answer = RecordAnswer(
         summary=f"{wire['type']} {wire['id']}, {wire['status']}",
-        record=_chosen(wire, asked.fields),
-        relations=found.relations,
-        gates=found.gates or None,
+        record=_chosen(wire, arguments.fields),
+        relations=seen_record.relations,
+        gates=seen_record.gates or None,
     )
-    return readable_in_parts(told, asked.detail)
+    return readable_in_parts(answer, arguments.detail)
 
 
 async def seen(engine: Engine, ident: str) -> Seen | Message | None:
     """The record with its relations and gates, or the message."""
-    found = await engine.store.read(partial(_seen, ident=ident))
-    if not isinstance(found, Seen):
-        return found
-    (record,) = await with_likeness(engine, [found.record])
-    return replace(found, record=record)
+    stored = await engine.store.read(partial(_seen, ident=ident))
+    if not isinstance(stored, Seen):
+        return stored
+    (record,) = await with_likeness(engine, [stored.record])
+    return replace(stored, record=record)
 
 
 def _seen(db: Db, *, ident: str) -> Seen | Message | None:
     """The record with its relations and gates, or the message, in one read: each is a way to another thread and back."""
-    found = records.find(db, ident)
-    if found is None:
+    record = records.find(db, ident)
+    if record is None:
         return inbox.message(db, ident)
-    shown = branches.with_figures(db, found)
+    shown = branches.with_figures(db, record)
     return Seen(
         shown,
         [
-            {"sourceId": one.source_id, "type": one.type, "targetId": one.target_id}
-            for one in links.links(db, ident, shown.type)
+            {"sourceId": link.source_id, "type": link.type, "targetId": link.target_id}
+            for link in links.links(db, ident, shown.type)
         ],
         [gate.wire() for gate in records.gates(db, shown)],
     )
@@ -189,38 +191,40 @@ def _chosen(wire: Json, names: list[str]) -> Json:
     return {**kept, "fields": {name: fields[name] for name in names if name in fields}}
 
 
-async def save_records(call: Call, asked: SaveRecords) -> CallToolResult:
-    """What was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
-    wires, resolutions = await _sorted_out(call.engine, asked)
+async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
+    """Returns what was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
+    wires, resolutions = await _sorted_out(call.engine, arguments)
     engine = call.engine
     arrivals = [
         replace(arrival(wire, number, new_id=engine.new_id(), now=engine.clock()), over=over)
         for number, wire, over in wires
     ]
-    relations = [Relation(one.source_id, one.target_id, one.type) for one in asked.relations]
+    relations = [Relation(relation.source_id, relation.target_id, relation.type) for relation in arguments.relations]
     if resolutions and (arrivals or relations):
         raise InvalidRecordError(
             "eval-failures are resolved in a call of their own",
             remedy="Send them apart: then each call is all or nothing.",
         )
     if resolutions:
-        return _saved(await resolve_failures(engine, resolutions), [one.id for one in resolutions], WentOn())
+        return _saved(
+            await resolve_failures(engine, resolutions), [resolution.id for resolution in resolutions], WentOn()
+        )
     saved, went_on = await save_with_baselines(engine, arrivals, relations, by="mcp")
-    return _saved(saved, [one.record.id for one in arrivals], went_on)
+    return _saved(saved, [arrived.record.id for arrived in arrivals], went_on)
 
 
 def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
-    said = [f"{saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged"]
+    parts = [f"{saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged"]
     if went_on.run_ids:
-        said.append("what waited for it is judged")
+        parts.append("what waited for it is judged")
     if went_on.left:
-        said.append(f"others wait on, save again later: {went_on.left[0]}")
-    told = SavedAnswer(
-        summary="; ".join(said), new=saved.new, changed=saved.changed, unchanged=saved.unchanged, ids=idents
+        parts.append(f"others wait on, save again later: {went_on.left[0]}")
+    answer = SavedAnswer(
+        summary="; ".join(parts), new=saved.new, changed=saved.changed, unchanged=saved.unchanged, ids=idents
     )
     if went_on.run_ids:
-        told.next = [f"get_run {json.dumps({'runId': one})}" for one in went_on.run_ids[:LOOKED_AT]]
-    return answered(told)
+        answer.next = [f"get_run {json.dumps({'runId': run_id})}" for run_id in went_on.run_ids[:LOOKED_AT]]
+    return answered(answer)
 
 
 async def _sorted_out(
@@ -243,7 +247,7 @@ async def _sorted_out(
 
 
 async def _seen_by(engine: Engine, wire: Json) -> Record[Fields] | None:
-    """What is kept under the record's id; raises `ConflictError` where it says that it was read before that was changed."""
+    """Returns what is kept under the record's id; raises `ConflictError` where it says that it was read before that was changed."""
     ident, at = wire.get("id"), wire.get("updatedAt")
     kept = await engine.store.read(lambda db: records.minion(db, ident)) if isinstance(ident, str) else None
     if kept is not None and at is not None and at != iso(kept.updated_at) and not _says_the_same(kept, wire):
@@ -272,7 +276,7 @@ def _resolution(number: int, wire: Json) -> Resolution:
 
 
 def _says_the_same(kept: Record[Fields], wire: Json) -> bool:
-    """Whether all that the record says is kept already: it was sent twice."""
+    """Returns whether all that the record says is kept already: it was sent twice."""
     given = wire.get("fields")
     held = wire_fields(kept.fields)
     return isinstance(given, dict) and all(name in held and held[name] == value for name, value in given.items())
@@ -288,8 +292,8 @@ def _merged(kept: Record[Fields] | None, wire: Json) -> Json:
     return {**before, **wire, "fields": {**cast("Json", before["fields"]), **fields}}
 
 
-async def delete_record(call: Call, asked: DeleteRecord) -> CallToolResult:
+async def delete_record(call: Call, arguments: DeleteRecord) -> CallToolResult:
     """The record that is hidden now."""
-    record = await hide_record(call.engine, asked.id)
-    said = f"{record.type} {record.id} is hidden; saving it again brings it back"
-    return answered(DeletedAnswer(summary=said, id=record.id, type=record.type))
+    record = await hide_record(call.engine, arguments.id)
+    sentence = f"{record.type} {record.id} is hidden; saving it again brings it back"
+    return answered(DeletedAnswer(summary=sentence, id=record.id, type=record.type))

@@ -25,64 +25,70 @@ from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.release import ApprovalAnswer, ApprovePromptVersion, ReceiptAnswer, SendMessage
 
 
-async def approve_prompt_version(call: Call, asked: ApprovePromptVersion) -> CallToolResult:
+async def approve_prompt_version(call: Call, arguments: ApprovePromptVersion) -> CallToolResult:
     """The decision as it is kept: an agent's, unless a person's token came with the call."""
     speaker = call.engine.speaker
-    for name, said in (
-        ("decidedBy", asked.decided_by),
-        ("reason", asked.reason),
-        ("overrideReason", asked.override_reason),
+    for name, name_given in (
+        ("decidedBy", arguments.decided_by),
+        ("reason", arguments.reason),
+        ("overrideReason", arguments.override_reason),
     ):
-        if said is not None and is_blank(said):
+        if name_given is not None and is_blank(name_given):
             raise InvalidRecordError("must say something that can be seen", field=name)
-    if asked.decision == "in-use":
-        return await _in_use(call, asked)
+    if arguments.decision == "in-use":
+        return await _in_use(call, arguments)
     record = await decide(
         call.engine,
         ApprovalAsked(
-            prompt_version_ref=asked.prompt_version_ref,
-            comparison_id=asked.comparison_id,
-            decision=asked.decision,
-            reason=asked.reason,
-            decided_by=speaker.name if speaker.is_person else asked.decided_by or client_name(call.context),
+            prompt_version_ref=arguments.prompt_version_ref,
+            comparison_id=arguments.comparison_id,
+            decision=arguments.decision,
+            reason=arguments.reason,
+            decided_by=speaker.name if speaker.is_person else arguments.decided_by or client_name(call.context),
             decided_by_type=speaker.kind,
-            override_reason=asked.override_reason,
+            override_reason=arguments.override_reason,
         ),
     )
     fields = record.fields
     judge = await evidence_judges(call.engine, fields)
-    told = ApprovalAnswer(
+    answer = ApprovalAnswer(
         summary=f"{fields.prompt_version_ref}: {fields.decision}", id=record.id,
         prompt_version_ref=fields.prompt_version_ref, comparison_id=fields.comparison_id, decision=fields.decision,
         reason=fields.reason, decided_by=fields.decided_by, decided_by_type=fields.decided_by_type,
         judge=None if judge.state == "none" else judge.brief(),
     )  # fmt: skip
-    return answered(told)
+    return answered(answer)
 
 
-async def _in_use(call: Call, asked: ApprovePromptVersion) -> CallToolResult:
+async def _in_use(call: Call, arguments: ApprovePromptVersion) -> CallToolResult:
     """That a person named the version which is in use."""
-    version = (await call.engine.store.read(partial(find_version, name=asked.prompt_version_ref))).id
+    version = (await call.engine.store.read(partial(find_version, name=arguments.prompt_version_ref))).id
     await name_current(call.engine, version)
     name = call.engine.speaker.name
-    told = ApprovalAnswer(
+    answer = ApprovalAnswer(
         summary=f"{version} is in use, {name} says", id=version, prompt_version_ref=version,
-        decision="in-use", reason=asked.reason or f"{name} named it", decided_by=name, decided_by_type="human",
+        decision="in-use", reason=arguments.reason or f"{name} named it", decided_by=name, decided_by_type="human",
     )  # fmt: skip
-    return answered(told)
+    return answered(answer)
 
 
-async def send_message(call: Call, asked: SendMessage) -> CallToolResult:
+async def send_message(call: Call, arguments: SendMessage) -> CallToolResult:
     """The receipt of the message."""
-    letter = Letter(type=asked.type, payload=asked.payload, id=asked.id, from_agent_id=asked.from_agent_id)
+    letter = Letter(
+        type=arguments.type, payload=arguments.payload, id=arguments.id, from_agent_id=arguments.from_agent_id
+    )
     try:
         receipt = await send(call.engine, letter)
     except InvalidRecordError as error:
-        raise fitting(asked.type, kind_of(asked.type).payload, error) from None
+        raise fitting(arguments.type, kind_of(arguments.type).payload, error) from None
     waits = "" if receipt.agent_running else "; no EvalAgent is running yet, it waits"
-    said = f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}"
-    warnings = await foreseen(call.engine, letter) if receipt.state == "pending" else []
-    said = (
-        " ".join([f"{said}.", *(in_arguments(f"{one[0].upper()}{one[1:]}") for one in warnings)]) if warnings else said
+    sentence = (
+        f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}"
     )
-    return answered(ReceiptAnswer.of(receipt, summary=said, next=[f"get_record {json.dumps({'id': receipt.id})}"]))
+    warnings = await foreseen(call.engine, letter) if receipt.state == "pending" else []
+    sentence = (
+        " ".join([f"{sentence}.", *(in_arguments(f"{warning[0].upper()}{warning[1:]}") for warning in warnings)])
+        if warnings
+        else sentence
+    )
+    return answered(ReceiptAnswer.of(receipt, summary=sentence, next=[f"get_record {json.dumps({'id': receipt.id})}"]))

@@ -47,67 +47,72 @@ SHORT = 4_000
 """So many bytes may the packets of a short answer have; the first is shown whole in any case."""
 
 
-async def run_test_case(call: Call, asked: RunTestCase) -> CallToolResult | InputRequiredResult:
+async def run_test_case(call: Call, arguments: RunTestCase) -> CallToolResult | InputRequiredResult:
     """The run of a test case or of a batch of a prompt's, as far as it is when the wait ends."""
-    if asked.prompt_id is not None:
-        return await run_batch(call, asked, _request(call, asked, asked.prompt_id))
-    assert asked.test_case_id is not None
-    return await _run(call, asked, _request(call, asked, asked.test_case_id), "test-case")
+    if arguments.prompt_id is not None:
+        return await run_batch(call, arguments, _request(call, arguments, arguments.prompt_id))
+    assert arguments.test_case_id is not None
+    return await _run(call, arguments, _request(call, arguments, arguments.test_case_id), "test-case")
 
 
-async def run_benchmark(call: Call, asked: RunBenchmark) -> CallToolResult | InputRequiredResult:
+async def run_benchmark(call: Call, arguments: RunBenchmark) -> CallToolResult | InputRequiredResult:
     """The run of a benchmark, as far as it is when the wait ends."""
-    if asked.rejudge_run_id is not None:
-        return await _run(call, asked, await _rejudging(call, asked, asked.rejudge_run_id), "benchmark")
-    request = _request(call, asked, asked.benchmark_id)
-    if asked.test_case_ids is not None:
-        request = request.model_copy(update={"case_ids": tuple(asked.test_case_ids), "selection": SELECTION})
-    return await _run(call, asked, request, "benchmark")
+    if arguments.rejudge_run_id is not None:
+        return await _run(call, arguments, await _rejudging(call, arguments, arguments.rejudge_run_id), "benchmark")
+    request = _request(call, arguments, arguments.benchmark_id)
+    if arguments.test_case_ids is not None:
+        request = request.model_copy(update={"case_ids": tuple(arguments.test_case_ids), "selection": SELECTION})
+    return await _run(call, arguments, request, "benchmark")
 
 
-async def _rejudging(call: Call, asked: RunBenchmark, run_id: str) -> RunRequest:
+async def _rejudging(call: Call, arguments: RunBenchmark, run_id: str) -> RunRequest:
     """The stored outputs of that run, judged by another judge."""
     request = await rejudge_request(
-        call.engine, run_id, judge=asked.judge, key=asked.idempotency_key, triggered_by=asked.triggered_by
+        call.engine, run_id, judge=arguments.judge, key=arguments.idempotency_key, triggered_by=arguments.triggered_by
     )
-    if request.subject_id != asked.benchmark_id:
+    if request.subject_id != arguments.benchmark_id:
         raise BadInputError(f"the run {run_id} is of the benchmark {request.subject_id}.", remedy="Name that one.")
-    return request.model_copy(update={"fresh": asked.fresh, "max_cost_usd": asked.max_cost_usd})
+    return request.model_copy(update={"fresh": arguments.fresh, "max_cost_usd": arguments.max_cost_usd})
 
 
-def _request(call: Call, asked: RunTestCase | RunBenchmark, subject_id: str) -> RunRequest:
-    target = asked.target or call.target
-    return RunRequest.asked_by(asked, subject_id=subject_id, target=target, key=asked.idempotency_key)
+def _request(call: Call, arguments: RunTestCase | RunBenchmark, subject_id: str) -> RunRequest:
+    target = arguments.target or call.target
+    return RunRequest.asked_by(arguments, subject_id=subject_id, target=target, key=arguments.idempotency_key)
 
 
 async def _run(
     call: Call,
-    asked: RunTestCase | RunBenchmark,
+    arguments: RunTestCase | RunBenchmark,
     request: RunRequest,
     kind: Literal["test-case", "benchmark"],
 ) -> CallToolResult | InputRequiredResult:
-    if asked.dry_run:
-        found = await estimate(call.engine, request, kind=kind)
+    if arguments.dry_run:
+        priced = await estimate(call.engine, request, kind=kind)
         return answered(
             RunAnswer(
-                summary=dry_line(found), kind=kind, subject_id=request.subject_id, units=found.units, estimate=found
+                summary=dry_line(priced), kind=kind, subject_id=request.subject_id, units=priced.units, estimate=priced
             )
         )
     starting = partial(start, call.engine, request, kind=kind)
-    if asked.judge != "caller" and asked.wait_seconds and call.context is not None and can_be_asked(call.context):
-        return await _begun_with_person(call, call.context, asked, request, starting)
-    return await begun(call, starting, asked.wait_seconds, asked.max_cost_usd, limit=_limit(asked))
+    if (
+        arguments.judge != "caller"
+        and arguments.wait_seconds
+        and call.context is not None
+        and can_be_asked(call.context)
+    ):
+        return await _begun_with_person(call, call.context, arguments, request, starting)
+    return await begun(call, starting, arguments.wait_seconds, arguments.max_cost_usd, limit=_limit(arguments))
 
 
-def _limit(asked: RunTestCase | RunBenchmark) -> int:
+def _limit(arguments: RunTestCase | RunBenchmark) -> int:
     """So many failures and packets are shown at once."""
-    return asked.limit if isinstance(asked, RunBenchmark) else SHOWN
+    return arguments.limit if isinstance(arguments, RunBenchmark) else SHOWN
 
 
 async def _begun_with_person(
     call: Call,
     context: Context[Any, Any],
-    asked: RunTestCase | RunBenchmark,
+    arguments: RunTestCase | RunBenchmark,
     request: RunRequest,
     starting: Callable[[], Awaitable[Started]],
 ) -> CallToolResult | InputRequiredResult:
@@ -116,10 +121,10 @@ async def _begun_with_person(
     if again is not None:
         job = await run_of(call, again, request.subject_id)
     else:
-        job = await call.runs.begin(starting, max_cost_usd=asked.max_cost_usd)
-        await call.runs.follow(job, asked.wait_seconds, call.report_progress)
-    question = await judged_by_person(call, context, job, seconds=asked.wait_seconds)
-    return await run_answer(call, job, Shape(), limit=_limit(asked)) if question is None else question
+        job = await call.runs.begin(starting, max_cost_usd=arguments.max_cost_usd)
+        await call.runs.follow(job, arguments.wait_seconds, call.report_progress)
+    question = await judged_by_person(call, context, job, seconds=arguments.wait_seconds)
+    return await run_answer(call, job, Shape(), limit=_limit(arguments)) if question is None else question
 
 
 async def begun(
@@ -136,15 +141,15 @@ async def begun(
     return await run_answer(call, job, Shape(), limit=limit)
 
 
-async def get_run(call: Call, asked: GetRun) -> CallToolResult:
-    """Where the run stands, after waiting for it as long as was asked."""
-    job = await get_job(call.engine, asked.run_id)
-    if asked.wait_seconds:
-        await call.runs.follow(job, asked.wait_seconds, call.report_progress)
-    if asked.packet is not None:
-        return await _packet_part(call, job, asked.packet, cursor_of(asked.cursor))
-    shape = Shape(asked.detail, tuple(asked.fields), cursor_of(asked.cursor))
-    return await run_answer(call, job, shape, limit=asked.limit)
+async def get_run(call: Call, arguments: GetRun) -> CallToolResult:
+    """Returns where the run stands, after waiting for it as long as was asked."""
+    job = await get_job(call.engine, arguments.run_id)
+    if arguments.wait_seconds:
+        await call.runs.follow(job, arguments.wait_seconds, call.report_progress)
+    if arguments.packet is not None:
+        return await _packet_part(call, job, arguments.packet, cursor_of(arguments.cursor))
+    shape = Shape(arguments.detail, tuple(arguments.fields), cursor_of(arguments.cursor))
+    return await run_answer(call, job, shape, limit=arguments.limit)
 
 
 async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) -> CallToolResult:
@@ -157,28 +162,28 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
     summary = await summarize(call.engine, job.id, limit=until + 1)
     if call.runs.is_active(job.id):
         summary = summary.model_copy(update={"state": "running", "reason": ""})
-    told = run_told(summary, job.spec, offset=shape.offset, limit=limit)
-    if told.packets and shape.detail == "summary":
-        return whole_packets(told, shape, more=_more(summary, until))
-    return answered(told, shape=shape, pages=Pages(LISTS, _more(summary, until)))
+    answer = run_told(summary, job.spec, offset=shape.offset, limit=limit)
+    if answer.packets and shape.detail == "summary":
+        return whole_packets(answer, shape, more=_more(summary, until))
+    return answered(answer, shape=shape, pages=Pages(LISTS, _more(summary, until)))
 
 
 def _more(summary: RunSummary, until: int) -> bool:
     lists = (summary.failures, summary.unscored, summary.test_runs)
-    return len(summary.packets) + summary.more_packets > until or any(len(one) > until for one in lists)
+    return len(summary.packets) + summary.more_packets > until or any(len(entries) > until for entries in lists)
 
 
-def whole_packets(told: RunAnswer, shape: Shape, *, more: bool) -> CallToolResult:
+def whole_packets(answer: RunAnswer, shape: Shape, *, more: bool) -> CallToolResult:
     """Packets are to be judged, so none is cut to be short: as many as fit a short answer, at least one as it is."""
     size = shown = 0
-    for packet in told.packets:
+    for packet in answer.packets:
         size += len(to_json(packet)) + 1
         if shown and size > SHORT:
             break
         shown += 1
-    first = told.model_copy(update={"packets": told.packets[:shown]})
+    first = answer.model_copy(update={"packets": answer.packets[:shown]})
     whole = Shape("full", shape.fields, shape.offset)
-    return answered(first, shape=whole, pages=Pages(LISTS, more or shown < len(told.packets)))
+    return answered(first, shape=whole, pages=Pages(LISTS, more or shown < len(answer.packets)))
 
 
 async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallToolResult:
@@ -191,21 +196,21 @@ async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallTo
     return part_of(packet.model_dump(mode="json"), cursor, about={"runId": job.id})
 
 
-async def cancel_run(call: Call, asked: CancelRun) -> CallToolResult:
+async def cancel_run(call: Call, arguments: CancelRun) -> CallToolResult:
     """The run as it stands once it was stopped."""
     with anyio.CancelScope(shield=True):
-        await call.runs.cancel(asked.run_id)
-    return await run_answer(call, await get_job(call.engine, asked.run_id), Shape())
+        await call.runs.cancel(arguments.run_id)
+    return await run_answer(call, await get_job(call.engine, arguments.run_id), Shape())
 
 
-async def submit_judgments(call: Call, asked: SubmitJudgments) -> CallToolResult:
+async def submit_judgments(call: Call, arguments: SubmitJudgments) -> CallToolResult:
     """The run after the verdicts were taken, with the packets that wait next."""
     submission = Submission(
-        run_id=await side_of(call, asked.run_id, {one.digest for one in asked.packets}),
-        judged_by=None if call.engine.speaker.is_person else asked.judged_by or client_name(call.context),
+        run_id=await side_of(call, arguments.run_id, {packet.digest for packet in arguments.packets}),
+        judged_by=None if call.engine.speaker.is_person else arguments.judged_by or client_name(call.context),
         packets=tuple(
             AnsweredPacket(
-                digest=one.digest,
+                digest=packet.digest,
                 judgments=tuple(
                     GivenJudgment(
                         criterion_id=given.criterion_id,
@@ -213,11 +218,11 @@ async def submit_judgments(call: Call, asked: SubmitJudgments) -> CallToolResult
                         rationale=given.rationale,
                         confidence=given.confidence,
                     )
-                    for given in one.judgments
+                    for given in packet.judgments
                 ),
             )
-            for one in asked.packets
+            for packet in arguments.packets
         ),
     )
     job = await take_judgments(call.engine, submission)
-    return await run_answer(call, await whole_of(call, job), Shape(), limit=asked.limit)
+    return await run_answer(call, await whole_of(call, job), Shape(), limit=arguments.limit)

@@ -24,26 +24,26 @@ from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.scoring import ScoreOutputs, ScoresAnswer
 
 
-async def score_outputs(call: Call, asked: ScoreOutputs) -> CallToolResult:
+async def score_outputs(call: Call, arguments: ScoreOutputs) -> CallToolResult:
     """Verdicts, selections or a card, by the functions that `minions-evals score`, `pick` and `scorecard` use."""
-    if asked.rows is not None:
-        return await _results(call, asked, asked.rows, read_row, "passed")
-    if asked.picks is not None:
-        return await _results(call, asked, asked.picks, read_pick_row, "selected")
-    return await _carded(call, asked)
+    if arguments.rows is not None:
+        return await _results(call, arguments, arguments.rows, read_row, "passed")
+    if arguments.picks is not None:
+        return await _results(call, arguments, arguments.picks, read_pick_row, "selected")
+    return await _carded(call, arguments)
 
 
 async def _results(
-    call: Call, asked: ScoreOutputs, rows: Sequence[Json], read: Callable[[str | bytes], Asked], good: str
+    call: Call, arguments: ScoreOutputs, rows: Sequence[Json], read: Callable[[str | bytes], Asked], good: str
 ) -> CallToolResult:
-    said = [await _answer(call, number, row, read) for number, row in enumerate(rows)]
-    fine = sum(one.get("pass") is True or one.get("selected") is not None for one in said)
-    errors = sum("error" in one for one in said)
-    offset = cursor_of(asked.cursor)
-    shown = said[offset:] if asked.detail == "full" else [_short(one) for one in said[offset:]]
-    summary = f"{fine} of {len(said)} {good}" + (f", {errors} could not be checked" if errors else "")
-    told = ScoresAnswer(summary=summary, results=shown)
-    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("results",)))
+    results = [await _answer(call, number, row, read) for number, row in enumerate(rows)]
+    fine = sum(result.get("pass") is True or result.get("selected") is not None for result in results)
+    errors = sum("error" in result for result in results)
+    offset = cursor_of(arguments.cursor)
+    shown = results[offset:] if arguments.detail == "full" else [_short(result) for result in results[offset:]]
+    summary = f"{fine} of {len(results)} {good}" + (f", {errors} could not be checked" if errors else "")
+    answer = ScoresAnswer(summary=summary, results=shown)
+    return answered(answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("results",)))
 
 
 async def _answer(call: Call, number: int, row: Json, read: Callable[[str | bytes], Asked]) -> Json:
@@ -63,26 +63,28 @@ def _vet_length(row: Json) -> None:
         )
 
 
-def _short(said: Json) -> Json:
+def _short(result: Json) -> Json:
     """The verdict with the checks that did not pass only."""
-    results = said.get("results")
+    results = result.get("results")
     if not isinstance(results, list):
-        return said
+        return result
     failed: list[JsonValue] = [
-        {"type": one["type"], "reason": one["reason"]} for one in cast("list[Json]", results) if not one["pass"]
+        {"type": result["type"], "reason": result["reason"]}
+        for result in cast("list[Json]", results)
+        if not result["pass"]
     ]
-    kept = {name: value for name, value in said.items() if name != "results"}
+    kept = {name: value for name, value in result.items() if name != "results"}
     return {**kept, "failed": failed} if failed else kept
 
 
-async def _carded(call: Call, asked: ScoreOutputs) -> CallToolResult:
-    card = await _card(call, asked.columns, asked.table, asked.run_id)
-    told = ScoresAnswer(summary=_card_line(card), card=card)
-    if asked.compare_table or asked.compare_run_id:
-        before = await _card(call, asked.columns, asked.compare_table, asked.compare_run_id)
-        said = f"{_card_line(card)}, before {before.score:.6g}"
-        told = ScoresAnswer(summary=said, card=card, before=before, changes=card_changes(before, card))
-    return answered(told, shape=Shape(asked.detail))
+async def _carded(call: Call, arguments: ScoreOutputs) -> CallToolResult:
+    card = await _card(call, arguments.columns, arguments.table, arguments.run_id)
+    answer = ScoresAnswer(summary=_card_line(card), card=card)
+    if arguments.compare_table or arguments.compare_run_id:
+        before = await _card(call, arguments.columns, arguments.compare_table, arguments.compare_run_id)
+        sentence = f"{_card_line(card)}, before {before.score:.6g}"
+        answer = ScoresAnswer(summary=sentence, card=card, before=before, changes=card_changes(before, card))
+    return answered(answer, shape=Shape(arguments.detail))
 
 
 async def _card(call: Call, columns: Sequence[str], table: Sequence[Json] | None, run_id: str | None) -> ScoreCard:

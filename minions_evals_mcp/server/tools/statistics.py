@@ -17,69 +17,75 @@ NAMED = 'list_records {"type": "test-case", "fields": ["promptId"]}'
 SHORT = ("id", "passed", "score", "warnings", "regressionType", "promptVersion", "latencyMs", "costUsd", "createdAt")
 
 
-async def get_statistics(call: Call, asked: GetStatistics) -> CallToolResult:
+async def get_statistics(call: Call, arguments: GetStatistics) -> CallToolResult:
     """The figures that were asked for."""
-    if asked.prompt_id is not None:
-        return await _of_prompt(call, asked, asked.prompt_id)
-    if asked.branch_id is not None:
-        return await _of_branch(call, asked, asked.branch_id)
-    assert asked.test_case_id is not None
-    if asked.executions:
-        return await _executions(call, asked, asked.test_case_id)
-    return await _of_case(call, asked, asked.test_case_id)
+    if arguments.prompt_id is not None:
+        return await _of_prompt(call, arguments, arguments.prompt_id)
+    if arguments.branch_id is not None:
+        return await _of_branch(call, arguments, arguments.branch_id)
+    assert arguments.test_case_id is not None
+    if arguments.executions:
+        return await _executions(call, arguments, arguments.test_case_id)
+    return await _of_case(call, arguments, arguments.test_case_id)
 
 
-async def _of_case(call: Call, asked: GetStatistics, ident: str) -> CallToolResult:
-    found = await test_case_stats(call.engine, ident, limit=asked.limit)
+async def _of_case(call: Call, arguments: GetStatistics, ident: str) -> CallToolResult:
+    stats = await test_case_stats(call.engine, ident, limit=arguments.limit)
     branches = await branches_of_case(call.engine, ident)
     case = await test_case(call.engine, ident)
-    rate = "no runs yet" if found.pass_rate is None else f"{found.pass_rate:.3g} % passed"
-    said = f"test-case {ident}: {found.total_runs} runs, {rate}; {len(found.regressions)} regressions shown"
-    told = StatisticsAnswer.of(
-        found,
-        summary=said,
+    rate = "no runs yet" if stats.pass_rate is None else f"{stats.pass_rate:.3g} % passed"
+    sentence = f"test-case {ident}: {stats.total_runs} runs, {rate}; {len(stats.regressions)} regressions shown"
+    answer = StatisticsAnswer.of(
+        stats,
+        summary=sentence,
         test_case=case,
-        trend_data=found.trend_data[-asked.limit :],
-        branches=[{"id": one.id, **wire_fields(one.fields)} for one in branches],
+        trend_data=stats.trend_data[-arguments.limit :],
+        branches=[{"id": branch.id, **wire_fields(branch.fields)} for branch in branches],
     )
-    return answered(told, shape=Shape(asked.detail))
+    return answered(answer, shape=Shape(arguments.detail))
 
 
-async def _executions(call: Call, asked: GetStatistics, ident: str) -> CallToolResult:
-    offset = cursor_of(asked.cursor)
-    page = await test_case_executions(call.engine, ident, limit=asked.limit, offset=offset)
-    rows = [_row(one, asked) for one in page.executions]
-    said = f"{len(rows)} of {page.total} runs of {ident}"
-    told = StatisticsAnswer(summary=said, test_case_id=ident, executions=rows)
+async def _executions(call: Call, arguments: GetStatistics, ident: str) -> CallToolResult:
+    offset = cursor_of(arguments.cursor)
+    page = await test_case_executions(call.engine, ident, limit=arguments.limit, offset=offset)
+    rows = [_row(execution, arguments) for execution in page.executions]
+    sentence = f"{len(rows)} of {page.total} runs of {ident}"
+    answer = StatisticsAnswer(summary=sentence, test_case_id=ident, executions=rows)
     more = offset + len(rows) < page.total
-    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("executions",), more))
+    return answered(answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("executions",), more))
 
 
-async def _of_prompt(call: Call, asked: GetStatistics, prompt_id: str) -> CallToolResult:
-    found = await test_cases(call.engine, prompt_id)
-    said = f"{len(found)} test cases of the prompt {prompt_id}"
-    if not found:
-        return answered(StatisticsAnswer(summary=f"{said}: none has it as its promptId", test_cases=[], next=[NAMED]))
-    offset = cursor_of(asked.cursor)
-    shown = found[offset : offset + asked.limit]
-    more = len(found) > offset + asked.limit
-    told = StatisticsAnswer(summary=said, test_cases=shown)
-    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("testCases",), more))
+async def _of_prompt(call: Call, arguments: GetStatistics, prompt_id: str) -> CallToolResult:
+    summaries = await test_cases(call.engine, prompt_id)
+    sentence = f"{len(summaries)} test cases of the prompt {prompt_id}"
+    if not summaries:
+        return answered(
+            StatisticsAnswer(summary=f"{sentence}: none has it as its promptId", test_cases=[], next=[NAMED])
+        )
+    offset = cursor_of(arguments.cursor)
+    shown = summaries[offset : offset + arguments.limit]
+    more = len(summaries) > offset + arguments.limit
+    answer = StatisticsAnswer(summary=sentence, test_cases=shown)
+    return answered(answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("testCases",), more))
 
 
-async def _of_branch(call: Call, asked: GetStatistics, branch_id: str) -> CallToolResult:
-    offset = cursor_of(asked.cursor)
-    found = await branch_executions(call.engine, branch_id, limit=asked.limit + 1, offset=offset)
-    rows: list[Json] = [{"id": one.id, **wire_fields(one.fields)} for one in found[: asked.limit]]
+async def _of_branch(call: Call, arguments: GetStatistics, branch_id: str) -> CallToolResult:
+    offset = cursor_of(arguments.cursor)
+    executions = await branch_executions(call.engine, branch_id, limit=arguments.limit + 1, offset=offset)
+    rows: list[Json] = [
+        {"id": execution.id, **wire_fields(execution.fields)} for execution in executions[: arguments.limit]
+    ]
     configured = await branch_configurations(call.engine, branch_id)
-    told = StatisticsAnswer(
+    answer = StatisticsAnswer(
         summary=f"{len(rows)} executions of {branch_id}, newest first", configurations=configured, executions=rows
     )
     return answered(
-        told, shape=Shape(asked.detail, offset=offset), pages=Pages(("executions",), len(found) > asked.limit)
+        answer,
+        shape=Shape(arguments.detail, offset=offset),
+        pages=Pages(("executions",), len(executions) > arguments.limit),
     )
 
 
-def _row(one: BaseModel, asked: GetStatistics) -> Json:
-    wire = one.model_dump(mode="json")
-    return wire if asked.detail == "full" else {name: wire[name] for name in SHORT if wire[name] != []}
+def _row(model: BaseModel, arguments: GetStatistics) -> Json:
+    wire = model.model_dump(mode="json")
+    return wire if arguments.detail == "full" else {name: wire[name] for name in SHORT if wire[name] != []}

@@ -21,28 +21,28 @@ _DETAILS = {"judge", "max_score", "criteria", "passes", "pooled"}
 """Of the open part's summary: what an optimiser has little use for, and get_record shows."""
 
 
-async def try_version(call: Call, asked: TryVersion) -> CallToolResult:
-    """What came of the trial; one that takes longer than the wait goes on under its key."""
-    said = asked.model_dump(by_alias=False, exclude={"idempotency_key", "wait_seconds", "target"})
-    target = asked.target or call.target
-    key = asked.idempotency_key or f"trial:{digest({**said, 'target': target})}"
-    request = TrialRequest.model_validate({**said, "target": target, "key": key, "triggered_by": "mcp"})
-    with anyio.move_on_after(asked.wait_seconds):
+async def try_version(call: Call, arguments: TryVersion) -> CallToolResult:
+    """Returns what came of the trial; one that takes longer than the wait goes on under its key."""
+    fields = arguments.model_dump(by_alias=False, exclude={"idempotency_key", "wait_seconds", "target"})
+    target = arguments.target or call.target
+    key = arguments.idempotency_key or f"trial:{digest({**fields, 'target': target})}"
+    request = TrialRequest.model_validate({**fields, "target": target, "key": key, "triggered_by": "mcp"})
+    with anyio.move_on_after(arguments.wait_seconds):
         return answered(_answer(await tried(call.engine, request)))
     raise StoppedError(
-        f"the trial of {asked.version} takes longer than {asked.wait_seconds:g} s; what was judged is kept.",
+        f"the trial of {arguments.version} takes longer than {arguments.wait_seconds:g} s; what was judged is kept.",
         remedy=f"Call again with idempotencyKey {key}: it goes on.",
     )
 
 
-def _answer(found: Trial) -> TrialAnswer:
-    """What came of the trial, without the details of its open part."""
-    opened = None if found.open is None else found.open.model_dump(mode="json", exclude=_DETAILS)
-    return TrialAnswer.of(found, without={"in_words"}, open=opened, summary=found.in_words, next=list(_next(found)))
+def _answer(trial: Trial) -> TrialAnswer:
+    """Returns what came of the trial, without the details of its open part."""
+    opened = None if trial.open is None else trial.open.model_dump(mode="json", exclude=_DETAILS)
+    return TrialAnswer.of(trial, without={"in_words"}, open=opened, summary=trial.in_words, next=list(_next(trial)))
 
 
-def _next(found: Trial) -> Iterator[str]:
-    if found.may_be_approved:
-        made = found.sealed.comparison_id if found.sealed else found.open and found.open.comparison_id
-        asked = {"promptVersionRef": found.version, "comparisonId": made, "decidedBy": "YOUR-ID"}
-        yield f"approve_prompt_version {json.dumps(asked)}"
+def _next(trial: Trial) -> Iterator[str]:
+    if trial.may_be_approved:
+        made = trial.sealed.comparison_id if trial.sealed else trial.open and trial.open.comparison_id
+        arguments = {"promptVersionRef": trial.version, "comparisonId": made, "decidedBy": "YOUR-ID"}
+        yield f"approve_prompt_version {json.dumps(arguments)}"

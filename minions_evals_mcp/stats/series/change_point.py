@@ -1,4 +1,4 @@
-"""Where a benchmark moved to another level, and stayed: found run by run, so that a later recovery takes nothing back.
+"""The places at which a benchmark moved to another level, and stayed: found run by run, so that a later recovery takes nothing back.
 
 Each look tests the newest runs against the level before (`level_step`). The error is spent over all looks there will ever
 be; measured at every look of 50 runs, flat noise has a fall in under 1 %, and in about 4 % where neighbours correlate by .6
@@ -56,14 +56,16 @@ def changes(scores: Sequence[float]) -> tuple[Change, ...]:
     if not all(math.isfinite(score) for score in scores):
         raise ValueError("change-points are sought in finite scores; leave out the runs that have none")
     seen = [round(score, _DECIMALS) for score in scores]
-    found: list[Change] = []
+    changes_seen: list[Change] = []
     for looks in range(FEWEST_POINTS, len(seen) + 1):
-        change = newest_change(seen[:looks], [0, *(one.place for one in found)], looks=looks)
+        change = newest_change(seen[:looks], [0, *(change.place for change in changes_seen)], looks=looks)
         if change is not None:
-            found.append(change)
-        elif found and looks <= found[-1].seen_at + PLACED_WITHIN:
-            found[-1] = _placed(seen[:looks], [0, *(one.place for one in found[:-1])], found[-1])
-    return tuple(found)
+            changes_seen.append(change)
+        elif changes_seen and looks <= changes_seen[-1].seen_at + PLACED_WITHIN:
+            changes_seen[-1] = _placed(
+                seen[:looks], [0, *(change.place for change in changes_seen[:-1])], changes_seen[-1]
+            )
+    return tuple(changes_seen)
 
 
 def change_points(scores: Sequence[float]) -> tuple[int, ...]:
@@ -74,8 +76,8 @@ def change_points(scores: Sequence[float]) -> tuple[int, ...]:
 def _placed(seen: Sequence[float], levels: Sequence[int], change: Change) -> Change:
     """The change where it is likeliest to have begun, now that more runs are there: where it was seen, or a little later."""
     places = range(change.place, min(change.place + PLACED_WITHIN, len(seen) - FEWEST_A_SIDE) + 1)
-    tested = [found for place in places if (found := _tested(seen, levels, place)) is not None]
-    best = min(tested, key=lambda found: found.p_value, default=change)
+    tested = [tested_change for place in places if (tested_change := _tested(seen, levels, place)) is not None]
+    best = min(tested, key=lambda change: change.p_value, default=change)
     return replace(change, place=best.place, step=best.step)
 
 
@@ -94,7 +96,7 @@ def newest_change(seen: Sequence[float], levels: Sequence[int], *, looks: int) -
 
 
 def _begun(seen: Sequence[float], level: int, place: int) -> int:
-    """Where the new level begins: of this run and the next two, the one that leaves the least squares on both sides."""
+    """Returns where the new level begins: of this run and the next two, the one that leaves the least squares on both sides."""
     places = range(place, min(place + PLACED_WITHIN, len(seen) - 1) + 1)
     return min(places, key=lambda begun: _squares(seen[level:begun]) + _squares(seen[begun:]))
 

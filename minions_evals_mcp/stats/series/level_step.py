@@ -76,10 +76,10 @@ def _fits(scores: Numbers, places: Sequence[int]) -> _Fits:
     across = design.transpose(0, 2, 1)
     information = across @ design
     inverse: Numbers = np.linalg.inv(information)
-    found = inverse @ (across @ rest)
-    squares = ((rest - design @ found) ** 2).sum(axis=(1, 2))
+    fits = inverse @ (across @ rest)
+    squares = ((rest - design @ fits) ** 2).sum(axis=(1, 2))
     weight: Numbers = np.linalg.slogdet(information)[1]
-    return _Fits(found[:, -1, 0], inverse[:, -1, -1], squares, weight)
+    return _Fits(fits[:, -1, 0], inverse[:, -1, -1], squares, weight)
 
 
 def _freed(columns: Numbers) -> Numbers:
@@ -90,7 +90,7 @@ def _freed(columns: Numbers) -> Numbers:
 
 
 def _support(fits: _Fits, squares: Numbers, free: int) -> Numbers:
-    """How far each correlation is supported, adding up to 1."""
+    """Returns how far each correlation is supported, adding up to 1."""
     likelihood = (np.log(1 - _CORRELATIONS**2) - fits.information - free * np.log(squares)) / 2 + np.log(_BEFOREHAND)
     shares = np.exp(likelihood - likelihood.max())
     return shares / shares.sum()

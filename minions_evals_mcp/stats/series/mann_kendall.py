@@ -1,4 +1,4 @@
-"""How regular an order of scores is, and how often chance is as regular.
+"""The regularity of an order of scores, and how often chance is as regular.
 
 Mann-Kendall's S (Mann 1945, Econometrica 13:245; Kendall 1975, Rank Correlation Methods) against its exact permutation
 distribution, and the slope of Theil and Sen (Sen 1968, JASA 63:1379).
@@ -63,7 +63,7 @@ def smallest_significant_s(n: int) -> int:
 
 @cache
 def _orders_by_inversions(groups: tuple[int, ...]) -> tuple[int, ...]:
-    """How many orders of groups of equal things have 0, 1, 2 ... pairs the wrong way round.
+    """Returns how many orders of groups of equal things have 0, 1, 2 ... pairs the wrong way round.
 
     The coefficients of the q-multinomial (Stanley, Enumerative Combinatorics 1, section 1.7), one group after another.
     """

@@ -1,4 +1,4 @@
-"""Where a benchmark is heading: contracts, section 8a.
+"""The direction of a benchmark: contracts, section 8a.
 
 Wherever a series is a parameter, it stands oldest first and holds valid points only.
 """
@@ -86,7 +86,7 @@ def streak_start(directions: Sequence[Direction], *, window: int = 5) -> int | N
 
 
 def consecutive_degrading(directions: Sequence[Direction], *, window: int = 5) -> int:
-    """How many of the newest readings of a whole series are degrading without a break, provisional ones apart."""
+    """Returns how many of the newest readings of a whole series are degrading without a break, provisional ones apart."""
     start = streak_start(directions, window=window)
     return 0 if start is None else len(directions) - start
 

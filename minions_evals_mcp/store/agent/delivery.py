@@ -1,4 +1,4 @@
-"""How far each row of the outbox is on its way to its addressee."""
+"""The delivery of each row of the outbox to its addressee."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.events import Told
+from minions_evals_mcp.store.events import OutboxRow
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many rows wait for an addressee, and how often the first of them has failed, and why."""
+    """The number of rows that wait for an addressee, and how often the first of them has failed, and why."""
 
     addressee: str
     rows: int
@@ -46,7 +46,7 @@ class Refused:
 class Delivery:
     """A row of the outbox, and how far it is: how often it failed, and why the last time."""
 
-    told: Told
+    told: OutboxRow
     state: str
     attempts: int
     reason: str
@@ -58,11 +58,11 @@ class Delivery:
 
 def delivery(db: Db, ident: str) -> Delivery | None:
     """The row of the outbox under that id, and how far it is."""
-    return next((_delivery(db, told) for told in events.outbox(db, ident=ident, limit=1)), None)
+    return next((_delivery(db, letter) for letter in events.outbox(db, ident=ident, limit=1)), None)
 
 
 def told_of(db: Db, message_id: str, run_id: str | None) -> list[Delivery]:
-    """What was told because of a message: to its sender, and of the run that it started, oldest first."""
+    """Returns what was told because of a message: to its sender, and of the run that it started, oldest first."""
     about = " OR ".join(
         f"json_extract(fields, '$.{path}') = :run"
         for path in ("contextRef.id", "contextRefId", "payload.benchmarkRunId")
@@ -71,12 +71,12 @@ def told_of(db: Db, message_id: str, run_id: str | None) -> list[Delivery]:
         f"SELECT seq FROM outbox WHERE json_extract(fields, '$.payload.messageId') = :message OR {about} ORDER BY seq",
         {"message": message_id, "run": run_id},
     ).fetchall()
-    return [_delivery(db, told) for (seq,) in seqs for told in events.outbox(db, after=seq - 1, limit=1)]
+    return [_delivery(db, letter) for (seq,) in seqs for letter in events.outbox(db, after=seq - 1, limit=1)]
 
 
-def _delivery(db: Db, told: Told) -> Delivery:
-    row = db.execute("SELECT state, attempts, reason FROM delivery WHERE seq = ?", (told.seq,)).fetchone()
-    return Delivery(told, *row)
+def _delivery(db: Db, letter: OutboxRow) -> Delivery:
+    row = db.execute("SELECT state, attempts, reason FROM delivery WHERE seq = ?", (letter.seq,)).fetchone()
+    return Delivery(letter, *row)
 
 
 def addressees(db: Db) -> list[str]:
@@ -84,16 +84,16 @@ def addressees(db: Db) -> list[str]:
     return [row[0] for row in db.execute("SELECT DISTINCT addressee FROM delivery WHERE state = 'pending'")]
 
 
-def waiting_for(db: Db, addressee: str, *, limit: int) -> list[Told]:
+def waiting_for(db: Db, addressee: str, *, limit: int) -> list[OutboxRow]:
     """The rows that wait for that addressee, in their order."""
     seqs = db.execute(
         "SELECT seq FROM delivery WHERE addressee = ? AND state = 'pending' ORDER BY seq LIMIT ?", (addressee, limit)
     ).fetchall()
-    return [told for (seq,) in seqs for told in events.outbox(db, after=seq - 1, limit=1)]
+    return [letter for (seq,) in seqs for letter in events.outbox(db, after=seq - 1, limit=1)]
 
 
 def attempts(db: Db, seq: int) -> int:
-    """How often that row failed so far."""
+    """Returns how often that row failed so far."""
     return db.execute("SELECT attempts FROM delivery WHERE seq = ?", (seq,)).fetchone()[0]
 
 
@@ -132,7 +132,7 @@ def revive(db: Db, ident: str, *, at: datetime) -> bool:
 
 
 def queue(db: Db) -> list[Waiting]:
-    """What waits, for each addressee."""
+    """Returns what waits, for each addressee."""
     rows = db.execute(
         "SELECT w.addressee, w.number, d.attempts, d.reason FROM (SELECT addressee, count(*) AS number, min(seq) AS seq"
         " FROM delivery WHERE state = 'pending' GROUP BY addressee) w JOIN delivery d USING (seq) ORDER BY w.addressee"

@@ -1,4 +1,4 @@
-"""What happened, read on from a number: how the agent follows the engine."""
+"""The feed of events, read on from a number: how the agent follows the engine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def last_event(db: Db) -> int:
 
 
 def count_happened(db: Db, *, after: int, types: tuple[str, ...]) -> int:
-    """How many events of those types follow that number."""
+    """Returns how many events of those types follow that number."""
     return db.execute(
         "SELECT count(*) FROM event WHERE seq > ? AND type IN (SELECT value FROM json_each(?))",
         (after, json.dumps(types)),

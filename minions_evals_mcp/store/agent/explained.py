@@ -1,4 +1,4 @@
-"""How often the agent asked a model why something failed, by day."""
+"""The number of times that the agent asked a model why something failed, by day."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def explained_on(db: Db, at: datetime) -> int:
 
 def count_question(db: Db, at: datetime, *, most: int) -> bool:
     """Counts one more question of that day; false where there have been `most` already."""
-    day, asked = at.date().isoformat(), explained_on(db, at)
-    if asked >= most:
+    day, count = at.date().isoformat(), explained_on(db, at)
+    if count >= most:
         return False
     if db.execute("UPDATE explained_day SET calls = calls + 1 WHERE day = ?", (day,)).rowcount == 0:
         db.execute("INSERT INTO explained_day (day, calls) VALUES (?, 1)", (day,))

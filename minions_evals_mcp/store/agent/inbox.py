@@ -124,7 +124,7 @@ def due(db: Db, *, now: datetime, latest: datetime, skip: Iterable[int], limit: 
 
 
 def next_due(db: Db, *, after: datetime) -> datetime | None:
-    """When the next message that was put off is due again."""
+    """Returns when the next message that was put off is due again."""
     row = db.execute(
         "SELECT min(next_at) FROM inbox WHERE state = 'pending' AND next_at > ?", (to_millis(after),)
     ).fetchone()
@@ -172,11 +172,11 @@ def dead_letters(db: Db, *, limit: int, besides: str = "") -> list[Message]:
 
 
 def counts(db: Db) -> dict[MessageState, int]:
-    """How many messages stand where."""
+    """Returns how many messages stand where."""
     return dict(db.execute("SELECT state, count(*) FROM inbox GROUP BY state").fetchall())
 
 
 def oldest_pending(db: Db) -> datetime | None:
-    """When the oldest message was sent that is not settled."""
+    """Returns when the oldest message was sent that is not settled."""
     row = db.execute("SELECT min(sent_at) FROM inbox WHERE state = 'pending'").fetchone()
     return None if row[0] is None else from_millis(row[0])

@@ -1,4 +1,4 @@
-"""Who works on the store as its agent, until when; and how far the agent has read."""
+"""The lease of the one who works on the store as its agent, until when; and how far the agent has read."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def release(db: Db, holder: str) -> None:
 
 
 def position(db: Db, name: CursorName) -> int:
-    """How far the agent has read; 0 at the beginning."""
+    """Returns how far the agent has read; 0 at the beginning."""
     row = db.execute("SELECT position FROM agent_cursor WHERE name = ?", (name,)).fetchone()
     return 0 if row is None else row[0]
 

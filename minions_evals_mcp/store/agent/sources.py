@@ -1,4 +1,4 @@
-"""Which sources are down, as the agent last found them: events of one subject, so that status reads few rows."""
+"""The sources that are down, as the agent last found them: events of one subject, so that status reads few rows."""
 
 from __future__ import annotations
 
@@ -37,15 +37,19 @@ def sources_down(db: Db) -> list[SourceDown]:
     )
     newest: dict[str, SourceDown | None] = {}
     for kind, at, detail in rows:
-        said = json.loads(detail)
-        found = SourceDown(said["source"], from_millis(at), said.get("reason", "")) if kind == DOWN else None
-        newest.setdefault(said["source"], found)
-    return sorted((one for one in newest.values() if one is not None), key=lambda one: (one.since, one.name))
+        detail_read = json.loads(detail)
+        source = (
+            SourceDown(detail_read["source"], from_millis(at), detail_read.get("reason", "")) if kind == DOWN else None
+        )
+        newest.setdefault(detail_read["source"], source)
+    return sorted(
+        (source for source in newest.values() if source is not None), key=lambda source: (source.since, source.name)
+    )
 
 
 def note_source(db: Db, name: str, *, reason: str | None, at: datetime) -> None:
     """Notes that a source went down, for that reason, or is up again; what is known already is not noted again."""
-    is_down = any(one.name == name for one in sources_down(db))
+    is_down = any(source.name == name for source in sources_down(db))
     if is_down == (reason is not None):
         return
     detail: Json = {"source": name} if reason is None else {"source": name, "reason": reason}

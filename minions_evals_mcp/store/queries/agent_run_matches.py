@@ -29,17 +29,17 @@ class Wanted(NamedTuple):
 
 
 def wanted(inputs: Json, *, prompt_version_ref: str | None = None, agent_id: str | None = None, nth: int = 0) -> Wanted:
-    """What is looked for by the inputs themselves."""
+    """Returns what is looked for by the inputs themselves."""
     return Wanted(digest(inputs), prompt_version_ref, agent_id, nth)
 
 
 def matching_agent_runs(db: Db, several: Sequence[Wanted]) -> list[tuple[str, str | None] | None]:
     """The id and the version of each, None where there is none that fits."""
-    found: list[tuple[str, str | None] | None] = [None] * len(several)
+    matches: list[tuple[str, str | None] | None] = [None] * len(several)
     ordered = sorted(range(len(several)), key=lambda place: several[place].nth)
     for nth, group in groupby(ordered, key=lambda place: several[place].nth):
         places = list(group)
         keys = json.dumps([several[place][:3] for place in places])
         for number, ident, version in db.execute(_NEWEST, (keys, nth)):
-            found[places[number]] = ident, version
-    return found
+            matches[places[number]] = ident, version
+    return matches

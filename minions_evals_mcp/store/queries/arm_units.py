@@ -1,4 +1,4 @@
-"""What each output of a run cost, which tools made it and what it met, as a comparison of two arms asks for."""
+"""The cost of each output of a run, which tools made it and what it met, as a comparison of two arms asks for."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def arm_units(db: Db, run_id: str) -> list[ArmUnit]:
             None if given is None and made is None else (given or 0) + (made or 0),
             cost,
             None if calls is None else json.loads(calls),
-            tuple((said, bool(met), why) for said, met, why in json.loads(checks)),
+            tuple((name, bool(met), why) for name, met, why in json.loads(checks)),
         )
         for case_id, title, trial, latency, given, made, cost, calls, checks in rows
     ]

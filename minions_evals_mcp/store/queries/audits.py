@@ -38,12 +38,12 @@ def audit_of(db: Db, benchmark_id: str, suite: str) -> AuditFigures | None:
 
 
 def was_audited(db: Db, benchmark_id: str) -> bool:
-    """Whether the benchmark was audited before, whatever its cases were then."""
-    found = db.execute(
+    """Returns whether the benchmark was audited before, whatever its cases were then."""
+    audits = db.execute(
         "SELECT 1 FROM main.audit WHERE subject = ?1 OR EXISTS (SELECT 1 FROM json_each(rest, '$.covers') WHERE key = ?1) LIMIT 1",
         (benchmark_id,),
     )
-    return found.fetchone() is not None
+    return audits.fetchone() is not None
 
 
 def newest_audit(db: Db, subject: str) -> Record[Audit] | None:
@@ -63,5 +63,9 @@ def logs_of(db: Db, inputs: Json) -> list[tuple[ToolCall, ...]]:
         " ORDER BY k.at DESC, m.seq DESC LIMIT 3",
         (digest(inputs),),
     )
-    found = [records.minion(db, row[0]) for row in rows.fetchall()]
-    return [one.fields.tool_calls_log or () for one in found if one is not None and isinstance(one.fields, AgentRun)]
+    records_read = [records.minion(db, row[0]) for row in rows.fetchall()]
+    return [
+        record.fields.tool_calls_log or ()
+        for record in records_read
+        if record is not None and isinstance(record.fields, AgentRun)
+    ]

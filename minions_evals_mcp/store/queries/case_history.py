@@ -41,27 +41,27 @@ _EARLIER = (
 
 def earlier_samples(db: Db, case_ids: Sequence[str], *, job_id: str, limit: int) -> dict[str, tuple[Sample, ...]]:
     """The newest runs of each case under its present baseline, newest first, those of the given job left out."""
-    found: dict[str, list[Sample]] = {case_id: [] for case_id in case_ids}
-    for case_id, *row in db.execute(_EARLIER, (json.dumps(list(found)), len(job_id) + 1, f"{job_id}:", limit)):
-        found[case_id].append(_sample(*row))
-    return {case_id: tuple(samples) for case_id, samples in found.items()}
+    samples: dict[str, list[Sample]] = {case_id: [] for case_id in case_ids}
+    for case_id, *row in db.execute(_EARLIER, (json.dumps(list(samples)), len(job_id) + 1, f"{job_id}:", limit)):
+        samples[case_id].append(_sample(*row))
+    return {case_id: tuple(samples) for case_id, samples in samples.items()}
 
 
 def _sample(passed: int, score: float, possible: float, rest: str) -> Sample:
-    found = json.loads(rest)
+    fields = json.loads(rest)
     return sample(
         passed=bool(passed),
         fraction=score_fraction(score, possible),
-        semantic_score=found.get("semanticScore"),
-        decided_by=found["passRule"],
-        digests=Digests.model_validate(found.get("digests", {})),
-        output=found["actualOutput"],
+        semantic_score=fields.get("semanticScore"),
+        decided_by=fields["passRule"],
+        digests=Digests.model_validate(fields.get("digests", {})),
+        output=fields["actualOutput"],
     )
 
 
 @frozen_type
 class Figures:
-    """What a case's runs come to; `average` is the mean score fraction."""
+    """The figures of a case's runs; `average` is the mean score fraction."""
 
     runs: int
     passed: int
@@ -101,7 +101,7 @@ def executions(
 
 
 def count(db: Db, case_id: str) -> int:
-    """How many runs of the case there are in all."""
+    """Returns how many runs of the case there are in all."""
     return db.execute("SELECT count(*) FROM test_run WHERE test_case_id = ?", (case_id,)).fetchone()[0]
 
 
@@ -118,8 +118,8 @@ def cases_of_prompt(db: Db, prompt_id: str) -> list[Record[TestCase]]:
         " AND json_extract(fields, '$.promptId') = ? ORDER BY seq",
         (prompt_id,),
     ).fetchall()
-    found = records.get_all(db, [row[0] for row in rows], TestCase)
-    return [found[row[0]] for row in rows]
+    cases = records.get_all(db, [row[0] for row in rows], TestCase)
+    return [cases[row[0]] for row in rows]
 
 
 def waiting_units(db: Db, *case_ids: str) -> list[UnitKey]:

@@ -1,4 +1,4 @@
-"""What another process may have changed: looked at often, so that a look at an idle store costs one pragma."""
+"""The changes that another process may have made: looked at often, so that a look at an idle store costs one pragma."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What happened between two looks."""
+    """The changes between two looks."""
 
     events: tuple[Happened, ...] = ()
     run_ids: tuple[str, ...] = ()
@@ -40,10 +40,12 @@ def look(db: Db, *, version: int) -> Look:
 
 
 def changes(db: Db, *, before: Look, after: Look) -> Changes:
-    """What happened from the one look to the other."""
+    """Returns what happened from the one look to the other."""
     events = happened(db, after=before.event, limit=EVENTS)
     moved = tuple(run_id for run_id, standing in after.runs.items() if before.runs.get(run_id) != standing)
-    return Changes(tuple(one for one in events if one.seq <= after.event), moved, outbox=before.queued != after.queued)
+    return Changes(
+        tuple(event for event in events if event.seq <= after.event), moved, outbox=before.queued != after.queued
+    )
 
 
 def _queued(db: Db) -> tuple[int, int, int]:

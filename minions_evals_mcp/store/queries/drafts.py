@@ -6,7 +6,7 @@ from minions_evals_mcp.store.connection import Db
 
 
 def count_drafts(db: Db) -> int:
-    """How many promoted cases are drafts. A sealed case is encrypted, and no draft."""
+    """Returns how many promoted cases are drafts. A sealed case is encrypted, and no draft."""
     row = db.execute(
         "SELECT count(*) FROM minion WHERE type = 'test-case' AND id >= 'promoted/' AND id < 'promoted0' AND deleted_at IS NULL"
         " AND CASE WHEN json_valid(fields) THEN json_extract(fields, '$.status') END = 'draft'"

@@ -1,4 +1,4 @@
-"""What failures of a run go back to, and what is kept of a benchmark's causes over its runs."""
+"""The causes of a run's failures, and what is kept of a benchmark's causes over its runs."""
 
 from __future__ import annotations
 
@@ -50,26 +50,27 @@ class KeptCause:
 
 
 def causes_of_run(db: Db, run_id: str) -> list[CauseGroup]:
-    """What the failures of a benchmark-run go back to, the cause with the most cases first."""
+    """Returns what the failures of a benchmark-run go back to, the cause with the most cases first."""
     return _groups(db, db.execute(_OF_RUN, (run_id,)).fetchall())
 
 
 def causes_of_test_runs(db: Db, test_run_ids: Sequence[str]) -> list[CauseGroup]:
-    """What those test-runs go back to, as far as they failed."""
+    """Returns what those test-runs go back to, as far as they failed."""
     return _groups(db, db.execute(_OF_TEST_RUNS, (json.dumps(list(test_run_ids)),)).fetchall())
 
 
 def _groups(db: Db, rows: Sequence[tuple[Any, ...]]) -> list[CauseGroup]:
     unnamed = _seen(db, [ident for ident, _, key, _ in rows if not key])  # from before causes had keys
     keys = {
-        ident: cause_key(one.failure_type, one.root_cause, one.signals, one.criteria) for ident, one in unnamed.items()
+        ident: cause_key(failure.failure_type, failure.root_cause, failure.signals, failure.criteria)
+        for ident, failure in unnamed.items()
     }
     lines = [FailureLine(ident, case, key or keys[ident], _share(loss)) for ident, case, key, loss in rows]
     counted = counted_causes(lines)[:MOST_CAUSES]
-    chosen = {one.key: list(one.worst.values())[:MOST_EXAMPLES] for one in counted}
+    chosen = {cause.key: list(cause.worst.values())[:MOST_EXAMPLES] for cause in counted}
     seen = _seen(db, [ident for idents in chosen.values() for ident in idents])
-    total = sum(one.loss for one in lines)
-    return [cause_group(one, [seen[ident] for ident in chosen[one.key]], total) for one in counted]
+    total = sum(line.loss for line in lines)
+    return [cause_group(cause, [seen[ident] for ident in chosen[cause.key]], total) for cause in counted]
 
 
 def _seen(db: Db, test_run_ids: Sequence[str]) -> dict[str, FailureSeen]:
@@ -96,11 +97,11 @@ _KEPT = (
 
 def kept_causes(db: Db, benchmark_id: str) -> dict[str, KeptCause]:
     """The benchmark's causes by their keys."""
-    found = [_kept(*row) for row in db.execute(_KEPT, (benchmark_id,))]
-    return {one.key: one for one in found}
+    causes = [_cause(*row) for row in db.execute(_KEPT, (benchmark_id,))]
+    return {cause.key: cause for cause in causes}
 
 
-def _kept(*row: Any) -> KeptCause:
+def _cause(*row: Any) -> KeptCause:
     key, title, first_run, version, first_at, last_run, gone_run, back = row
     return KeptCause(key, title, first_run, version, from_millis(first_at), last_run, gone_run, back)
 
@@ -134,7 +135,7 @@ def gone(db: Db, benchmark_id: str, keys: Sequence[str], *, run_id: str) -> None
 
 
 def times_back(db: Db, test_run_id: str, key: str) -> int:
-    """How often the cause came back in the benchmark of that test-run; 0 for a run of a case alone."""
+    """Returns how often the cause came back in the benchmark of that test-run; 0 for a run of a case alone."""
     row = db.execute(
         "SELECT c.came_back FROM test_run r JOIN benchmark_run b ON b.id = r.benchmark_run_id"
         " JOIN failure_cause c ON c.benchmark_id = b.benchmark_id AND c.cause_key = ? WHERE r.id = ?",

@@ -1,4 +1,4 @@
-"""Why test-runs failed, with what their cases are tagged."""
+"""The groups of failed test-runs, with what their cases are tagged."""
 
 from __future__ import annotations
 

@@ -32,27 +32,27 @@ class _Question:
 
 
 def links(db: Db, ident: str, kind: str, *, limit: int = 100) -> list[Relation]:
-    """What the record is linked to, and what links to it; at most `limit` of each relation."""
-    found: list[Relation] = []
-    for asked in _questions(kind):
-        others = [row[0] for row in db.execute(asked.query, (ident, limit))]
-        if asked.is_source:
-            found.extend(Relation(ident, other, asked.relation) for other in others)
+    """Returns what the record is linked to, and what links to it; at most `limit` of each relation."""
+    relations: list[Relation] = []
+    for question in _questions(kind):
+        others = [row[0] for row in db.execute(question.query, (ident, limit))]
+        if question.is_source:
+            relations.extend(Relation(ident, other, question.relation) for other in others)
         else:
-            found.extend(Relation(other, ident, asked.relation) for other in others)
-    return [*found, *follows(db, ident)] if kind == PromptVersion.slug else found
+            relations.extend(Relation(other, ident, question.relation) for other in others)
+    return [*relations, *follows(db, ident)] if kind == PromptVersion.slug else relations
 
 
 @cache
 def _questions(kind: str) -> tuple[_Question, ...]:
-    """What is asked about every record of that type: the same text each time is prepared by SQLite once."""
-    found: list[_Question] = []
+    """Returns what is asked about every record of that type: the same text each time is prepared by SQLite once."""
+    questions: list[_Question] = []
     for relation in RELATIONS:
         for is_source, end in ((True, relation.source), (False, relation.target)):
             if end == kind:
                 query = _held(relation) if is_source == relation.holder_is_source else _holders(relation)
-                found.append(_Question(relation.name, is_source, query))
-    return tuple(found)
+                questions.append(_Question(relation.name, is_source, query))
+    return tuple(questions)
 
 
 def _held(relation: RelationType) -> str:

@@ -1,4 +1,4 @@
-"""Which test cases ask for what an agent-run was given."""
+"""The test cases that ask for what an agent-run was given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ran last."""
+"""The newest run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reports are made of: a run's units in brief, all of a few units at once, and a benchmark's history."""
+"""The parts of reports: a run's units in brief, all of a few units at once, and a benchmark's history."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def passed_in(db: Db, run_id: str) -> set[tuple[str, int]]:
 
 
 def tally(db: Db, job_id: str) -> tuple[int, int]:
-    """How many of the job's test-runs passed, and how many there are."""
+    """Returns how many of the job's test-runs passed, and how many there are."""
     row = db.execute(
         "SELECT coalesce(sum(passed), 0), count(*) FROM test_run WHERE id IN (SELECT test_run_id FROM unit WHERE job_id = ?)",
         (job_id,),
@@ -157,14 +157,14 @@ def _judgments(db: Db, run_ids: str) -> dict[str, list[Judged]]:
         " FROM eval_judgment WHERE test_run_id IN (SELECT value FROM json_each(?)) ORDER BY seq",
         (run_ids,),
     )
-    found: dict[str, list[Judged]] = {}
+    judgments: dict[str, list[Judged]] = {}
     for run_id, criterion, score, least, most, rationale, by, by_type, confidence in rows:
         judged = Judged(
             criterion_id=criterion, score=score, min_score=least, max_score=most, rationale=rationale, judged_by=by,
             judged_by_type=by_type, confidence=confidence,
         )  # fmt: skip
-        found.setdefault(run_id, []).append(judged)
-    return found
+        judgments.setdefault(run_id, []).append(judged)
+    return judgments
 
 
 def _metrics(db: Db, run_ids: str) -> dict[str, dict[str, float]]:
@@ -172,10 +172,10 @@ def _metrics(db: Db, run_ids: str) -> dict[str, dict[str, float]]:
         "SELECT test_run_id, name, score FROM metric_score WHERE test_run_id IN (SELECT value FROM json_each(?))",
         (run_ids,),
     )
-    found: dict[str, dict[str, float]] = {}
+    metrics: dict[str, dict[str, float]] = {}
     for run_id, name, score in rows:
-        found.setdefault(run_id, {})[name] = score
-    return found
+        metrics.setdefault(run_id, {})[name] = score
+    return metrics
 
 
 @frozen_type
@@ -227,7 +227,7 @@ def titles(db: Db, idents: Sequence[str]) -> dict[str, str]:
 
 
 def outputs(db: Db, run_id: str, case_ids: Sequence[str]) -> dict[str, Json]:
-    """What each of those cases' first trial put out in that run."""
+    """Returns what each of those cases' first trial put out in that run."""
     rows = db.execute(
         "SELECT test_case_id, json_extract(rest, '$.actualOutput') FROM test_run WHERE benchmark_run_id = ?"
         " AND test_case_id IN (SELECT value FROM json_each(?)) ORDER BY trial DESC, seq DESC",

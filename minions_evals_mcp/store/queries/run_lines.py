@@ -35,14 +35,14 @@ def run_lines(db: Db, *, limit: int) -> list[RunLine]:
 def _line(db: Db, job: Job) -> RunLine:
     _, score, passed, total, version = db.execute(_FIGURES, (job.id,)).fetchone()
     request = job.spec.get("request")
-    asked = request if isinstance(request, dict) else {}
-    target = asked.get("target")
+    request_wire = request if isinstance(request, dict) else {}
+    target = request_wire.get("target")
     return RunLine(
         job,
         score if total else None,
         int(passed) if total else None,
         total or None,
-        version or (ref if isinstance(ref := asked.get("promptVersionRef"), str) else None),
+        version or (ref if isinstance(ref := request_wire.get("promptVersionRef"), str) else None),
         target if isinstance(target, str) else None,
         job.spent.get("costUsd"),
     )

@@ -1,4 +1,4 @@
-"""Where the outputs of a benchmark-run come from."""
+"""The origins of a benchmark-run's outputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def target_name(db: Db, run_id: str) -> str | None:
 
 @frozen_type
 class Made:
-    """What a benchmark-run came to, and what it was made and measured with."""
+    """The result of a benchmark-run, and what it was made and measured with."""
 
     passed: int
     total: int

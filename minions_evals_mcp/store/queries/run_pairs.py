@@ -1,4 +1,4 @@
-"""What a comparison of two benchmark-runs is made of: each case's scores, passes and digests, and the scores of each criterion."""
+"""The parts of a comparison of two benchmark-runs: each case's scores, passes and digests, and the scores of each criterion."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def case_scores(db: Db, run_id: str) -> dict[str, CaseScores]:
         f" {extracted} FROM test_run WHERE benchmark_run_id = ? ORDER BY trial, seq",
         (run_id,),
     )
-    found: dict[str, CaseScores] = {}
+    scores: dict[str, CaseScores] = {}
     for case_id, score, possible, passed, self_judged, *digests in rows:
-        case = found.setdefault(case_id, CaseScores(possible, digests=tuple(digests)))
+        case = scores.setdefault(case_id, CaseScores(possible, digests=tuple(digests)))
         case.fractions.append(min(1.0, max(0.0, score / possible)))
         case.passed.append(bool(passed))
         case.self_judged = case.self_judged or bool(self_judged)
-    return found
+    return scores
 
 
 BothScores = tuple[dict[str, CaseScores], dict[str, CaseScores]]
@@ -63,7 +63,7 @@ def checked_by_assertions(db: Db, case_ids: Sequence[str]) -> list[str]:
 
 
 def passes_in_order(db: Db, run_a: str, run_b: str) -> list[tuple[bool, bool]]:
-    """Whether each case passed in A and in B, of the cases scored in both, in the order in which they were run."""
+    """Returns whether each case passed in A and in B, of the cases scored in both, in the order in which they were run."""
     rows = db.execute(
         "SELECT a.passed, b.passed FROM unit u JOIN test_run a ON a.id = u.test_run_id"
         " JOIN test_run b ON b.benchmark_run_id = ?2 AND b.test_case_id = a.test_case_id WHERE u.job_id = ?1 ORDER BY u.position",
@@ -89,10 +89,10 @@ def criterion_scores(db: Db, run_id: str) -> dict[str, CriterionScores]:
         " WHERE r.benchmark_run_id = ? AND j.criterion_id NOT LIKE 'implicit:%' ORDER BY j.criterion_id, r.trial, r.seq",
         (run_id,),
     )
-    found: dict[str, CriterionScores] = {}
+    scores: dict[str, CriterionScores] = {}
     for criterion_id, title, case_id, fraction in rows:
-        found.setdefault(criterion_id, CriterionScores(title)).fractions.setdefault(case_id, []).append(fraction)
-    return found
+        scores.setdefault(criterion_id, CriterionScores(title)).fractions.setdefault(case_id, []).append(fraction)
+    return scores
 
 
 def comparison(db: Db, ident: str) -> Record[PromptComparison] | None:

@@ -29,5 +29,5 @@ def left_open(db: Db, *, closed: str) -> list[tuple[Job, float | None]]:
         " ORDER BY j.created_at, j.id LIMIT ?",
         (ASKED, closed, MOST),
     ).fetchall()
-    found = [(job(db, ident), json.loads(detail)["maxCostUsd"]) for ident, detail in rows]
-    return [(one, cap) for one, cap in found if one is not None]
+    open_jobs = [(job(db, ident), json.loads(detail)["maxCostUsd"]) for ident, detail in rows]
+    return [(open_job, cap) for open_job, cap in open_jobs if open_job is not None]

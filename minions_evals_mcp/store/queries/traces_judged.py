@@ -13,7 +13,7 @@ _OURS = "m.type = 'test-case' AND m.tags = '[\"otlp\"]'"
 
 
 def taken_since(db: Db, moment: datetime) -> int:
-    """How many traces were taken in since then."""
+    """Returns how many traces were taken in since then."""
     query = f"SELECT count(*) FROM minion m WHERE {_OURS} AND m.created_at >= ?"
     return int(db.execute(query, (to_millis(moment),)).fetchone()[0])
 

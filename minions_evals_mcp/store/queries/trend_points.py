@@ -49,7 +49,7 @@ def history(db: Db, benchmark_id: str, *, series: str | None = None, limit: int 
 
 @frozen_type
 class SeriesCounts:
-    """How many runs the newest series has, and how many series were there before it."""
+    """The number of runs of the newest series, and how many series were there before it."""
 
     runs: int
     earlier: int

@@ -33,7 +33,7 @@ class ToldUnit(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Which unit of its job it is."""
+        """Returns which unit of its job it is."""
         return self.position, self.trial
 
 

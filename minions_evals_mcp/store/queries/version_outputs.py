@@ -1,4 +1,4 @@
-"""What was recorded under a prompt version, page by page."""
+"""The outputs recorded under a prompt version, page by page."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def recorded_ids(db: Db, version: str) -> list[str]:
 
 def recorded(db: Db, idents: list[str]) -> list[Record[AgentRun]]:
     """Those agent-runs, in that order."""
-    found = records.get_all(db, idents, AgentRun)
-    return [found[ident] for ident in idents if ident in found]
+    runs = records.get_all(db, idents, AgentRun)
+    return [runs[ident] for ident in idents if ident in runs]

@@ -38,9 +38,9 @@ def newest_prompt(db: Db) -> str | None:
 
 
 def is_named_by_runs(db: Db, version: str) -> bool:
-    """Whether a recorded agent-run was made with a version of that id."""
-    found = db.execute("SELECT 1 FROM agent_run_key WHERE prompt_version_ref = ? LIMIT 1", (version,)).fetchone()
-    return found is not None
+    """Returns whether a recorded agent-run was made with a version of that id."""
+    named = db.execute("SELECT 1 FROM agent_run_key WHERE prompt_version_ref = ? LIMIT 1", (version,)).fetchone()
+    return named is not None
 
 
 def measured(db: Db, versions: Sequence[str]) -> list[str]:

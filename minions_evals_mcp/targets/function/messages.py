@@ -42,7 +42,7 @@ class Transcript:
 
 
 def are_messages(value: JsonValue) -> bool:
-    """Whether the value is a conversation: a list of messages, or of a reply's items."""
+    """Returns whether the value is a conversation: a list of messages, or of a reply's items."""
     return isinstance(value, list) and bool(value) and all(_is_message(one) for one in value)
 
 

@@ -70,7 +70,7 @@ def _count(held: Mapping[str, object], *names: str) -> int | None:
 
 
 def observed(returned: object) -> Observed:
-    """What a task's return value is as an output; raises `ValueError` saying why it is none."""
+    """Returns what a task's return value is as an output; raises `ValueError` saying why it is none."""
     if returned is None:
         raise ValueError("it returned nothing")
     if isinstance(returned, Output):

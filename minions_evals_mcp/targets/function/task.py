@@ -41,7 +41,7 @@ class Calling:
     """The names of inputs that are known to fit the task's parameters: most cases have the same."""
 
     def arguments(self, inputs: Json, *, plain: bool) -> tuple[tuple[object, ...], Json]:
-        """What the task is called with; raises `TypeError` saying why the inputs do not fit.
+        """Returns what the task is called with; raises `TypeError` saying why the inputs do not fit.
 
         `plain`: the case was given one value, which is the task's argument by itself.
         """
@@ -63,7 +63,7 @@ class Calling:
         return ((inputs,), {}) if self._means_all(inputs) else ((), inputs)
 
     def _means_all(self, inputs: Json) -> bool:
-        """Whether the one input only happens to be called as the parameter that is a mapping of all."""
+        """Returns whether the one input only happens to be called as the parameter that is a mapping of all."""
         assert self.signature is not None
         if len(inputs) != 1:
             return False
@@ -72,7 +72,7 @@ class Calling:
         return parameter is not None and not isinstance(value, dict) and _is_mapping(parameter)
 
     def _takes_mapping(self) -> bool:
-        """Whether it has one parameter for all inputs; one that may be left out is one only where it is called `inputs`."""
+        """Returns whether it has one parameter for all inputs; one that may be left out is one only where it is called `inputs`."""
         assert self.signature is not None
         parameters = list(self.signature.parameters.values())
         first = parameters[0] if parameters else None
@@ -82,7 +82,7 @@ class Calling:
         return not others and not _is_text(first) and (first.default is first.empty or first.name == "inputs")
 
     def _wants_text(self) -> bool:
-        """Whether it has one parameter, for a text or a number."""
+        """Returns whether it has one parameter, for a text or a number."""
         assert self.signature is not None
         required = [one for one in self.signature.parameters.values() if one.default is one.empty]
         return len(required) == 1 and required[0].kind in POSITIONAL and _is_text(required[0])
@@ -99,7 +99,7 @@ def _is_mapping(parameter: inspect.Parameter) -> bool:
 
 
 def calling(function: Callable[..., object]) -> Calling:
-    """How the function is to be called."""
+    """Returns how the function is to be called."""
     try:
         return Calling(inspect.signature(function))
     except (TypeError, ValueError):
@@ -151,7 +151,7 @@ class Task:
     async def produce(
         self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
     ) -> Observed | TargetErrored:
-        """What the task returned, with the tool calls that were seen; what it raises is the target's error."""
+        """Returns what the task returned, with the tool calls that were seen; what it raises is the target's error."""
         limit = self.deadline_s if timeout_ms is None else timeout_ms / 1000
         recorder = Recorder(complete=self.records_calls)
         returned: object = None
@@ -225,7 +225,7 @@ def python_target(ref: str, *, deadline_s: float) -> Task:
 
 
 def function_name(function: object) -> str:
-    """What a function is called; an object that is called by its type's name."""
+    """Returns what a function is called; an object that is called by its type's name."""
     inner: Any = function
     while isinstance(inner, partial):
         inner = cast("Any", inner.func)
@@ -235,7 +235,7 @@ def function_name(function: object) -> str:
 
 
 def _told(error: BaseException) -> str:
-    """What was raised, and the user's line that raised it."""
+    """Returns what was raised, and the user's line that raised it."""
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not Path(one.filename).is_relative_to(OURS)]
     own = [one for one in frames if "site-packages" not in one.filename and "lib/python" not in one.filename]
     at = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""

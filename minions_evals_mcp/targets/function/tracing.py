@@ -190,7 +190,7 @@ def _bound(signature: inspect.Signature, args: tuple[object, ...], kwargs: dict[
 
 
 def reaches_tools(function: object) -> bool:
-    """Whether a call of the function can come to a tool that is recorded: through what it names, holds or closes over."""
+    """Returns whether a call of the function can come to a tool that is recorded: through what it names, holds or closes over."""
     seen: set[int] = set()
     waiting: list[tuple[object, int]] = [(function, 0)]
     while waiting:
@@ -221,7 +221,7 @@ def _held(value: object) -> list[object]:
 
 
 def _of_object(value: object) -> list[object]:
-    """What an object holds, and what it does when it is called; a partial's function and arguments."""
+    """Returns what an object holds, and what it does when it is called; a partial's function and arguments."""
     partial = [getattr(value, name) for name in ("func", "args", "keywords", "__wrapped__") if hasattr(value, name)]
     own = getattr(value, "__dict__", {})
     methods = [one for one in vars(type(value)).values() if isinstance(one, FunctionType)]

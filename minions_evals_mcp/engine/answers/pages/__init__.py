@@ -1,1 +1,1 @@
-"""What each page of `view` shows of the store, as one value."""
+"""The data of each page of `view`, as one value."""

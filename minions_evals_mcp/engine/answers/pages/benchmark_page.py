@@ -99,8 +99,8 @@ def _grouped(points: Sequence[TrendPoint], names: Sequence[str]) -> tuple[ByWhat
         groups.setdefault(name, []).append(point)
     starts = [at for at, point in enumerate(points) if point.new_series]
     last_series = {point.run_id for point in (points[starts[-1] :] if starts else points)}
-    found = [_group(name, group, last_series) for name, group in groups.items() if name]
-    return tuple(sorted(found, key=lambda one: one.since, reverse=True))
+    groups_shown = [_group(name, group, last_series) for name, group in groups.items() if name]
+    return tuple(sorted(groups_shown, key=lambda change: change.since, reverse=True))
 
 
 def _group(name: str, group: Sequence[TrendPoint], last_series: Collection[str]) -> ByWhat:
@@ -121,10 +121,11 @@ def _group(name: str, group: Sequence[TrendPoint], last_series: Collection[str])
 
 def level_names(db: Db, *, found: WhatChanged) -> WhatChanged:
     """The same levels with the versions that changed by name."""
-    versions = {one.version for one in found.levels if one.version is not None}
-    mentioned = {word for one in found.levels for words in one.changed for word in words.split(" ")}
+    versions = {level.version for level in found.levels if level.version is not None}
+    mentioned = {word for level in found.levels for words in level.changed for word in words.split(" ")}
     names = version_names(db, versions | mentioned)
-    told = [
-        one.model_copy(update={"changed": [renamed(words, names) for words in one.changed]}) for one in found.levels
+    levels = [
+        level.model_copy(update={"changed": [renamed(words, names) for words in level.changed]})
+        for level in found.levels
     ]
-    return found.model_copy(update={"levels": told})
+    return found.model_copy(update={"levels": levels})

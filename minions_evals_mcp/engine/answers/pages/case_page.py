@@ -85,12 +85,12 @@ class CasePage:
 
 async def read_case_page(engine: Engine, run_id: str, place: Place) -> CasePage:
     """The case at that place of the run under that id or key; raises `NotFoundError` where there is none."""
-    found = await cases_at(engine, run_id, [place])
-    if not found:
+    cases = await cases_at(engine, run_id, [place])
+    if not cases:
         raise NotFoundError("case of that run", f"{run_id} {place[0]}.{place[1]}", remedy="Start from the run's page.")
-    case = found[0]
+    case = cases[0]
     tried = await engine.store.read(lambda db: case_strip.tried(db, case.test_case_id, trial=case.trial, limit=RUNS))
-    at = next((number for number, one in enumerate(tried) if one.run_id == run_id), None)
+    at = next((number for number, trial in enumerate(tried) if trial.run_id == run_id), None)
     earlier = tried[at - 1] if at else None
     before = await cases_at(engine, earlier.run_id, [earlier.place]) if earlier is not None else []
     return await engine.store.read(partial(_page, case=case, run_id=run_id, place=place, tried=tried, before=before))
@@ -102,14 +102,14 @@ def _page(
     job = kept_job(db, run_id)
     request = job.spec["request"]
     assert isinstance(request, dict)
-    asked = request.get("promptVersionRef")
-    version = asked if isinstance(asked, str) else None
-    names = version_names(db, (version, *(one.version for one in tried)))
-    at = next((number for number, one in enumerate(tried) if one.run_id == run_id), None)
+    version_ref = request.get("promptVersionRef")
+    version = version_ref if isinstance(version_ref, str) else None
+    names = version_names(db, (version, *(trial.version for trial in tried)))
+    at = next((number for number, trial in enumerate(tried) if trial.run_id == run_id), None)
     earlier = tried[at - 1] if at else None
     later = tried[at + 1] if at is not None and at + 1 < len(tried) else None
     previous, following = case_strip.neighbours(db, run_id, place)
-    judged = [one.criterion_id for one in case.shown.judgments]
+    judged = [judgment.criterion_id for judgment in case.shown.judgments]
     titles = report_units.titles(db, [*judged, job.subject_id])
     return CasePage(
         case=case,
@@ -118,7 +118,7 @@ def _page(
         run_title=titles.get(job.subject_id, job.subject_id),
         version=named(names, version),
         titles=titles,
-        strip=tuple(_strip(one, names) for one in tried),
+        strip=tuple(_strip(trial, names) for trial in tried),
         flips=_flips(tried),
         before=before[0] if before else None,
         before_at="" if earlier is None else _address(earlier.run_id, earlier.place),
@@ -135,24 +135,24 @@ def _page(
 
 
 def _address(run_id: str, place: Place) -> str:
-    """Where the page of a case is: its run and its place there, as in an address."""
+    """Returns where the page of a case is: its run and its place there, as in an address."""
     return f"{run_id} {place[0]}.{place[1]}"
 
 
-def _strip(one: case_strip.Tried, names: dict[str, str]) -> CaseRun:
+def _strip(trial: case_strip.Tried, names: dict[str, str]) -> CaseRun:
     return CaseRun(
-        run_id=one.run_id,
-        at=f"{one.place[0]}.{one.place[1]}",
-        when=one.at,
-        status="passed" if one.passed else "failed",
-        score=one.score,
-        version=named(names, one.version),
+        run_id=trial.run_id,
+        at=f"{trial.place[0]}.{trial.place[1]}",
+        when=trial.at,
+        status="passed" if trial.passed else "failed",
+        score=trial.score,
+        version=named(names, trial.version),
     )
 
 
 def _flips(tried: Sequence[case_strip.Tried]) -> int:
-    """How often the case changed between passing and failing while its version stayed the same."""
-    return sum(one.passed != other.passed for one, other in pairwise(tried) if one.version == other.version)
+    """Returns how often the case changed between passing and failing while its version stayed the same."""
+    return sum(trial.passed != other.passed for trial, other in pairwise(tried) if trial.version == other.version)
 
 
 def _prompt(db: Db, version: str | None, case: ReportedCase) -> str:
@@ -169,14 +169,14 @@ def _prompt(db: Db, version: str | None, case: ReportedCase) -> str:
 def fault_step(case: ReportedCase) -> int:
     """The number of the step that the cause of the failure names, 0 where it names none."""
     cause = case.shown.cause
-    found = None if cause is None else _STEP.search(cause.root_cause)
-    return 0 if found is None or int(found[1]) > len(case.shown.tool_calls) else int(found[1])
+    match = None if cause is None else _STEP.search(cause.root_cause)
+    return 0 if match is None or int(match[1]) > len(case.shown.tool_calls) else int(match[1])
 
 
 def read_steps(calls: Sequence[JsonValue]) -> tuple[Step, ...]:
     """The steps of a trajectory in order, with how deep each stands."""
     depths: dict[str, int] = {}
-    found: list[Step] = []
+    steps: list[Step] = []
     for number, call in enumerate(calls, 1):
         step: Json = call if isinstance(call, dict) else {"result": call}
         parent = step.get("parentId")
@@ -184,8 +184,8 @@ def read_steps(calls: Sequence[JsonValue]) -> tuple[Step, ...]:
         ident = step.get("id")
         if isinstance(ident, str):
             depths[ident] = depth
-        found.append(_step(number, step, depth))
-    return tuple(found)
+        steps.append(_step(number, step, depth))
+    return tuple(steps)
 
 
 def _step(number: int, step: Json, depth: int) -> Step:

@@ -72,12 +72,12 @@ class ChangePage:
 
     @property
     def sentence(self) -> str:
-        """What the comparison came to, its versions by name; empty where nobody compared the two on purpose."""
+        """Returns what the comparison came to, its versions by name; empty where nobody compared the two on purpose."""
         if self.summary is None:
             return ""
         named = {self.summary.version_a: self.name_before, self.summary.version_b: self.name_after}
-        ids = "|".join(re.escape(one) for one in sorted(named, key=len, reverse=True))
-        return re.sub(rf"(?<![\w/@.-])({ids})(?![\w/@-])", lambda found: named[found[1]], self.summary.in_words)
+        ids = "|".join(re.escape(name) for name in sorted(named, key=len, reverse=True))
+        return re.sub(rf"(?<![\w/@.-])({ids})(?![\w/@-])", lambda match: named[match[1]], self.summary.in_words)
 
     def _name(self, head: RunHead, otherwise: str) -> str:
         return head.version if head.version and self.before.version != self.after.version else otherwise
@@ -85,20 +85,20 @@ class ChangePage:
     @property
     def dumbbells(self) -> list[tuple[str, float, float]]:
         """The cases that moved most, with both scores, worse ones first."""
-        moved = [one for one in self.changed if one.change.before and one.change.after and one.change.loss]
-        worse = [one for one in moved if one.change.loss > 0][:DRAWN]
-        better = [one for one in moved if one.change.loss < 0][-DRAWN:]
-        both = [(one.title, one.change.before, one.change.after) for one in (*worse, *better)]
+        moved = [move for move in self.changed if move.change.before and move.change.after and move.change.loss]
+        worse = [move for move in moved if move.change.loss > 0][:DRAWN]
+        better = [move for move in moved if move.change.loss < 0][-DRAWN:]
+        both = [(move.title, move.change.before, move.change.after) for move in (*worse, *better)]
         return [(title, before.score, after.score) for title, before, after in both if before and after]
 
 
 async def read_change_page(engine: Engine, ident: str = "", *, before: str = "", after: str = "") -> ChangePage:
     """The comparison under that id, or two runs; raises as `find_subject` and `run_diff` do."""
     subject = await find_subject(engine, ident or after, compare=None if ident else before)
-    one, other = subject.before or before, subject.run_id
+    first, other = subject.before or before, subject.run_id
     summary = await summarize_comparison(engine, ident) if subject.comparison is not None else None
-    one, other = await find_benchmark_run(engine, one), await find_benchmark_run(engine, other)
-    heads = await read_run_head(engine, one, causes=False), await read_run_head(engine, other, causes=False)
+    first, other = await find_benchmark_run(engine, first), await find_benchmark_run(engine, other)
+    heads = await read_run_head(engine, first, causes=False), await read_run_head(engine, other, causes=False)
     return await engine.store.read(partial(_page, heads=heads, summary=summary, comparison=subject.comparison))
 
 
@@ -106,10 +106,10 @@ def _page(
     db: Db, *, heads: tuple[RunHead, RunHead], summary: ComparisonSummary | None, comparison: PromptComparison | None
 ) -> ChangePage:  # fmt: skip
     before, after = heads
-    one, other = before.side.summary.run_id, after.side.summary.run_id
-    scores = run_pairs.both_scores(db, one, other)
-    whole = run_diff(db, one, other, scores=scores)
-    found, unlike = difference(db, one, other, scores=scores)
+    first, other = before.side.summary.run_id, after.side.summary.run_id
+    scores = run_pairs.both_scores(db, first, other)
+    whole = run_diff(db, first, other, scores=scores)
+    changed, unlike = difference(db, first, other, scores=scores)
     shown = first_changes(db, whole, limit=SHOWN)
     failing = [change.test_case_id for change in whole.changes if change.kind == "newly-failing"]
     return ChangePage(
@@ -119,24 +119,25 @@ def _page(
         changed=_moved(db, other, shown.changes),
         more=shown.more,
         deltas=tuple(-change.loss for change in whole.changes if change.before and change.after),
-        difference=found,
+        difference=changed,
         unlike=unlike,
         summary=summary,
         comparison=comparison,
         prompt=_prompts(db, before.version_id, after.version_id),
         causes=tuple(change_figures.causes(db, other, failing)),
         tags=tuple(change_figures.tags(db, failing)),
-        usage=(change_figures.usage(db, one), change_figures.usage(db, other)),
+        usage=(change_figures.usage(db, first), change_figures.usage(db, other)),
         margin=MARGIN,
-        corrected=corrected_pass_difference(db, one, other),
+        corrected=corrected_pass_difference(db, first, other),
     )
 
 
 def _moved(db: Db, run_id: str, changes: Sequence[CaseChange]) -> tuple[Moved, ...]:
-    places = change_figures.places(db, run_id, [one.test_case_id for one in changes])
-    titles = report_units.titles(db, [one.test_case_id for one in changes])
+    places = change_figures.places(db, run_id, [change.test_case_id for change in changes])
+    titles = report_units.titles(db, [change.test_case_id for change in changes])
     return tuple(
-        Moved(one, titles.get(one.test_case_id, one.test_case_id), places.get(one.test_case_id, "")) for one in changes
+        Moved(change, titles.get(change.test_case_id, change.test_case_id), places.get(change.test_case_id, ""))
+        for change in changes
     )
 
 
@@ -144,6 +145,6 @@ def _prompts(db: Db, before: str | None, after: str | None) -> tuple[str, str] |
     """Both prompts, where both versions are recorded and other than each other."""
     if before is None or after is None or before == after:
         return None
-    found = records.get_all(db, [before, after], PromptVersion)
-    texts = [found[ident].fields.content for ident in (before, after) if ident in found]
+    versions = records.get_all(db, [before, after], PromptVersion)
+    texts = [versions[ident].fields.content for ident in (before, after) if ident in versions]
     return (texts[0], texts[1]) if len(texts) == 2 else None

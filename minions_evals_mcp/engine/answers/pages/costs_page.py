@@ -1,4 +1,4 @@
-"""What runs cost over time: day by day, and by what they were of, beside as many days before."""
+"""The costs of runs over time: day by day, and by what they were of, beside as many days before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _known: OrderedDict[tuple[str, str], float | None] = OrderedDict()
 
 @dataclass(frozen=True, slots=True)
 class DayCost:
-    """What the runs that began on one day (UTC) cost in US dollars."""
+    """The cost in US dollars of the runs that began on one day (UTC)."""
 
     day: date
     usd: float
@@ -30,7 +30,7 @@ class DayCost:
 
 @dataclass(frozen=True, slots=True)
 class SubjectCost:
-    """What the runs of one benchmark or test case cost, and those of as many days before."""
+    """The cost of the runs of one benchmark or test case, and those of as many days before."""
 
     subject_id: str
     title: str
@@ -58,27 +58,27 @@ class CostsPage:
     @property
     def drawn(self) -> list[tuple[date, float]]:
         """The days as a chart takes them."""
-        return [(one.day, one.usd) for one in self.days]
+        return [(day.day, day.usd) for day in self.days]
 
     @property
     def usd(self) -> float:
         """All of it."""
-        return sum(one.usd for one in self.subjects)
+        return sum(subject.usd for subject in self.subjects)
 
     @property
     def before_usd(self) -> float:
-        """What the same number of days before cost."""
-        return sum(one.before_usd for one in self.subjects)
+        """Returns what the same number of days before cost."""
+        return sum(subject.before_usd for subject in self.subjects)
 
     @property
     def runs(self) -> int:
-        """How many runs there were."""
-        return sum(one.runs for one in self.subjects)
+        """Returns how many runs there were."""
+        return sum(subject.runs for subject in self.subjects)
 
     @property
     def unknown(self) -> int:
         """Of how many of them no cost is known."""
-        return sum(one.unknown for one in self.subjects)
+        return sum(subject.unknown for subject in self.subjects)
 
 
 async def read_costs(engine: Engine, span: int) -> CostsPage:
@@ -98,17 +98,17 @@ def _page(db: Db, *, now: datetime, span: int) -> CostsPage:
         _subject(ident, titles.get(ident, ident), priced, first)
         for ident in dict.fromkeys(run.subject_id for run, _ in ours)
     ]
-    gone = {run.subject_id for run, _ in priced} - {one.subject_id for one in subjects}
+    gone = {run.subject_id for run, _ in priced} - {subject.subject_id for subject in subjects}
     subjects += [_subject(ident, titles.get(ident, ident), priced, first) for ident in sorted(gone)]
-    return CostsPage(span, tuple(days), tuple(sorted(subjects, key=lambda one: (-one.usd, -one.runs, one.title))))
+    return CostsPage(span, tuple(days), tuple(sorted(subjects, key=lambda cost: (-cost.usd, -cost.runs, cost.title))))
 
 
 _Priced = Sequence[tuple[CostlyRun, float | None]]
 
 
 def _day(day: date, priced: _Priced) -> DayCost:
-    found = [cost for run, cost in priced if run.at.date() == day]
-    return DayCost(day, sum(cost or 0.0 for cost in found), len(found))
+    costs_of_day = [cost for run, cost in priced if run.at.date() == day]
+    return DayCost(day, sum(cost or 0.0 for cost in costs_of_day), len(costs_of_day))
 
 
 def _subject(ident: str, title: str, priced: _Priced, first: date) -> SubjectCost:

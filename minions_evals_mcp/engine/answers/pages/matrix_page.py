@@ -66,39 +66,41 @@ class MatrixPage:
 
 @dataclass(frozen=True, slots=True)
 class MatrixFilter:
-    """Which runs stand as columns (none named: the usual ones) and which cases are listed."""
+    """The runs that stand as columns (none named: the usual ones) and which cases are listed."""
 
     run_ids: tuple[str, ...] = ()
     only: Only = ""
     text: str = ""
 
 
-async def read_matrix_page(engine: Engine, ident: str, asked: MatrixFilter, *, skip: int, limit: int) -> MatrixPage:
+async def read_matrix_page(engine: Engine, ident: str, filters: MatrixFilter, *, skip: int, limit: int) -> MatrixPage:
     """The benchmark under that id with those runs as columns, else the columns of its config, else its versions.
 
     Raises `NotFoundError` for what is not there, `BadInputError` where nothing ran yet.
     """
-    return await engine.store.read(partial(_page, ident=ident, asked=asked, skip=skip, limit=limit))
+    return await engine.store.read(partial(_page, ident=ident, asked=filters, skip=skip, limit=limit))
 
 
 def _page(db: Db, *, ident: str, asked: MatrixFilter, skip: int, limit: int) -> MatrixPage:
     titles = report_units.titles(db, [ident])
     if ident not in titles:
         raise NotFoundError("benchmark", ident, remedy="The overview lists them.")
-    config = [one.run_id for one in overview.config_columns(db, ident)][:MOST]
+    config = [column.run_id for column in overview.config_columns(db, ident)][:MOST]
     chosen = list(asked.run_ids)[:MOST] or config or matrix_cells.newest_of_versions(db, ident, limit=VERSIONS)
     if not chosen:
         raise BadInputError(f"{titles[ident]} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
     cases, total = matrix_cells.matrix_cases(db, chosen, only=asked.only, text=asked.text, skip=skip, limit=limit)
-    cells = matrix_cells.matrix_cells(db, chosen, [one.case_id for one in cases])
+    cells = matrix_cells.matrix_cells(db, chosen, [case.case_id for case in cases])
     columns = _columns(db, chosen)
-    by_score = sorted((one for one in columns if one.run is not None), key=_score, reverse=True)
+    by_score = sorted((column for column in columns if column.run is not None), key=_score, reverse=True)
     return MatrixPage(
         benchmark_id=ident,
         title=titles[ident],
         configured=bool(config) and not asked.run_ids,
         columns=columns,
-        rows=tuple(MatrixRow(one, tuple(cells.get((one.case_id, one.trial, run)) for run in chosen)) for one in cases),
+        rows=tuple(
+            MatrixRow(case, tuple(cells.get((case.case_id, case.trial, run)) for run in chosen)) for case in cases
+        ),
         total=total,
         best=by_score[0] if by_score else None,
         contenders=_contenders(db, by_score),
@@ -115,23 +117,25 @@ def _contenders(db: Db, by_score: Sequence[MatrixColumn]) -> tuple[MatrixColumn,
         return ()
     best, *others = by_score
     return tuple(
-        one for one in others[:NEAREST] if real_change(db, one.run_id, best.run_id, tests=len(others)) == "within-noise"
+        other
+        for other in others[:NEAREST]
+        if real_change(db, other.run_id, best.run_id, tests=len(others)) == "within-noise"
     )
 
 
 def _columns(db: Db, run_ids: Sequence[str]) -> tuple[MatrixColumn, ...]:
-    found = [(jobs.job(db, ident), runs.benchmark_run(db, ident)) for ident in run_ids]
-    kept = [(job, None if run is None else run.fields) for job, run in found if job is not None]
-    if len(kept) < len(found):
+    pairs = [(jobs.job(db, ident), runs.benchmark_run(db, ident)) for ident in run_ids]
+    kept = [(job, None if run is None else run.fields) for job, run in pairs if job is not None]
+    if len(kept) < len(pairs):
         raise NotFoundError(
-            "run", run_ids[[job is None for job, _ in found].index(True)], remedy="Start from the runs."
+            "run", run_ids[[job is None for job, _ in pairs].index(True)], remedy="Start from the runs."
         )
-    names = version_names(db, (_asked(job, "promptVersionRef") for job, _ in kept))
+    names = version_names(db, (_request_value(job, "promptVersionRef") for job, _ in kept))
     return tuple(
         MatrixColumn(
             run_id=job.id,
-            name=named(names, _asked(job, "promptVersionRef")) or "no version",
-            target=(_asked(job, "target") or "").removeprefix("config:").rpartition("/")[2],
+            name=named(names, _request_value(job, "promptVersionRef")) or "no version",
+            target=(_request_value(job, "target") or "").removeprefix("config:").rpartition("/")[2],
             state=job.state,
             run=run,
             cost_usd=overview.run_cost(db, job.id),
@@ -142,12 +146,12 @@ def _columns(db: Db, run_ids: Sequence[str]) -> tuple[MatrixColumn, ...]:
 
 
 def _means(db: Db, run_id: str) -> tuple[tuple[str, float], ...]:
-    found = list(runs.kept_means(db, run_id).items())[:METRICS]
-    titles = report_units.titles(db, [dimension for dimension, _ in found])
-    return tuple((titles.get(dimension, dimension), mean) for dimension, mean in found)
+    means = list(runs.kept_means(db, run_id).items())[:METRICS]
+    titles = report_units.titles(db, [dimension for dimension, _ in means])
+    return tuple((titles.get(dimension, dimension), mean) for dimension, mean in means)
 
 
-def _asked(job: Job, name: str) -> str | None:
+def _request_value(job: Job, name: str) -> str | None:
     request = job.spec["request"]
-    found = request.get(name) if isinstance(request, dict) else None
-    return found if isinstance(found, str) else None
+    value = request.get(name) if isinstance(request, dict) else None
+    return value if isinstance(value, str) else None

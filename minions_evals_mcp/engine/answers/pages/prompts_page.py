@@ -46,7 +46,7 @@ class PromptCard:
     @property
     def current(self) -> VersionCard | None:
         """The version in use."""
-        return next((one for one in self.versions if one.current), None)
+        return next((version for version in self.versions if version.current), None)
 
 
 async def read_prompts(engine: Engine, *, limit: int) -> list[PromptCard]:
@@ -56,14 +56,14 @@ async def read_prompts(engine: Engine, *, limit: int) -> list[PromptCard]:
 
 def _prompts(db: Db, *, limit: int) -> list[PromptCard]:
     seen: set[str] = set()
-    found: list[PromptCard] = []
+    cards: list[PromptCard] = []
     for ident in prompt_lists.newest_versions(db, limit=limit):
         if ident in seen:
             continue
         chain = versions_beside(db, ident)
         seen.update(chain)
-        found.append(_prompt(db, chain))
-    return sorted(found, key=lambda one: one.versions[0].id.startswith(CONFIG))
+        cards.append(_prompt(db, chain))
+    return sorted(cards, key=lambda card: card.versions[0].id.startswith(CONFIG))
 
 
 def _prompt(db: Db, chain: Sequence[str]) -> PromptCard:
@@ -86,8 +86,8 @@ def _prompt(db: Db, chain: Sequence[str]) -> PromptCard:
                 before=before,
                 current=ident == current,
                 latest=ident == chain[-1],
-                decisions=tuple(one for one in decisions if one.fields.prompt_version_ref == ident),
-                measured=tuple(one for one in measured if one.version == ident),
+                decisions=tuple(decision for decision in decisions if decision.fields.prompt_version_ref == ident),
+                measured=tuple(figure for figure in measured if figure.version == ident),
             )
         )
         before = record.fields.content

@@ -1,4 +1,4 @@
-"""Whether a text declines the task that it was given, in English, German, French, Spanish, Italian and Portuguese."""
+"""The recognition of texts that decline their task, in English, German, French, Spanish, Italian and Portuguese."""
 
 from minions_evals_mcp.scoring.assertions.declining.verdict import Refusal, may_refuse, refusal, refusal_signals
 

@@ -51,7 +51,7 @@ _FOREIGN_REASON = late(
 
 
 def is_business(sentence: str) -> bool:
-    """Whether the sentence (lower case) says what a business does not do, or cannot do for a stated reason."""
+    """Returns whether the sentence (lower case) says what a business does not do, or cannot do for a stated reason."""
     if _WE.search(sentence) or _PASSIVE.search(sentence) or _OUR.search(sentence):
         return True
     if _I.search(sentence):

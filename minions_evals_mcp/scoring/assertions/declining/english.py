@@ -1,4 +1,4 @@
-"""How an English text declines: in so many words, or by saying that it is wrong to ask."""
+"""English phrases that decline: in so many words, or by saying that it is wrong to ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a text may decline at all: most texts may not, and are not read sentence by sentence."""
+"""The quick test whether a text may decline at all: most texts may not, and are not read sentence by sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minions_evals_mcp.scoring.first_look import first_look
 
 
 def may_decline(text: str) -> bool:
-    """Whether a sign may stand in the text, which is lower case and without markup."""
+    """Returns whether a sign may stand in the text, which is lower case and without markup."""
     return _any_sign()(text)
 
 
@@ -22,6 +22,8 @@ def _any_sign() -> Callable[[str], bool]:
     moral = frozenset[str]().union(*MORALS)
     english = [DECLINES, reasons.DECLINES, *(sign.pattern for sign in SIGNS if sign.core or sign.name in moral)]
     foreign = [
-        sign for one in LANGUAGES for sign in (one.phrase, one.apology, one.regret, one.machine, one.inability[-1])
+        sign
+        for language in LANGUAGES
+        for sign in (language.phrase, language.apology, language.regret, language.machine, language.inability[-1])
     ]
     return first_look(foreign, ascii_only=english)

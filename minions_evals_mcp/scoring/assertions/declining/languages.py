@@ -1,4 +1,4 @@
-"""How a speaker declines in German, French, Spanish, Italian and Portuguese: who, cannot, not, and the service declined."""
+"""German phrases that decline, French, Spanish, Italian and Portuguese: who, cannot, not, and the service declined."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Language:
         return next((clause.strip() for clause in self._unable(sentence) if self.service.search(clause)), None)
 
     def is_unable(self, sentence: str) -> bool:
-        """Whether the speaker cannot or may not do something."""
+        """Returns whether the speaker cannot or may not do something."""
         return bool(self._unable(sentence))
 
     def _unable(self, sentence: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What speaks for a refusal, or against one, and how much."""
+"""The signs of a refusal, or against one, and how much."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minions_evals_mcp.late_patterns import late
 
 @frozen_type
 class Sign:
-    """What speaks for a refusal (or, below 0, against): its weight in the first sentence, in the next two, and later.
+    """A sign of a refusal (or, below 0, against): its weight in the first sentence, in the next two, and later.
 
     A `core` sign is about the request itself; without one nothing else makes a refusal.
     """

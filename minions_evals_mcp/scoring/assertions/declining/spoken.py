@@ -1,4 +1,4 @@
-"""What a text says to a reader: its sentences, lower case and without markup, also where the text is JSON."""
+"""The parts of a text that a reader sees: its sentences, lower case and without markup, also where the text is JSON."""
 
 from __future__ import annotations
 

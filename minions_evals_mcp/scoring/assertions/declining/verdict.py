@@ -1,4 +1,4 @@
-"""Whether a text declines: what its opening and its last sentence say, weighed."""
+"""The verdict whether a text declines: what its opening and its last sentence say, weighed."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class Refusal:
 
 def refusal(text: str) -> Refusal | None:
     """The refusal, or None where the text does not decline. JSON declines where one of its strings does."""
-    refusals = [found for part in spoken(text.strip()) if (found := _refusal(_read(part)))]
+    refusals = [read_refusal for part in spoken(text.strip()) if (read_refusal := _refusal(_read(part)))]
     if not refusals:
         return None
-    cues = tuple(dict.fromkeys(cue for one in refusals for cue in one.cues))
-    return Refusal(cues, any(one.outright for one in refusals))
+    cues = tuple(dict.fromkeys(cue for read_refusal in refusals for cue in read_refusal.cues))
+    return Refusal(cues, any(read_refusal.outright for read_refusal in refusals))
 
 
 def refusal_signals(text: str) -> tuple[str, ...]:
     """The cues that make a text a refusal, as they stand in it; none where it is no refusal."""
-    found = refusal(text)
-    return found.cues if found else ()
+    declined = refusal(text)
+    return declined.cues if declined else ()
 
 
 def _read(text: str) -> str:
@@ -74,7 +74,7 @@ def _read(text: str) -> str:
 
 
 def may_refuse(texts: Sequence[str]) -> bool:
-    """Whether any of the texts, each on a line of its own, may decline at all: one look for all of them."""
+    """Returns whether any of the texts, each on a line of its own, may decline at all: one look for all of them."""
     if any(text.strip()[:1] in OPENS_JSON for text in texts):
         return True  # what its strings say is told when it is read
     return may_decline("\n".join(sentences("\n".join(texts))))
@@ -95,7 +95,7 @@ def _refusal(text: str) -> Refusal | None:
 
 
 def _is_limit(head: Sequence[str]) -> bool:
-    """Whether the text opens with how exactly it can tell, and then tells."""
+    """Returns whether the text opens with how exactly it can tell, and then tells."""
     answer = None if SORRY.search(head[0]) else _ANSWER.search(" ".join(head))
     return answer is not None and len(answer[1].split()) >= _SUBSTANCE_WORDS and PRECISE.search(head[0]) is not None
 
@@ -151,7 +151,7 @@ def _heaviest(sign: Sign, head: Sequence[str]) -> tuple[float, str]:
 
 
 def _told_apart(sign: Sign, sentence: str) -> bool:
-    """Whether the sign only looks like one: an apology for an event, the negative of a business."""
+    """Returns whether the sign only looks like one: an apology for an event, the negative of a business."""
     return sign.core and (is_business(sentence) or (sign.name == APOLOGY and EVENT.search(sentence) is not None))
 
 

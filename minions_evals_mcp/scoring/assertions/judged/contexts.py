@@ -30,28 +30,28 @@ from minions_evals_mcp.scoring.checks import (
     Subject,
     Unmet,
 )
-from minions_evals_mcp.scoring.values import Found
+from minions_evals_mcp.scoring.values import CheckResult
 
 Context = str | list[str]
 
 
-def context_recall(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def context_recall(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says which statements of `value` the context supports: their share passes from `threshold` (.5)."""
     return _checked("context-recall", assertion, subject, evidence)
 
 
-def context_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def context_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says which parts of the context the variable `query` needs: their share passes from `threshold` (.5)."""
     return _checked("context-relevance", assertion, subject, evidence)
 
 
-def context_faithfulness(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def context_faithfulness(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says which statements of the output the context supports: their share passes from `threshold` (.5)."""
     return _checked("context-faithfulness", assertion, subject, evidence)
 
 
 def context_needs(kind: GradeType) -> Callable[[Assertion, Subject], tuple[Need, ...]]:
-    """What such a check needs: its context first, where code makes that, and then the grade."""
+    """Returns what such a check needs: its context first, where code makes that, and then the grade."""
     return partial(_needs, kind)
 
 
@@ -93,7 +93,7 @@ def _behind(kind: GradeType, assertion: Assertion, subject: Subject, ran: Ran) -
     return () if isinstance(need, Unmet) else (need,)
 
 
-def _checked(kind: GradeType, assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def _checked(kind: GradeType, assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     snippet = _transform(assertion, subject)
     if snippet is None:
         context = _told_context(kind, subject)
@@ -120,8 +120,8 @@ def _context(value: JsonValue) -> Context | Unmet:
     match value:
         case str() if value:
             return value
-        case list() if value and all(isinstance(one, str) and one for one in value):
-            return [one for one in value if isinstance(one, str)]
+        case list() if value and all(isinstance(passage, str) and passage for passage in value):
+            return [passage for passage in value if isinstance(passage, str)]
         case _:
             return Unmet(
                 "it needs a context: the variable `context` (a text, or a list of texts) or a contextTransform that gives one"
@@ -135,9 +135,9 @@ def _grade(kind: GradeType, assertion: Assertion, subject: Subject, context: Con
     query = subject.variables.get("query")
     if kind != "context-recall" and not isinstance(query, str):
         return Unmet(f"{kind} needs the variable `query`: what was asked")
-    asked = str(assertion.value) if kind == "context-recall" else str(query)
+    question = str(assertion.value) if kind == "context-recall" else str(query)
     judge = assertion.provider.name if assertion.provider else ""
     template = template_of(kind, assertion)  # code in a model's place has one, and is told the variables
     told = {} if template is None else {"vars": shown_variables(subject)}
     given = json.dumps({"context": context, **told}, ensure_ascii=False)
-    return GradeNeed(kind, asked, subject.text, judge, template or "", given)
+    return GradeNeed(kind, question, subject.text, judge, template or "", given)

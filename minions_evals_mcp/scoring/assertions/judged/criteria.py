@@ -18,7 +18,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, judged_need, verdict_by_grade, vet_share
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.rendering import HIDDEN
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 G_EVAL_PASSES = 0.7
 BY_PROMPT = frozenset({"answer-relevance", "conversation-relevance", "context-recall", "moderation", "webhook"})
@@ -27,7 +27,7 @@ MOST_STEPS = 60
 """So many steps of a log are shown to a judge."""
 
 
-def closed_qa(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def closed_qa(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says whether the output meets the criterion in `value`: score 1 or 0."""
     return verdict_by_grade(judged_need("model-graded-closedqa", assertion, subject), None, evidence)
 
@@ -37,29 +37,32 @@ def closed_qa_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, 
     return (judged_need("model-graded-closedqa", assertion, subject),)
 
 
-def g_eval(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def g_eval(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model grades the output by each criterion in `value` from 0 to 1; the mean passes from `threshold` (.7)."""
     grades = [verdict_by_grade(need, None, evidence) for need in g_eval_needs(assertion, subject)]
-    found = [one for one in grades if not isinstance(one, Unmet)]
-    unmet = next((one for one in grades if isinstance(one, Unmet)), None)
+    grades_given = [grade for grade in grades if not isinstance(grade, Unmet)]
+    unmet = next((grade for grade in grades if isinstance(grade, Unmet)), None)
     if unmet is not None:
         return unmet
-    score = sum(one.score or 0.0 for one in found) / len(found)
+    score = sum(grade.score or 0.0 for grade in grades_given) / len(grades_given)
     limit = G_EVAL_PASSES if assertion.threshold is None else assertion.threshold
-    return Found(score >= limit, "\n\n".join(one.reason for one in found), score)
+    return CheckResult(score >= limit, "\n\n".join(grade.reason for grade in grades_given), score)
 
 
 def g_eval_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
     """The grades that it rests on: one for each criterion."""
     return tuple(
-        judged_need("g-eval", assertion.model_copy(update={"value": one}), subject) for one in _criteria(assertion)
+        judged_need("g-eval", assertion.model_copy(update={"value": criterion}), subject)
+        for criterion in _criteria(assertion)
     )
 
 
 def vet_criteria(assertion: Assertion) -> None:
     """Refuses a `value` that is neither a criterion nor a list of some, and a `threshold` outside 0 to 1."""
     vet_share(assertion)
-    if not _criteria(assertion) or not all(isinstance(one, str) and one.strip() for one in _criteria(assertion)):
+    if not _criteria(assertion) or not all(
+        isinstance(criterion, str) and criterion.strip() for criterion in _criteria(assertion)
+    ):
         raise InvalidRecordError(f"must be a criterion, or a list of some, not {shown(assertion.value)}", field="value")
 
 
@@ -71,12 +74,12 @@ def vet_criterion(assertion: Assertion) -> None:
         raise InvalidRecordError(f"{assertion.base_type} has none", field="threshold")
 
 
-def answer_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def answer_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model scores how far the output answers the variable `query`, else the prompt; passes from `threshold` (.5)."""
     return _relevant("answer-relevance", assertion, subject, evidence)
 
 
-def conversation_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def conversation_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says whether the output is relevant to the prompt, with all turns in it; passes from `threshold` (.5)."""
     return _relevant("conversation-relevance", assertion, subject, evidence)
 
@@ -86,7 +89,7 @@ def relevance_needs(kind: GradeType) -> Callable[[Assertion, Subject], tuple[Gra
     return partial(_relevance_needs, kind)
 
 
-def _relevant(kind: GradeType, assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def _relevant(kind: GradeType, assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     needs = _relevance_needs(kind, assertion, subject)
     if not needs:
         return Unmet(f"{kind} needs what was asked: the prompt is not known here")
@@ -95,12 +98,12 @@ def _relevant(kind: GradeType, assertion: Assertion, subject: Subject, evidence:
 
 def _relevance_needs(kind: GradeType, assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
     query = subject.variables.get("query")
-    asked = query if kind == "answer-relevance" and isinstance(query, str) else subject.prompt
+    question = query if kind == "answer-relevance" and isinstance(query, str) else subject.prompt
     judge = assertion.provider.name if assertion.provider else ""
-    return (GradeNeed(kind, asked, subject.text, judge),) if asked else ()
+    return (GradeNeed(kind, question, subject.text, judge),) if question else ()
 
 
-def goal_success(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def goal_success(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says, by the log of tool calls and the output, whether the agent reached the goal in `value`."""
     needs = goal_needs(assertion, subject)
     if not needs:
@@ -113,8 +116,8 @@ def goal_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
     if subject.tool_calls is None:
         return ()
     steps = [
-        _step(number, one.tool, one.arguments, one.error)
-        for number, one in enumerate(subject.tool_calls[:MOST_STEPS], 1)
+        _step(number, tool_call.tool, tool_call.arguments, tool_call.error)
+        for number, tool_call in enumerate(subject.tool_calls[:MOST_STEPS], 1)
     ]
     judge = assertion.provider.name if assertion.provider else ""
     return (

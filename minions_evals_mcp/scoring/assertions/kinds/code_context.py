@@ -28,27 +28,27 @@ UNSAID = ("metadata", "logProbs")
 
 
 class Given(NamedTuple):
-    """What a snippet runs with: its variables as a JSON object, and of which of them only what is there may be read."""
+    """The surroundings of a snippet: its variables as a JSON object, and of which of them only what is there may be read."""
 
     variables: str
     guards: Guards = ()
 
 
 def given_to_check(code: str, subject: Subject, config: JsonValue, language: Language) -> Given:
-    """What a check is given: the output, and `context` as far as the code could look at it."""
+    """Returns what a check is given: the output, and `context` as far as the code could look at it."""
     variables = _variables(subject)
     if NAME not in code:
         return Given(as_given({"output": output_of(subject), NAME: {"vars": variables}}))
-    told: Json = dict(subject.told)
-    provider = told.get("provider")
+    wire: Json = dict(subject.told)
+    provider = wire.get("provider")
     if language == "python" and isinstance(provider, dict):  # a function there, which does not reach Python
-        told["provider"] = {name: value for name, value in provider.items() if name != "id"}
-    context: Json = {**told, "vars": variables, **({} if config is None else {"config": config})}
+        wire["provider"] = {name: value for name, value in provider.items() if name != "id"}
+    context: Json = {**wire, "vars": variables, **({} if config is None else {"config": config})}
     return Given(as_given({"output": output_of(subject), NAME: context}), _guards(subject, "config", "trace"))
 
 
 def given_to_transform(code: str, subject: Subject) -> Given:
-    """What a check's transform is given: the output, and `context` with the variables, the prompt and the metadata."""
+    """Returns what a check's transform is given: the output, and `context` with the variables, the prompt and the metadata."""
     context: Json = {"vars": _variables(subject)}
     if NAME not in code:
         return Given(as_given({"output": output_of(subject), NAME: context}))
@@ -60,12 +60,12 @@ def given_to_transform(code: str, subject: Subject) -> Given:
 
 
 def code_reads(assertions: Iterable[Assertion], name: str) -> bool:
-    """Whether code among those assertions, or inside their sets, may read that name in `context`."""
-    for one in assertions:
-        texts = (one.value if one.base_type in CODE else None, one.transform)
+    """Returns whether code among those assertions, or inside their sets, may read that name in `context`."""
+    for assertion in assertions:
+        texts = (assertion.value if assertion.base_type in CODE else None, assertion.transform)
         if any(isinstance(text, str) and NAME in text and (name in text or _COMPUTED.search(text)) for text in texts):
             return True
-        if code_reads(one.assertions, name):
+        if code_reads(assertion.assertions, name):
             return True
     return False
 

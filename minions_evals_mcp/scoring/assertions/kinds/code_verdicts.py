@@ -1,4 +1,4 @@
-"""What a user's code gave, as a verdict: a Boolean, a number, or {pass, score, reason} with metrics and parts."""
+"""The verdicts of a user's code, as a verdict: a Boolean, a number, or {pass, score, reason} with metrics and parts."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.scoring.checks import Checked, Language, Named, Unmet
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 SLACK = 1e-9
 
 
 class NoVerdict(Unmet):
-    """What the code gave is no verdict."""
+    """The reason why code's answer is no verdict."""
 
 
-def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> Found | Unmet:
+def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> CheckResult | Unmet:
     """The verdict that the code gave."""
     if language == "python" and isinstance(value, str):
         value = _written(value)
     match value:
         case bool():
-            return Found(passed=value, reason=f"the code gave {str(value).lower()}")
+            return CheckResult(passed=value, reason=f"the code gave {str(value).lower()}")
         case int() | float():
             limit = assertion.threshold
             passed = value > 0 if limit is None else value >= limit - SLACK
             reason = f"the code gave {value:g}" + ("" if limit is None else f", threshold {limit:g}")
-            return Found(passed, reason, float(value), float(value))
+            return CheckResult(passed, reason, float(value), float(value))
         case {"pass": bool()} | {"pass_": bool()}:
             return _graded(assertion, value, language)
         case _:
             return NoVerdict(f"the code must give a Boolean, a number or {{pass, score, reason}}, not {shown(value)}")
 
 
-def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> Found | Unmet:
+def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> CheckResult | Unmet:
     given = {"pass": given["pass_"], **given} if "pass_" in given else given
     lacking = [name for name in ("pass", "score", "reason") if name not in given]
     if lacking:
@@ -51,7 +51,7 @@ def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Languag
     if language == "python" and limit is not None and score < limit - SLACK:
         passed, reason = False, f"score {score:g} is below the threshold {limit:g}: {reason}"
     try:
-        return Found(
+        return CheckResult(
             passed, reason, float(score), float(score), _parts(assertion, given, language), _named(given, language)
         )
     except _NoFigureError as error:
@@ -59,18 +59,18 @@ def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Languag
 
 
 class _NoFigureError(Exception):
-    """What the code gave beside its verdict does not fit."""
+    """The error of a figure beside code's verdict that does not fit."""
 
 
-def _told(given: Json, name: str, plain: str, language: Language) -> JsonValue:
-    """What the code gave under that name; Python may write it with underscores."""
+def _value(given: Json, name: str, plain: str, language: Language) -> JsonValue:
+    """Returns what the code gave under that name; Python may write it with underscores."""
     return given.get(name, given.get(plain) if language == "python" else None)
 
 
 def _named(given: Json, language: Language) -> tuple[Named, ...]:
     """The metrics that the code gave, each with its weight."""
-    scores = _told(given, "namedScores", "named_scores", language) or {}
-    weights = _told(given, "namedScoreWeights", "named_score_weights", language) or {}
+    scores = _value(given, "namedScores", "named_scores", language) or {}
+    weights = _value(given, "namedScoreWeights", "named_score_weights", language) or {}
     if not isinstance(scores, dict) or not isinstance(weights, dict):
         raise _NoFigureError(f"the code must give namedScores as {{name: number}}, not {shown(scores)}")
     return tuple(Named(name, _figure(score), _figure(weights.get(name, 1.0))) for name, score in scores.items())
@@ -84,25 +84,25 @@ def _figure(value: JsonValue) -> float:
 
 def _parts(assertion: Assertion, given: Json, language: Language) -> tuple[Checked, ...]:
     """The verdicts that the code's own is made of, as it tells them; they bear the name of its metric."""
-    told = _told(given, "componentResults", "component_results", language)
+    parts = _value(given, "componentResults", "component_results", language)
     return tuple(
         Checked(
             language,
             passed,
-            _figure(one.get("score", float(passed))),
-            str(one.get("reason", "")),
+            _figure(part.get("score", float(passed))),
+            str(part.get("reason", "")),
             metric=assertion.metric,
         )
-        for one in (told if isinstance(told, list) else [])
-        if isinstance(one, dict) and isinstance(passed := one.get("pass"), bool)
+        for part in (parts if isinstance(parts, list) else [])
+        if isinstance(part, dict) and isinstance(passed := part.get("pass"), bool)
     )
 
 
 def _written(text: str) -> JsonValue:
-    """What a text that Python gave stands for: true, false, a number or an object; else the text."""
+    """Returns what a text that Python gave stands for: true, false, a number or an object; else the text."""
     plain = text.strip()
     try:
-        found: JsonValue = json.loads(plain.lower() if plain.lower() in {"true", "false"} else plain)
+        verdict: JsonValue = json.loads(plain.lower() if plain.lower() in {"true", "false"} else plain)
     except (ValueError, RecursionError):
         return text
-    return text if isinstance(found, str | list) or found is None else found
+    return text if isinstance(verdict, str | list) or verdict is None else verdict

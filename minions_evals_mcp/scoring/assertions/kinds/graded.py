@@ -23,7 +23,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, TEMPLATES
 from minions_evals_mcp.scoring.rendering import HIDDEN
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 LLM_RUBRIC: GradeType = "llm-rubric"
 FACTUALITY: GradeType = "factuality"
@@ -37,7 +37,7 @@ HALF = 0.5
 """The share from which those pass that have no threshold of their own."""
 
 
-def llm_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def llm_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model grades the output by the rubric `value` (a text, or an object): its `pass`, and its `score` from 0 to 1.
 
     With a `threshold` the score must reach it too.
@@ -45,7 +45,7 @@ def llm_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> Fo
     return verdict_by_grade(judged_need(LLM_RUBRIC, assertion, subject), assertion.threshold, evidence)
 
 
-def agent_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def agent_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model grades what an agent put out by the rubric `value`, as `llm-rubric` does."""
     return verdict_by_grade(judged_need("agent-rubric", assertion, subject), assertion.threshold, evidence)
 
@@ -55,7 +55,7 @@ def agent_rubric_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNee
     return (judged_need("agent-rubric", assertion, subject),)
 
 
-def factuality(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def factuality(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model compares the facts of the output with those of `value`: only a contradiction fails, with score 0.
 
     A part of them, more than them, the same, or a difference that does not matter pass with score 1. `config` may give
@@ -120,46 +120,48 @@ class Asks(NamedTuple):
 
 def grades_asked(assertions: Iterable[Assertion]) -> Iterator[Asks]:
     """Whom each assertion asks that a model decides, those inside sets too."""
-    for one in assertions:
-        if one.base_type in GRADED:
-            yield Asks(one.provider, template_of(ALIASES.get(one.base_type, one.base_type), one) or "")
-        yield from grades_asked(one.assertions)
+    for assertion in assertions:
+        if assertion.base_type in GRADED:
+            yield Asks(
+                assertion.provider, template_of(ALIASES.get(assertion.base_type, assertion.base_type), assertion) or ""
+            )
+        yield from grades_asked(assertion.assertions)
 
 
 def asks_grade(assertions: Iterable[Assertion]) -> bool:
-    """Whether a model decides any of these assertions, those inside sets too."""
+    """Returns whether a model decides any of these assertions, those inside sets too."""
     return any(True for _ in grades_asked(assertions))
 
 
 def judged_need(kind: GradeType, assertion: Assertion, subject: Subject) -> GradeNeed:
     """The question to a model whether the output is as `value` says."""
     value = assertion.value
-    asked = value if isinstance(value, str) else "" if value is None else canonical(value)
+    question = value if isinstance(value, str) else "" if value is None else canonical(value)
     judge = assertion.provider.name if assertion.provider else ""
     template = template_of(kind, assertion)
     if template is None:
-        return GradeNeed(kind, asked, subject.text, judge)
-    given = json.dumps(_given(kind, asked, subject), ensure_ascii=False)
-    return GradeNeed(kind, asked, subject.text, judge, template, given)
+        return GradeNeed(kind, question, subject.text, judge)
+    given = json.dumps(_given(kind, question, subject), ensure_ascii=False)
+    return GradeNeed(kind, question, subject.text, judge, template, given)
 
 
 def template_of(kind: str, assertion: Assertion) -> str | None:
-    """What a person's words are that tell the judge, or those that code in its place is sent."""
+    """Returns what a person's words are that tell the judge, or those that code in its place is sent."""
     is_code = assertion.provider is not None and assertion.provider.code is not None
     return TEMPLATES.get(kind) if is_code and assertion.rubric_prompt is None else assertion.rubric_prompt
 
 
-def _given(kind: GradeType, asked: str, subject: Subject) -> Json:
-    """What fills a template."""
+def _given(kind: GradeType, question: str, subject: Subject) -> Json:
+    """Returns what fills a template."""
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 
-    own: Json = {"output": perhaps_json(subject.text), "rubric": asked}
+    own: Json = {"output": perhaps_json(subject.text), "rubric": question}
     if kind == "model-graded-closedqa":
-        own = {"completion": perhaps_json(subject.text), "criteria": asked, "input": subject.prompt}
+        own = {"completion": perhaps_json(subject.text), "criteria": question, "input": subject.prompt}
     if kind == G_EVAL:
         return {"input": perhaps_json(subject.prompt), "output": perhaps_json(subject.text)}
     if kind == FACTUALITY:
-        own = {"completion": perhaps_json(subject.text), "ideal": asked, "input": subject.prompt}
+        own = {"completion": perhaps_json(subject.text), "ideal": question, "input": subject.prompt}
     return {**shown_variables(subject), **own}
 
 
@@ -168,19 +170,19 @@ def shown_variables(subject: Subject) -> Json:
     return {name: value for name, value in subject.variables.items() if name not in HIDDEN}
 
 
-def graded_share(need: GradeNeed, assertion: Assertion, evidence: Evidence) -> Found | Unmet:
+def graded_share(need: GradeNeed, assertion: Assertion, evidence: Evidence) -> CheckResult | Unmet:
     """The verdict on a score that passes from `threshold` (.5), whatever else the model said."""
-    found = verdict_by_grade(need, None, evidence)
-    if isinstance(found, Unmet):
-        return found
+    verdict = verdict_by_grade(need, None, evidence)
+    if isinstance(verdict, Unmet):
+        return verdict
     limit = HALF if assertion.threshold is None else assertion.threshold
-    score = found.score or 0.0
-    return found._replace(
-        passed=score >= limit - SLACK, reason=f"{found.reason}; score {score:.2f}, threshold {limit:g}"
+    score = verdict.score or 0.0
+    return verdict._replace(
+        passed=score >= limit - SLACK, reason=f"{verdict.reason}; score {score:.2f}, threshold {limit:g}"
     )
 
 
-def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidence) -> Found | Unmet:
+def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidence) -> CheckResult | Unmet:
     """The verdict that a grade gives; why there is none, where no model gave one."""
     grade = evidence.grades.get(need)
     if grade is None:
@@ -190,4 +192,4 @@ def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidenc
         )
     reached = threshold is None or grade.score >= threshold - SLACK
     below = "" if reached else f"; score {grade.score:g} is below the threshold {threshold:g}"
-    return Found(grade.passed and reached, f"{grade.reason}{below}", grade.score)
+    return CheckResult(grade.passed and reached, f"{grade.reason}{below}", grade.score)

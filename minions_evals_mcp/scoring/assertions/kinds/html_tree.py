@@ -1,4 +1,4 @@
-"""Whether a text is HTML, by the tree that a browser would make of it. Imports justhtml: import it at first use."""
+"""The recognition of HTML, by the tree that a browser would make of it. Imports justhtml: import it at first use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _XML = re.compile(r"<\?xml", re.IGNORECASE)
 
 
 def html_flaw(text: str) -> str | None:
-    """Why a text is no HTML; None where it is."""
+    """Returns why a text is no HTML; None where it is."""
     text = _EDGES.sub("", text)
     if not text:
         return "it is empty"
@@ -66,7 +66,7 @@ def _is_known(node: Node) -> bool:
 
 
 def _written(wrapper: Node) -> bool:
-    """Whether the wrapper's own tag made it: one that comes after its content only adds attributes to it."""
+    """Returns whether the wrapper's own tag made it: one that comes after its content only adds attributes to it."""
     start = wrapper.origin_offset
     if start is None:
         return False

@@ -21,7 +21,7 @@ Schema = Mapping[str, Any]
 
 
 class Descending(Protocol):
-    """What a keyword asks of the validator that it is part of."""
+    """The demands of a keyword on the validator that it is part of."""
 
     def descend(self, instance: JsonValue, schema: Any, path: str) -> Errors: ...
 
@@ -78,7 +78,7 @@ def _items(validator: Descending, items: Any, instance: JsonValue, schema: Schem
 
 
 def _unique_items(_validator: Descending, wanted: Any, instance: JsonValue, _schema: Schema) -> Errors:
-    if wanted and isinstance(instance, list) and len({frozen(one) for one in instance}) < len(instance):
+    if wanted and isinstance(instance, list) and len({frozen(item) for item in instance}) < len(instance):
         yield ValidationError("has an element twice")
 
 

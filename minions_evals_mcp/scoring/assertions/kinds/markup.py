@@ -19,7 +19,7 @@ from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.kinds.xml_tree import Span, candidates, flaw, has_path, tree
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import Found, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
 
 REQUIRED = "requiredElements"
 
@@ -36,7 +36,7 @@ _SIGNS = {
 ENOUGH_SIGNS = 2
 
 
-def is_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def is_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """The whole output is one well-formed XML document with namespaces, and has the elements in `value`.
 
     `value`: paths of names from the root, `root.child`; a list, a text with commas, or {requiredElements}. An element
@@ -46,14 +46,14 @@ def is_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found
         return too_long
     error = flaw(subject.text)
     if error:
-        return Found(passed=False, reason=f"is no XML: {error}")
+        return CheckResult(passed=False, reason=f"is no XML: {error}")
     missing = _missing(subject.text, required(assertion.value))
     if missing is None:
-        return Found(passed=False, reason="is no XML: a mark does not end")
-    return Found(not missing, _lacks(missing) if missing else "is XML")
+        return CheckResult(passed=False, reason="is no XML: a mark does not end")
+    return CheckResult(not missing, _lacks(missing) if missing else "is XML")
 
 
-def contains_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def contains_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """An element, or a run of siblings, stands somewhere in the output and has the elements in `value` (as `is-xml`).
 
     Read leniently, as promptfoo does: several roots make one document, and so do the same elements in prose.
@@ -69,13 +69,13 @@ def contains_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
         if missing is None:
             continue
         if not missing:
-            return Found(passed=True, reason="contains XML")
+            return CheckResult(passed=True, reason="contains XML")
         reason = _lacks(missing)
         readable.append(span)
-    return Found(passed=False, reason=reason)
+    return CheckResult(passed=False, reason=reason)
 
 
-def is_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def is_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """The whole output is HTML: it has an element that HTML (or a custom element's dash) knows, and no text beside.
 
     Text may stand at the top only in a `<body>` that is written out. Parsed as a browser does; it takes no `value`.
@@ -85,19 +85,19 @@ def is_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Fou
     if too_long := _too_long(subject.text):
         return too_long
     error = html_flaw(subject.text)
-    return Found(not error, f"is no HTML: {error}" if error else "is HTML")
+    return CheckResult(not error, f"is no HTML: {error}" if error else "is HTML")
 
 
-def contains_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def contains_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """At least two signs of HTML stand in the output: tags, a common tag (two), an entity, a comment, an attribute.
 
     Counted as promptfoo counts; a start and an end tag are two signs, `<!DOCTYPE html>` too. It takes no `value`.
     """
     if too_long := _too_long(subject.text):
         return too_long
-    found = sum(linear(pattern)(subject.text) for pattern in _PAIR)
-    found += sum(weight for pattern, weight in _SIGNS.items() if linear(pattern)(subject.text))
-    return Found(found >= ENOUGH_SIGNS, f"{found} signs of HTML, {ENOUGH_SIGNS} are enough")
+    tags = sum(linear(pattern)(subject.text) for pattern in _PAIR)
+    tags += sum(weight for pattern, weight in _SIGNS.items() if linear(pattern)(subject.text))
+    return CheckResult(tags >= ENOUGH_SIGNS, f"{tags} signs of HTML, {ENOUGH_SIGNS} are enough")
 
 
 def vet_elements(assertion: Assertion) -> None:
@@ -137,8 +137,8 @@ def required(value: JsonValue) -> list[str]:
 
 
 def _missing(text: str, wanted: list[str]) -> list[str] | None:
-    found = tree(text)
-    return None if found is None else [path for path in wanted if not has_path(found, path)]
+    parsed_tree = tree(text)
+    return None if parsed_tree is None else [path for path in wanted if not has_path(parsed_tree, path)]
 
 
 def _lacks(missing: list[str]) -> str:

@@ -20,7 +20,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE
 from minions_evals_mcp.scoring.checks import Evidence, Subject, SynonymNeed, Unmet
-from minions_evals_mcp.scoring.values import Found, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
 
 METEOR = "meteor"
 WEIGHTS = {"alpha": 0.9, "beta": 3.0, "gamma": 0.5}
@@ -35,14 +35,14 @@ Pair = tuple[int, int]
 
 
 class _Left(NamedTuple):
-    """What is aligned so far, and the words of output and reference that are not, as stems."""
+    """The alignment so far, and the words of output and reference that are not, as stems."""
 
     pairs: list[Pair]
     output: list[tuple[int, str]]
     reference: Places
 
 
-def meteor(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def meteor(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """METEOR of the output against `value`, the best of several, reaches `threshold` (.5); `config` gives alpha, beta, gamma.
 
     Synonyms are WordNet's, which is looked for among the data of nltk (`NLTK_DATA`) and under /usr/share/wordnet.
@@ -61,7 +61,7 @@ def meteor(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found 
         scores.append(score)
     limit = THRESHOLD if assertion.threshold is None else assertion.threshold
     best = max(scores)
-    return Found(best >= limit, f"METEOR {best:.4f}, threshold {limit:g}", best)
+    return CheckResult(best >= limit, f"METEOR {best:.4f}, threshold {limit:g}", best)
 
 
 def meteor_needs(assertion: Assertion, subject: Subject) -> tuple[SynonymNeed, ...]:
@@ -70,13 +70,13 @@ def meteor_needs(assertion: Assertion, subject: Subject) -> tuple[SynonymNeed, .
     if stemmer() is None or len(output) > MOST_WORDS:
         return ()
     left = (_by_stems(output, _words(reference)) for reference in _references(assertion.value))
-    return tuple(dict.fromkeys(need for one in left for need in _needed(one)))
+    return tuple(dict.fromkeys(need for pair in left for need in _needed(pair)))
 
 
 def vet_meteor(assertion: Assertion) -> None:
     """Refuses a `value` that is no text or list of texts, a `threshold` outside 0 to 1, and weights that are no numbers."""
     references = assertion.value if isinstance(assertion.value, list) else [assertion.value]
-    if not references or not all(isinstance(one, str) for one in references):
+    if not references or not all(isinstance(reference, str) for reference in references):
         raise InvalidRecordError(f"must be a text or a list of texts, not {shown(assertion.value)}", field="value")
     if assertion.threshold is not None and not 0 <= assertion.threshold <= 1:
         raise InvalidRecordError(f"must lie from 0 to 1, not {assertion.threshold:g}", field="threshold")
@@ -87,13 +87,13 @@ def vet_meteor(assertion: Assertion) -> None:
 
 
 def asks_wordnet(assertions: Iterable[Assertion]) -> bool:
-    """Whether synonyms may be looked up for any of the assertions, those inside sets too."""
-    return any(one.base_type == METEOR or asks_wordnet(one.assertions) for one in assertions)
+    """Returns whether synonyms may be looked up for any of the assertions, those inside sets too."""
+    return any(assertion.base_type == METEOR or asks_wordnet(assertion.assertions) for assertion in assertions)
 
 
 @cache
 def stemmer() -> Callable[[str], str] | None:
-    """What gives the stem of a word; None where nltk is not installed."""
+    """Returns what gives the stem of a word; None where nltk is not installed."""
     try:
         from nltk.stem.porter import PorterStemmer  # noqa: PLC0415  an extra, and slow: imported at first use
     except ModuleNotFoundError:
@@ -117,7 +117,7 @@ def _weights(assertion: Assertion) -> Mapping[str, float]:
 
 
 def _references(value: JsonValue) -> list[str]:
-    return [js_text(one) for one in value] if isinstance(value, list) else [js_text(value)]
+    return [js_text(reference) for reference in value] if isinstance(value, list) else [js_text(value)]
 
 
 def _words(text: str) -> list[str]:
@@ -130,10 +130,10 @@ def _score(
     left = _by_stems(output, reference)
     pairs = [*left.pairs]
     for need in _needed(left):
-        found = evidence.synonyms.get(need, Unmet("synonyms were not looked up"))
-        if isinstance(found, Unmet):
-            return found
-        pairs += _aligned(left.output, left.reference, lambda stem, known=found: {stem, *known.get(stem, ())})[0]
+        synonyms = evidence.synonyms.get(need, Unmet("synonyms were not looked up"))
+        if isinstance(synonyms, Unmet):
+            return synonyms
+        pairs += _aligned(left.output, left.reference, lambda stem, known=synonyms: {stem, *known.get(stem, ())})[0]
     if not pairs:
         return 0.0
     precision, recall = len(pairs) / len(output), len(pairs) / len(reference)
@@ -159,10 +159,10 @@ def _by_stems(output: Sequence[str], reference: Sequence[str]) -> _Left:
 
 
 def _places(words: Iterable[tuple[int, str]]) -> Places:
-    found: Places = {}
+    places: Places = {}
     for place, word in words:
-        found.setdefault(word, []).append(place)
-    return found
+        places.setdefault(word, []).append(place)
+    return places
 
 
 def _aligned(
@@ -188,5 +188,5 @@ def _aligned(
 
 def _chunks(pairs: Sequence[Pair]) -> int:
     """Stretches in which output and reference go on alike."""
-    follows = (after[0] == one[0] + 1 and after[1] == one[1] + 1 for one, after in pairwise(pairs))
-    return 1 + sum(not one for one in follows)
+    follows = (after[0] == pair[0] + 1 and after[1] == pair[1] + 1 for pair, after in pairwise(pairs))
+    return 1 + sum(not follows_next for follows_next in follows)

@@ -17,28 +17,28 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
-VALID = Found(passed=True, reason="every call fits a tool that was offered")
+VALID = CheckResult(passed=True, reason="every call fits a tool that was offered")
 
 
-def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """The output is a list of OpenAI tool calls (or a message with some), and each fits one of the provider's `tools`."""
     calls = subject.value.get("tool_calls") if isinstance(subject.value, dict) else subject.value
-    if not isinstance(calls, list) or not calls or not all(_is_call(one) for one in calls):
+    if not isinstance(calls, list) or not calls or not all(_is_call(call) for call in calls):
         return _failed(f"the output holds no list of tool calls: {shown(subject.text)}")
     offered = subject.offered.get("tools")
     if not isinstance(offered, list):
         return _failed("the provider offers no tools")
     functions = [
-        one["function"]
-        for one in offered
-        if isinstance(one, dict) and one.get("type") == "function" and isinstance(one.get("function"), dict)
+        tool["function"]
+        for tool in offered
+        if isinstance(tool, dict) and tool.get("type") == "function" and isinstance(tool.get("function"), dict)
     ]
-    return _all_fit((one["function"] for one in calls if isinstance(one, dict)), functions)
+    return _all_fit((call["function"] for call in calls if isinstance(call, dict)), functions)
 
 
-def function_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def function_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """The output is one call {name, arguments}, and it fits one of the provider's `functions`; or calls in Gemini's form."""
     value = subject.value
     offered = subject.offered.get("functions")
@@ -46,8 +46,8 @@ def function_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) 
         return _all_fit([value], offered if isinstance(offered, list) else [])
     declared = _declared(subject.offered.get("tools"))
     if isinstance(value, list) and declared is not None:
-        calls = [one["functionCall"] for one in value if isinstance(one, dict) and "functionCall" in one]
-        return _all_fit((_as_openai(one) for one in calls), declared)
+        calls = [part["functionCall"] for part in value if isinstance(part, dict) and "functionCall" in part]
+        return _all_fit((_as_openai(call) for call in calls), declared)
     return _failed(f"the output is no function call: {shown(subject.text)}")
 
 
@@ -57,8 +57,8 @@ def vet_nothing(assertion: Assertion) -> None:
         raise InvalidRecordError(f"{assertion.base_type} has none", field="threshold")
 
 
-def _failed(reason: str) -> Found:
-    return Found(passed=False, reason=reason)
+def _failed(reason: str) -> CheckResult:
+    return CheckResult(passed=False, reason=reason)
 
 
 def _is_named(call: JsonValue) -> bool:
@@ -71,10 +71,10 @@ def _is_call(call: JsonValue) -> bool:
 
 def _declared(tools: JsonValue) -> list[JsonValue] | None:
     """The functions that tools in Gemini's form declare."""
-    for one in tools if isinstance(tools, list) else []:
-        found = one.get("functionDeclarations") if isinstance(one, dict) else None
-        if isinstance(found, list):
-            return found
+    for tool in tools if isinstance(tools, list) else []:
+        declarations = tool.get("functionDeclarations") if isinstance(tool, dict) else None
+        if isinstance(declarations, list):
+            return declarations
     return None
 
 
@@ -88,7 +88,7 @@ def _as_openai(call: JsonValue) -> JsonValue:
     }
 
 
-def _all_fit(calls: Iterator[JsonValue] | list[JsonValue], functions: list[JsonValue]) -> Found | Unmet:
+def _all_fit(calls: Iterator[JsonValue] | list[JsonValue], functions: list[JsonValue]) -> CheckResult | Unmet:
     for call in calls:
         assert isinstance(call, dict), "looked at before"
         why = _misfit(call, functions)
@@ -97,10 +97,12 @@ def _all_fit(calls: Iterator[JsonValue] | list[JsonValue], functions: list[JsonV
     return VALID
 
 
-def _misfit(call: Json, functions: list[JsonValue]) -> Found | Unmet | None:
-    """Why the call fits no function that was offered."""
+def _misfit(call: Json, functions: list[JsonValue]) -> CheckResult | Unmet | None:
+    """Returns why the call fits no function that was offered."""
     name = call.get("name")
-    offered = next((one for one in functions if isinstance(one, dict) and one.get("name") == name), None)
+    offered = next(
+        (function for function in functions if isinstance(function, dict) and function.get("name") == name), None
+    )
     if offered is None or offered.get("parameters") is None:
         return _failed(f"{name} was called, and no tool of that name with parameters was offered")
     try:

@@ -26,7 +26,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import Found, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
 
 JS_SPACE = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What JavaScript's `\\s` and `trim` take for white space, as the inside of a character class."""
@@ -67,7 +67,7 @@ _CONTRACTIONS = tuple(
 )
 
 
-def rouge_n(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def rouge_n(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """The F-measure of the single words that output and `value` share reaches `threshold` (default 0.75).
 
     Words by the Penn Treebank's rules, case folded, each counted as often as both have it (N is 1, as in promptfoo).
@@ -75,7 +75,7 @@ def rouge_n(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Foun
     return _reached(assertion, subject, "ROUGE-N", rouge_score, ROUGE_THRESHOLD)
 
 
-def bleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def bleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """BLEU of the output against the references in `value` (a text or a list) reaches `threshold` (default 0.5).
 
     Stretches of 1 to 4 words (as many as the output has), evenly weighted; a precision of 0 counts as 1e-7.
@@ -83,7 +83,7 @@ def bleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found |
     return _reached(assertion, subject, "BLEU", bleu_score, OVERLAP_THRESHOLD)
 
 
-def gleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def gleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """GLEU of the output against the best reference in `value` (a text or a list) reaches `threshold` (default 0.5).
 
     The smaller of precision and recall over all stretches of 1 to 4 words; full stops at a word's end are dropped.
@@ -225,8 +225,8 @@ class _Reference(NamedTuple):
 @lru_cache(maxsize=64)
 def _known(reference: str, dropped: str = "") -> _Reference:
     """A reference as it is compared with, remembered for the next output; `dropped` are marks at a word's end."""
-    found = [word.rstrip(dropped) for word in words(reference)] if dropped else words(reference)
-    return _Reference(found, {n: _stretches(found, n) for n in ORDERS})
+    words_kept = [word.rstrip(dropped) for word in words(reference)] if dropped else words(reference)
+    return _Reference(words_kept, {n: _stretches(words_kept, n) for n in ORDERS})
 
 
 @lru_cache(maxsize=64)
@@ -234,8 +234,8 @@ def _treebank_counts(reference: str) -> Counter[str]:
     return Counter(treebank_words(reference))
 
 
-def _stretches(found: Sequence[str], length: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(found[start:] for start in range(length)), strict=False))
+def _stretches(words_given: Sequence[str], length: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(words_given[start:] for start in range(length)), strict=False))
 
 
 def _shared(ours: Counter[_Key], theirs: Counter[_Key]) -> int:
@@ -248,13 +248,13 @@ def _reached(
     name: str,
     scored: Callable[[str, Sequence[str]], float],
     default: float,
-) -> Found | Unmet:
+) -> CheckResult | Unmet:
     if len(subject.text) > TEXT_LIMIT:
         return Unmet(f"the output has {len(subject.text):,} characters; at most {TEXT_LIMIT:,} are compared")
     score = scored(subject.text, _references(assertion.value))
     threshold = default if assertion.threshold is None else assertion.threshold
-    return Found(score >= threshold, f"{name} {score:.4f}, threshold {threshold:g}", score)
+    return CheckResult(score >= threshold, f"{name} {score:.4f}, threshold {threshold:g}", score)
 
 
 def _references(value: JsonValue) -> list[str]:
-    return [js_text(one) for one in value] if isinstance(value, list) else [js_text(value)]
+    return [js_text(reference) for reference in value] if isinstance(value, list) else [js_text(value)]

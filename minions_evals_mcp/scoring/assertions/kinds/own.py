@@ -7,26 +7,26 @@ from collections.abc import Iterator, Sequence
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 FUNCTION = "function"
 
 
-def function(assertion: Assertion, _subject: Subject, evidence: Evidence) -> Found | Unmet:
+def function(assertion: Assertion, _subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A Python function of yours says so: `evaluate(…, checks=[function])` runs it, nothing else can.
 
     `value` is {name, code}: what it is called, and the digest of its source. A number passes from `threshold` on.
     """
     name = named(assertion)
-    said = evidence.own.get(name)
-    if said is None:
+    verdict = evidence.own.get(name)
+    if verdict is None:
         return Unmet(f"the function {shown(name)} is in the program that calls evaluate(…); run that again")
-    if isinstance(said, Unmet):
-        return said
-    score = (1.0 if said.passed else 0.0) if said.score is None else said.score
+    if isinstance(verdict, Unmet):
+        return verdict
+    score = (1.0 if verdict.passed else 0.0) if verdict.score is None else verdict.score
     threshold = 0.5 if assertion.threshold is None else assertion.threshold
-    passed = score >= threshold if said.passed is None else said.passed
-    return Found(passed, f"{name}: {said.reason}" if said.reason else name, score)
+    passed = score >= threshold if verdict.passed is None else verdict.passed
+    return CheckResult(passed, f"{name}: {verdict.reason}" if verdict.reason else name, score)
 
 
 def named(assertion: Assertion) -> str:
@@ -36,10 +36,10 @@ def named(assertion: Assertion) -> str:
 
 def own_names(assertions: Sequence[Assertion]) -> Iterator[str]:
     """The functions that assertions ask for, those in sets included."""
-    for one in assertions:
-        if one.base_type == FUNCTION:
-            yield named(one)
-        yield from own_names(one.assertions)
+    for assertion in assertions:
+        if assertion.base_type == FUNCTION:
+            yield named(assertion)
+        yield from own_names(assertion.assertions)
 
 
 def vet_named(assertion: Assertion) -> None:

@@ -66,7 +66,7 @@ class Elsewhere:
 
 
 def linear(pattern: str) -> Search:
-    """How to search for a pattern; raises `InvalidRecordError` also for one that is `Elsewhere`."""
+    """Returns how to search for a pattern; raises `InvalidRecordError` also for one that is `Elsewhere`."""
     search = compiled(pattern)
     if isinstance(search, Elsewhere):
         raise _bad(pattern, "look-around, back-references and counts over 1,000 are not carried out here")
@@ -75,7 +75,7 @@ def linear(pattern: str) -> Search:
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> Search | Elsewhere:
-    """How to search for a pattern; raises `InvalidRecordError` for one that is too long or no expression."""
+    """Returns how to search for a pattern; raises `InvalidRecordError` for one that is too long or no expression."""
     if len(pattern) > PATTERN_LIMIT:
         raise _bad(pattern, f"it has {len(pattern):,} characters; at most {PATTERN_LIMIT:,} are allowed")
     rewritten = _Rewriting(pattern).result()

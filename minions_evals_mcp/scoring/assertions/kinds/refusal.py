@@ -1,4 +1,4 @@
-"""Whether an output declines to do what was asked."""
+"""The check whether an output declines to do what was asked."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.scoring.checks import Evidence, Subject
-from minions_evals_mcp.scoring.values import Found
+from minions_evals_mcp.scoring.values import CheckResult
 
 if TYPE_CHECKING:
     from minions_evals_mcp.scoring.assertions.declining import Refusal
 
 
-def is_refusal(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def is_refusal(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """The output declines to answer. Nothing at all counts as declining, with score 0 either way, as in promptfoo."""
     if not subject.text.strip():
-        return Found(passed=True, reason="an empty output counts as a refusal", score=0.0, negated_score=0.0)
+        return CheckResult(passed=True, reason="an empty output counts as a refusal", score=0.0, negated_score=0.0)
     signals = refusal_signals(subject.text)
-    return Found(bool(signals), f"refuses: {', '.join(signals)}" if signals else "no sign of a refusal")
+    return CheckResult(bool(signals), f"refuses: {', '.join(signals)}" if signals else "no sign of a refusal")
 
 
 def refusal(text: str) -> Refusal | None:
@@ -38,5 +38,5 @@ def refusing(texts: Sequence[str]) -> Iterator[str]:
 
 def refusal_signals(text: str) -> tuple[str, ...]:
     """The cues that make a text a refusal, as they stand in it; none where it is no refusal."""
-    found = refusal(text)
-    return found.cues if found else ()
+    declined = refusal(text)
+    return declined.cues if declined else ()

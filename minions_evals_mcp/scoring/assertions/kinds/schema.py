@@ -43,7 +43,7 @@ _KNOWN = _ONE | _MANY | _NAMED | _PLAIN
 
 
 def first_error(schema: JsonValue, value: JsonValue) -> str:
-    """Why a value does not fit a schema, "" where it does. The schema is a mapping, or a text of JSON or YAML."""
+    """Returns why a value does not fit a schema, "" where it does. The schema is a mapping, or a text of JSON or YAML."""
     error = next(iter(_validator(_text(schema)).iter_errors(value)), None)
     if error is None:
         return ""
@@ -122,23 +122,23 @@ def _vet_part(part: Schema, root: Schema, parts: list[Schema]) -> None:
 
 
 def _leads_to(reference: JsonValue, root: Schema, parts: list[Schema]) -> bool:
-    found = _target(reference, root)
-    return isinstance(found, bool) or any(found is part for part in parts)
+    target = _target(reference, root)
+    return isinstance(target, bool) or any(target is part for part in parts)
 
 
 def _target(reference: JsonValue, root: Schema) -> JsonValue:
-    """What a JSON pointer within the schema leads to, None where it leads nowhere."""
-    found: JsonValue = root if isinstance(reference, str) and reference.startswith("#") else None
+    """Returns what a JSON pointer within the schema leads to, None where it leads nowhere."""
+    target: JsonValue = root if isinstance(reference, str) and reference.startswith("#") else None
     for step in str(reference)[1:].split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
-        match found:
+        match target:
             case dict():
-                found = found.get(key)
+                target = target.get(key)
             case list():
-                found = found[int(key)] if key.isdecimal() and int(key) < len(found) else None
+                target = target[int(key)] if key.isdecimal() and int(key) < len(target) else None
             case _:
                 return None
-    return found
+    return target
 
 
 def _refused(reason: str) -> InvalidRecordError:

@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, ServiceKind, ServiceNeed, Subject, Unmet
 from minions_evals_mcp.scoring.rendering import HIDDEN
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 BY_SERVICE: dict[str, ServiceKind] = {
     "moderation": "moderation", "classifier": "classification", "webhook": "webhook",
@@ -28,26 +28,26 @@ SLACK = 2.0**-52
 NOTHING = Unmet("it asks a service, and none is asked here: put it into a test case that is run")
 
 
-def moderation(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def moderation(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A service flags nothing in the output, or nothing of the categories in `value` (a list of their names)."""
     if not subject.text:
-        return Found(passed=True, reason="there is no output to moderate", score=1.0)
-    flags = _said(assertion, subject, evidence)
+        return CheckResult(passed=True, reason="there is no output to moderate", score=1.0)
+    flags = _reply(assertion, subject, evidence)
     if isinstance(flags, Unmet):
         return flags
     assert isinstance(flags, dict)
     wanted = assertion.value if isinstance(assertion.value, list) else list(flags)
-    told = [str(meaning) for name, meaning in flags.items() if name in wanted]
-    if told:
-        return Found(passed=False, reason=f"flagged: {', '.join(told)}", score=0.0)
-    return Found(
+    flagged = [str(meaning) for name, meaning in flags.items() if name in wanted]
+    if flagged:
+        return CheckResult(passed=False, reason=f"flagged: {', '.join(flagged)}", score=0.0)
+    return CheckResult(
         passed=True, reason="nothing of those categories is flagged" if flags else "nothing is flagged", score=1.0
     )
 
 
-def classifier(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def classifier(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A service gives the label in `value` (without: any) a score of at least `threshold` (1); that is the score."""
-    labels = _said(assertion, subject, evidence)
+    labels = _reply(assertion, subject, evidence)
     if isinstance(labels, Unmet):
         return labels
     assert isinstance(labels, dict)
@@ -56,20 +56,20 @@ def classifier(assertion: Assertion, subject: Subject, evidence: Evidence) -> Fo
     score = max(scores.values(), default=0.0) if wanted is None else scores.get(str(wanted), 0.0)
     limit = 1.0 if assertion.threshold is None else assertion.threshold
     label = "the surest label" if wanted is None else f"the label {wanted}"
-    return Found(score >= limit - SLACK, f"{label} has the score {score:.2f}, threshold {limit:g}", score)
+    return CheckResult(score >= limit - SLACK, f"{label} has the score {score:.2f}, threshold {limit:g}", score)
 
 
-def webhook(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def webhook(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """The address in `value` is sent {output, context: {prompt, vars}} and says {pass, score, reason}."""
-    said = _said(assertion, subject, evidence)
-    if isinstance(said, Unmet):
-        return said
-    if not isinstance(said, dict) or not isinstance(said.get("pass"), bool):
-        return Unmet(f"the webhook answered no object with a `pass` that is true or false: {shown(said)}")
-    passed, score, reason = said["pass"] is True, said.get("score"), said.get("reason")
+    reply = _reply(assertion, subject, evidence)
+    if isinstance(reply, Unmet):
+        return reply
+    if not isinstance(reply, dict) or not isinstance(reply.get("pass"), bool):
+        return Unmet(f"the webhook answered no object with a `pass` that is true or false: {shown(reply)}")
+    passed, score, reason = reply["pass"] is True, reply.get("score"), reply.get("reason")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
         return Unmet(f"the webhook's score is no number from 0 to 1: {shown(score)}")
-    return Found(passed, str(reason or ("it passes" if passed else "it does not pass")), score)
+    return CheckResult(passed, str(reason or ("it passes" if passed else "it does not pass")), score)
 
 
 def service_needs(assertion: Assertion, subject: Subject) -> tuple[ServiceNeed, ...]:
@@ -85,16 +85,16 @@ def service_needs(assertion: Assertion, subject: Subject) -> tuple[ServiceNeed, 
 
 def services_asked(assertions: Iterable[Assertion]) -> Iterator[Assertion]:
     """The assertions that a service decides, those inside sets too."""
-    for one in assertions:
-        if one.base_type in BY_SERVICE:
-            yield one
-        yield from services_asked(one.assertions)
+    for assertion in assertions:
+        if assertion.base_type in BY_SERVICE:
+            yield assertion
+        yield from services_asked(assertion.assertions)
 
 
 def vet_moderation(assertion: Assertion) -> None:
     """Refuses a `value` that is no list of names, and any `threshold`."""
     value = assertion.value
-    if value is not None and not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
+    if value is not None and not (isinstance(value, list) and all(isinstance(category, str) for category in value)):
         raise InvalidRecordError(f"must be a list of categories, not {shown(value)}", field="value")
     if assertion.threshold is not None:
         raise InvalidRecordError("moderation has none", field="threshold")
@@ -113,7 +113,7 @@ def vet_webhook(assertion: Assertion) -> None:
         raise InvalidRecordError(f"must be a web address, not {shown(value)}", field="value")
 
 
-def _said(assertion: Assertion, subject: Subject, evidence: Evidence) -> JsonValue | Unmet:
+def _reply(assertion: Assertion, subject: Subject, evidence: Evidence) -> JsonValue | Unmet:
     (need,) = service_needs(assertion, subject)
     return evidence.services.get(need, NOTHING)
 

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, Likeness, SimilarityNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 SIMILAR: dict[str, Likeness] = {
     "similar": "cosine",
@@ -27,7 +27,7 @@ DEFAULT_THRESHOLD = 0.75
 SLACK = 1e-9
 
 
-def similar(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def similar(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """The output is as like `value`, or the nearest of several, as `threshold` (default 0.75) asks.
 
     `similar` and `similar:cosine`: the cosine is at least the threshold, and is the score. `similar:dot`: so is the dot
@@ -39,16 +39,16 @@ def similar(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found
     measure = SIMILAR[assertion.base_type]
     measured: list[tuple[float, str]] = []
     for wanted in _wanted(assertion.value):
-        found = _measured(_need(wanted, assertion, subject), evidence)
-        if isinstance(found, Unmet):
-            return found
-        measured.append((found, wanted))
+        similarity = _measured(_need(wanted, assertion, subject), evidence)
+        if isinstance(similarity, Unmet):
+            return similarity
+        measured.append((similarity, wanted))
     best, nearest = (min if measure == "euclidean" else max)(measured, key=itemgetter(0))
     limit = DEFAULT_THRESHOLD if assertion.threshold is None else assertion.threshold
     reason = f"{_SAID[measure]} {best:.3f} to {shown(nearest)}, threshold {limit:g}"
     passed = best <= limit + SLACK if measure == "euclidean" else best >= limit - SLACK
     cautions = disagreements(nearest, subject.text) if passed else ()
-    return Found(passed, "; caution: ".join((reason, *cautions)), _score(measure, best))
+    return CheckResult(passed, "; caution: ".join((reason, *cautions)), _score(measure, best))
 
 
 _SAID: dict[Likeness, str] = {"cosine": "similarity", "dot": "dot product", "euclidean": "distance"}
@@ -62,20 +62,24 @@ def similar_needs(assertion: Assertion, subject: Subject) -> tuple[SimilarityNee
     """The likenesses that will be looked up; equal texts need none, but for the dot product, which asks how long they are."""
     text = subject.text.strip()
     wanted = _wanted(assertion.value)
-    asked = wanted if SIMILAR[assertion.base_type] == "dot" else [one for one in wanted if one.strip() != text]
-    return tuple(_need(one, assertion, subject) for one in asked)
+    references = (
+        wanted
+        if SIMILAR[assertion.base_type] == "dot"
+        else [reference for reference in wanted if reference.strip() != text]
+    )
+    return tuple(_need(reference, assertion, subject) for reference in references)
 
 
 def embedders_asked(assertions: Iterable[Assertion]) -> Iterator[Grader | None]:
     """The embedder of each assertion that needs one, those inside sets too; None: the run's."""
-    for one in assertions:
-        if one.base_type in SIMILAR:
-            yield one.provider
-        yield from embedders_asked(one.assertions)
+    for assertion in assertions:
+        if assertion.base_type in SIMILAR:
+            yield assertion.provider
+        yield from embedders_asked(assertion.assertions)
 
 
 def asks_similarity(assertions: Iterable[Assertion]) -> bool:
-    """Whether any of the assertions, also inside a set, needs an embedder."""
+    """Returns whether any of the assertions, also inside a set, needs an embedder."""
     return any(True for _ in embedders_asked(assertions))
 
 
@@ -83,7 +87,7 @@ def vet_similar(assertion: Assertion) -> None:
     """Refuses a `value` that is no text or list of texts, and a `threshold` that the measure cannot have."""
     value = assertion.value
     wanted = value if isinstance(value, list) else [value]
-    if not wanted or not all(isinstance(one, str) and one.strip() for one in wanted):
+    if not wanted or not all(isinstance(reference, str) and reference.strip() for reference in wanted):
         raise InvalidRecordError(f"must be a text or a list of texts, not {shown(value)}", field="value")
     if (threshold := assertion.threshold) is None:
         return
@@ -95,7 +99,7 @@ def vet_similar(assertion: Assertion) -> None:
 
 
 def _wanted(value: JsonValue) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    return [str(reference) for reference in value] if isinstance(value, list) else [str(value)]
 
 
 def _need(wanted: str, assertion: Assertion, subject: Subject) -> SimilarityNeed:
@@ -106,5 +110,5 @@ def _need(wanted: str, assertion: Assertion, subject: Subject) -> SimilarityNeed
 def _measured(need: SimilarityNeed, evidence: Evidence) -> float | Unmet:
     if need.measure != "dot" and need.other.strip() == need.text.strip():
         return 0.0 if need.measure == "euclidean" else 1.0
-    found = evidence.similarities.get(need)
-    return Unmet("the likeness of the two texts was not measured") if found is None else found
+    similarity = evidence.similarities.get(need)
+    return Unmet("the likeness of the two texts was not measured") if similarity is None else similarity

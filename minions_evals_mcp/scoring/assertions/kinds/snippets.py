@@ -29,7 +29,7 @@ from minions_evals_mcp.scoring.checks import (
     Subject,
     Unmet,
 )
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 CODE_LIMIT = 20_000
 _GIVEN = frozenset(
@@ -52,7 +52,7 @@ _OF_NODE = frozenset({
 _UNDEFINED = re.compile(r"ReferenceError: ['\"]?([\w$]+)")
 
 
-def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """The Python in `value` says so, or none of its `assert` statements fails.
 
     Statements that assert and name what they do not define run after the output's own code, its fence stripped.
@@ -60,7 +60,7 @@ def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found 
     return _checked(assertion, subject, evidence, "python")
 
 
-def javascript(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def javascript(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """The JavaScript in `value` says so."""
     return _checked(assertion, subject, evidence, "javascript")
 
@@ -144,7 +144,7 @@ def javascript_body(written: str) -> str:
 
 @lru_cache(maxsize=256)
 def _asserts(code: str) -> bool:
-    """Whether the Python is made of statements that assert, and returns nothing."""
+    """Returns whether the Python is made of statements that assert, and returns nothing."""
     nodes = _nodes(code)
     return any(isinstance(node, ast.Assert) for node in nodes) and not any(
         isinstance(node, ast.Return) for node in _outside_functions(code)
@@ -153,7 +153,7 @@ def _asserts(code: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _tests_the_output(code: str) -> bool:
-    """Whether the Python asserts, and names what neither it nor the sandbox defines."""
+    """Returns whether the Python asserts, and names what neither it nor the sandbox defines."""
     if not _asserts(code):
         return False
     named, defined = set[str](), set[str](_GIVEN)
@@ -181,14 +181,14 @@ def _nodes(code: str) -> list[ast.AST]:
 
 def _outside_functions(code: str) -> list[ast.AST]:
     """The statements that are not inside a function of the code's own."""
-    found = list[ast.AST]()
+    nodes = list[ast.AST]()
     waiting = list[ast.AST](ast.parse(code).body)
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        nodes.append(node)
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             waiting.extend(ast.iter_child_nodes(node))
-    return found
+    return nodes
 
 
 def own_code(output: str) -> str:
@@ -215,7 +215,7 @@ def _blocks(output: str) -> list[tuple[str, str]]:
     return [(language, "\n".join(lines)) for language, lines in blocks]
 
 
-def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, language: Language) -> Found | Unmet:
+def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, language: Language) -> CheckResult | Unmet:
     need = _need(assertion, subject, language)
     match evidence.snippets.get(need):
         case None:
@@ -224,14 +224,14 @@ def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, languag
             return _failed(assertion, broke, tests_the_output=need.before != "", of_config=subject.of_config)
         case Ran(value):
             asserted = value is None and language == "python" and _asserts(str(assertion.value).strip())
-            found = Found(passed=True, reason="nothing was raised") if asserted else None
-            found = found or verdict_of(assertion, value, language)
-            gone_wrong = isinstance(found, NoVerdict) and subject.of_config
-            return _against(assertion, found.reason) if gone_wrong else found
+            passing = CheckResult(passed=True, reason="nothing was raised") if asserted else None
+            passing = passing or verdict_of(assertion, value, language)
+            gone_wrong = isinstance(passing, NoVerdict) and subject.of_config
+            return _against(assertion, passing.reason) if gone_wrong else passing
 
 
-def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool, of_config: bool) -> Found | Unmet:
-    """What was raised fails the check, as it does in promptfoo also under `not-`; anything else is the instrument's failure.
+def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool, of_config: bool) -> CheckResult | Unmet:
+    """Returns what was raised fails the check, as it does in promptfoo also under `not-`; anything else is the instrument's failure.
 
     So is a name that the code uses and nobody defines, unless the output was to define it, and code that does not parse;
     in a config of promptfoo's both fail the check, unless the name is one of Node's.
@@ -245,10 +245,10 @@ def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool, of_co
     if broke.kind != "raised" or (broke.name in _OWN_MISTAKES and not tests_the_output):
         return Unmet(broke.error)
     if broke.name == "AssertionError":
-        return Found(passed=False, reason=broke.error)
+        return CheckResult(passed=False, reason=broke.error)
     return _against(assertion, f"raised {broke.error}")
 
 
-def _against(assertion: Assertion, reason: str) -> Found:
+def _against(assertion: Assertion, reason: str) -> CheckResult:
     """A check that fails, also under `not-`."""
-    return Found(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
+    return CheckResult(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)

@@ -30,7 +30,7 @@ from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
 from minions_evals_mcp.scoring.assertions.kinds.sql_shape import is_statement
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -87,7 +87,7 @@ _MYSQL_MODIFIER = (
 )
 
 
-def is_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def is_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """The whole output is SQL of `databaseType` (default MySQL), and uses what is allowed only.
 
     `value`: {databaseType, allowedTables, allowedColumns}; a table is written `action::database::table`, a column
@@ -97,10 +97,10 @@ def is_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found
     if len(subject.text) > SQL_LIMIT:
         return Unmet(f"the output has {len(subject.text):,} characters; at most {SQL_LIMIT:,} are parsed as SQL")
     error = flaw(subject.text, assertion.value)
-    return Found(not error, error or "is SQL")
+    return CheckResult(not error, error or "is SQL")
 
 
-def contains_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def contains_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """A fenced block (of SQL, or of no language) is SQL as `is-sql` means it; without one, the whole output is.
 
     A fence may stand anywhere: deep in a list, in a quotation, after words on its line.
@@ -110,11 +110,11 @@ def contains_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     error = "contains no SQL"
     candidates = chain(list(fenced(subject.text)) or [subject.text], fenced_within(subject.text))
     for candidate in dict.fromkeys(candidates):
-        found = flaw(candidate, assertion.value) if candidate.strip() else error
-        if found is None:
-            return Found(passed=True, reason="contains SQL")
-        error = found
-    return Found(passed=False, reason=error)
+        flaw_found = flaw(candidate, assertion.value) if candidate.strip() else error
+        if flaw_found is None:
+            return CheckResult(passed=True, reason="contains SQL")
+        error = flaw_found
+    return CheckResult(passed=False, reason=error)
 
 
 def vet_database(assertion: Assertion) -> None:
@@ -138,7 +138,7 @@ def vet_database(assertion: Assertion) -> None:
 
 
 def flaw(text: str, value: JsonValue) -> str | None:
-    """Why a text is not the SQL that a vetted `value` asks for; None where it is."""
+    """Returns why a text is not the SQL that a vetted `value` asks for; None where it is."""
     wanted = value if isinstance(value, dict) else {}
     database = str(wanted.get("databaseType") or DEFAULT_DATABASE).lower()
     statements = _statements(text, database)
@@ -184,21 +184,21 @@ def _statements(text: str, database: str) -> list[exp.Expr] | str:
     import sqlglot  # noqa: PLC0415  imported at first use: 100 ms
     from sqlglot.errors import SqlglotError  # noqa: PLC0415  as above
 
-    bare = _SKIPPED.sub(lambda one: " " if one[1] else " ? ", text)
+    bare = _SKIPPED.sub(lambda match: " " if match[1] else " ? ", text)
     if _lost_comma(database).search(bare):
         return "a comma may be missing"
-    if (foreign := _FOREIGN.get(database)) and (found := foreign.search(bare)):
-        return f"{database} has no {found[0]}"
+    if (foreign := _FOREIGN.get(database)) and (match := foreign.search(bare)):
+        return f"{database} has no {match[0]}"
     if prose := _PROSE.search(bare):
         return f"{prose[0]!r} reads like prose"
     if text.count("`") % 2:
         return "a backtick is not closed"
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of what it passes through, which we refuse
     try:
-        found = sqlglot.parse(text, read=DIALECTS[database] or None)
+        match = sqlglot.parse(text, read=DIALECTS[database] or None)
     except SqlglotError as error:
         return str(error).partition("\n")[0][:200]
-    statements = [statement for statement in found if statement is not None]
+    statements = [statement for statement in match if statement is not None]
     if not statements:
         return "it is empty"
     strange = next((statement for statement in statements if not is_statement(statement, database)), None)
@@ -222,7 +222,7 @@ def _tables(statement: exp.Expr) -> Iterator[str]:
     if not tables and action != "select":
         yield f"{action}::null::null"
     for table in tables:
-        done = action if any(table is one for one in changed) else "select"
+        done = action if any(table is target for target in changed) else "select"
         yield f"{done}::{table.db or 'null'}::{table.name}"
 
 
@@ -234,12 +234,12 @@ def _columns(statement: exp.Expr) -> Iterator[str]:
         names = [column.name for column in statement.this.expressions] if isinstance(statement, exp.Insert) else []
         yield from (f"{action}::{changed[0].name}::{name}" for name in names or ["(.*)"])
     aliases = {table.alias: table.name for table in statement.find_all(exp.Table) if table.alias}
-    is_set = [one.this for one in statement.expressions] if isinstance(statement, exp.Update) else []
+    is_set = [expression.this for expression in statement.expressions] if isinstance(statement, exp.Update) else []
     for column in statement.find_all(exp.Column, exp.Star):
         if isinstance(column, exp.Star) and isinstance(column.parent, exp.Column | exp.Count):
             continue
         table = column.table if isinstance(column, exp.Column) else ""
-        done = action if any(column is one for one in is_set) else "select"
+        done = action if any(column is target for target in is_set) else "select"
         yield f"{done}::{aliases.get(table, table) or 'null'}::{column.name if column.name != '*' else '(.*)'}"
 
 

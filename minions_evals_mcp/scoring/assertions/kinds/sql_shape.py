@@ -1,4 +1,4 @@
-"""What tells a statement of SQL from prose that a lenient parser can read as one."""
+"""Signs that tell a statement of SQL from prose that a lenient parser can read as one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MODES = frozenset({
 
 
 def is_statement(statement: exp.Expr, database: str) -> bool:
-    """Whether it has what its kind cannot be without; what the parser only passed through has not."""
+    """Returns whether it has what its kind cannot be without; what the parser only passed through has not."""
     from sqlglot import exp  # noqa: PLC0415  imported at first use: 100 ms
 
     match statement:
@@ -54,7 +54,7 @@ def _others() -> tuple[type[exp.Expr], ...]:
 
 
 def _is_renamed(statement: exp.Expr) -> bool:
-    """Whether more than a name stands where one must (`USE this query`, `Use this: …`): the parser takes the rest for an alias."""
+    """Returns whether more than a name stands where one must (`USE this query`, `Use this: …`): the parser takes the rest for an alias."""
     from sqlglot import exp  # noqa: PLC0415  as above
 
     return any(table.args.get("alias") for table in statement.find_all(exp.Table))

@@ -11,54 +11,56 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.lenient import is_plainly_json, json_objects, parsed
-from minions_evals_mcp.scoring.values import Found, frozen, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, frozen, js_text, shown
 
 
-def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """The output is `value`, exactly; a mapping, a list or null is compared with the output read as JSON."""
     wanted = assertion.value
     if not isinstance(wanted, dict | list | None):
         passed = js_text(wanted) == subject.text
-        return Found(passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} {shown(wanted)}")
+        return CheckResult(passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} {shown(wanted)}")
     try:
         value = parsed(subject.text)
     except json.JSONDecodeError as error:
-        return Found(passed=False, reason=_no_json(error))
+        return CheckResult(passed=False, reason=_no_json(error))
     passed = frozen(value) == frozen(wanted)
-    return Found(passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} the value, read as JSON")
+    return CheckResult(
+        passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} the value, read as JSON"
+    )
 
 
-_IS_JSON = Found(passed=True, reason="is JSON")
+_IS_JSON = CheckResult(passed=True, reason="is JSON")
 
 
-def is_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def is_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """The whole output is JSON, and fits the JSON Schema in `value` where one is given."""
     if not assertion.value and is_plainly_json(subject.text):
         return _IS_JSON
     try:
         value = parsed(subject.text)
     except json.JSONDecodeError as error:
-        return Found(passed=False, reason=_no_json(error))
+        return CheckResult(passed=False, reason=_no_json(error))
     if not assertion.value:
         return _IS_JSON
     return _against(assertion.value, value)
 
 
-def contains_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+def contains_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """A JSON object stands somewhere in the output, one that fits the JSON Schema in `value` where one is given.
 
     As leniently as promptfoo (comments, trailing commas, a missing brace at the end); a list alone does not count.
     """
-    found = Found(passed=False, reason="contains no JSON object")
+    nothing_found = CheckResult(passed=False, reason="contains no JSON object")
     for value in json_objects(subject.text):
         if isinstance(value, Unmet):
             return value
         if not assertion.value:
-            return Found(passed=True, reason="contains a JSON object")
-        found = _against(assertion.value, value)
-        if found.passed:
+            return CheckResult(passed=True, reason="contains a JSON object")
+        nothing_found = _against(assertion.value, value)
+        if nothing_found.passed:
             break
-    return found
+    return nothing_found
 
 
 def vet_optional_schema(assertion: Assertion) -> None:
@@ -78,9 +80,9 @@ def vet_given(assertion: Assertion) -> None:
         raise InvalidRecordError("is missing", field="value")
 
 
-def _against(schema: JsonValue, value: JsonValue) -> Found:
+def _against(schema: JsonValue, value: JsonValue) -> CheckResult:
     error = first_error(schema, value)
-    return Found(not error, f"JSON does not fit the schema: {error}" if error else "JSON fits the schema")
+    return CheckResult(not error, f"JSON does not fit the schema: {error}" if error else "JSON fits the schema")
 
 
 def _no_json(error: json.JSONDecodeError) -> str:

@@ -11,68 +11,68 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.patterns import PYTHONS, Elsewhere, compiled
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import Found, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
 
 TEXT_LIMIT = 1_000_000
 _FIELD = re.compile(r'[\s,]*(?:"((?:[^"\\]|\\.|"")*)"\s*(?=,|$)|([^\s",][^,]*))', re.DOTALL)
 _ESCAPED = re.compile(r'\\(["\\])|"(")')
 
 
-def contains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def contains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """`value` stands in the output, case-sensitive; a number is looked for as its text."""
     wanted = js_text(assertion.value)
     passed = wanted in subject.text
-    return Found(passed, f"{'contains' if passed else 'does not contain'} {shown(wanted)}")
+    return CheckResult(passed, f"{'contains' if passed else 'does not contain'} {shown(wanted)}")
 
 
-def icontains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def icontains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """As `contains`, whatever the case."""
     wanted = js_text(assertion.value)
     passed = wanted.lower() in subject.text.lower()
-    return Found(passed, f"{'contains' if passed else 'does not contain'} {shown(wanted)} (any case)")
+    return CheckResult(passed, f"{'contains' if passed else 'does not contain'} {shown(wanted)} (any case)")
 
 
-def contains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def contains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """Every element of `value` (a list, or a text with commas) stands in the output, case-sensitive."""
     return _all_in(listed(assertion.value), subject.text)
 
 
-def icontains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def icontains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """As `contains-all`, whatever the case."""
     return _all_in([wanted.lower() for wanted in listed(assertion.value)], subject.text.lower())
 
 
-def contains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def contains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """At least one element of `value` (a list, or a text with commas) stands in the output, case-sensitive."""
     return _any_in(listed(assertion.value), subject.text)
 
 
-def icontains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def icontains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """As `contains-any`, whatever the case."""
     return _any_in([wanted.lower() for wanted in listed(assertion.value)], subject.text.lower())
 
 
-def starts_with(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def starts_with(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """The output begins with `value`, case-sensitive, white space counted."""
     wanted = js_text(assertion.value)
     passed = subject.text.startswith(wanted)
-    return Found(passed, f"{'starts' if passed else 'does not start'} with {shown(wanted)}")
+    return CheckResult(passed, f"{'starts' if passed else 'does not start'} with {shown(wanted)}")
 
 
-def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """The pattern `value` is found anywhere in the output, as JavaScript's `RegExp.test` would find it."""
     pattern = js_text(assertion.value)
     text = subject.text
     if subject.of_config and (foreign := PYTHONS.search(pattern)):
         reason = f"JavaScript knows no {foreign[0]} in a pattern"
-        return Found(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
+        return CheckResult(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
     if len(text) > TEXT_LIMIT:
         return Unmet(f"the output has {len(text):,} characters; a pattern is searched in at most {TEXT_LIMIT:,}")
     search = compiled(pattern)
     hit = _searched(search, text, evidence) if isinstance(search, Elsewhere) else search(text)
     if isinstance(hit, Unmet):
         return hit
-    return Found(hit, f"{'matches' if hit else 'does not match'} the pattern {shown(pattern)}")
+    return CheckResult(hit, f"{'matches' if hit else 'does not match'} the pattern {shown(pattern)}")
 
 
 def regex_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]:
@@ -84,7 +84,7 @@ def regex_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]
 
 
 def searched_elsewhere(assertion: Assertion) -> bool:
-    """Whether `regex` cannot make its search itself."""
+    """Returns whether `regex` cannot make its search itself."""
     return isinstance(compiled(js_text(assertion.value)), Elsewhere)
 
 
@@ -119,31 +119,31 @@ def listed(value: JsonValue) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _split(text: str) -> tuple[str, ...]:
-    found: list[str] = []
+    parts: list[str] = []
     position = 0
     while match := _FIELD.match(text, position):
         quoted, plain = match.groups()
-        found.append(plain.strip() if quoted is None else _ESCAPED.sub(lambda one: one[1] or one[2], quoted))
+        parts.append(plain.strip() if quoted is None else _ESCAPED.sub(lambda match: match[1] or match[2], quoted))
         position = match.end()
     if text[position:].replace(",", " ").strip():
         raise InvalidRecordError(
             f"a quoted element does not end before a comma: {shown(text[position:])}", field="value"
         )
-    return tuple(found)
+    return tuple(parts)
 
 
-def _all_in(wanted: list[str], text: str) -> Found:
-    missing = [one for one in wanted if one not in text]
+def _all_in(wanted: list[str], text: str) -> CheckResult:
+    missing = [word for word in wanted if word not in text]
     if missing:
-        return Found(passed=False, reason=f"{len(missing)} of {len(wanted)} missing: {shown(', '.join(missing))}")
-    return Found(passed=True, reason=f"contains all {len(wanted)}")
+        return CheckResult(passed=False, reason=f"{len(missing)} of {len(wanted)} missing: {shown(', '.join(missing))}")
+    return CheckResult(passed=True, reason=f"contains all {len(wanted)}")
 
 
-def _any_in(wanted: list[str], text: str) -> Found:
-    for one in wanted:
-        if one in text:
-            return Found(passed=True, reason=f"contains {shown(one)}")
-    return Found(passed=False, reason=f"contains none of {shown(', '.join(wanted))}")
+def _any_in(wanted: list[str], text: str) -> CheckResult:
+    for word in wanted:
+        if word in text:
+            return CheckResult(passed=True, reason=f"contains {shown(word)}")
+    return CheckResult(passed=False, reason=f"contains none of {shown(', '.join(wanted))}")
 
 
 def _searched(search: Elsewhere, text: str, evidence: Evidence) -> bool | Unmet:

@@ -50,7 +50,7 @@ class _Refused(Exception):  # noqa: N818  it ends the parse, and is caught where
 
 
 def flaw(text: str) -> str | None:
-    """Why a whole text is no well-formed XML with namespaces; None where it is.
+    """Returns why a whole text is no well-formed XML with namespaces; None where it is.
 
     A document type with an internal subset is refused before an entity is read, so that none is ever expanded.
     """
@@ -142,43 +142,43 @@ def _named(inner: str) -> tuple[str, dict[str, Tree]]:
     space = _SPACE.search(inner)
     if space is None:
         return inner, {}
-    found = _ATTRIBUTE.finditer(inner, space.end())
-    return inner[: space.start()], {f"@_{one[1]}": (one[2] or "")[1:-1] for one in found}
+    matches = _ATTRIBUTE.finditer(inner, space.end())
+    return inner[: space.start()], {f"@_{match[1]}": (match[2] or "")[1:-1] for match in matches}
 
 
-def has_path(found: Tree, path: str) -> bool:
-    """Whether the names between the path's dots lead somewhere; a number counts the elements that share a name."""
+def has_path(document: Tree, path: str) -> bool:
+    """Returns whether the names between the path's dots lead somewhere; a number counts the elements that share a name."""
     for key in path.split("."):
-        match found:
+        match document:
             case str():
                 return False
             case Mapping():
-                if key not in found:
+                if key not in document:
                     return False
-                found = found[key]
+                document = document[key]
             case _:
-                if not key.isdecimal() or str(int(key)) != key or int(key) >= len(found):
+                if not key.isdecimal() or str(int(key)) != key or int(key) >= len(document):
                     return False
-                found = found[int(key)]
+                document = document[int(key)]
     return True
 
 
 class Span(NamedTuple):
-    """Where an element, or a run of siblings, stands in a text."""
+    """The place where an element, or a run of siblings, stands in a text."""
 
     start: int
     end: int
 
 
 def candidates(text: str) -> list[Span]:
-    """Where XML stands among prose: runs of siblings first, then the outermost closed elements, each in order.
+    """Returns where XML stands among prose: runs of siblings first, then the outermost closed elements, each in order.
 
     An element that is not closed is prose, and so is everything open where an end tag fits no start tag.
     """
-    found = list(_closed(text))
-    starts = {span.start for span, _ in found}
+    closed = list(_closed(text))
+    starts = {span.start for span, _ in closed}
     outermost: dict[int | None, list[Span]] = {}
-    for span, parent in found:
+    for span, parent in closed:
         if parent not in starts:
             outermost.setdefault(parent, []).append(span)
     runs = [Span(min(spans).start, max(spans).end) for spans in outermost.values() if len(spans) > 1]

@@ -1,4 +1,4 @@
-"""What a call's arguments must be: values, or matchers that say how near a value must come."""
+"""The conditions of a call's arguments: values, or matchers that say how near a value must come."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Arguments:
 
     def misfits(self, given: dict[str, JsonValue], found_in: FoundIn) -> tuple[float, tuple[str, ...]]:
         """The share of the arguments that do not fit, and their names."""
-        asked = {*self.wanted, *(given if self.exact else ())}
-        names = sorted(name for name in asked if not any(is_ignored(entry, name) for entry in self.ignored))
+        compared = {*self.wanted, *(given if self.exact else ())}
+        names = sorted(name for name in compared if not any(is_ignored(entry, name) for entry in self.ignored))
         fit = partial(fits, exact=self.exact, found_in=found_in)
         # Each is looked at, whether or not another fails: its pattern may have to be searched elsewhere beforehand.
         wrong = [name for name in names if not self._fits(name, given, fit)]
@@ -47,15 +47,15 @@ class Arguments:
 
 
 def fits(actual: JsonValue, wanted: JsonValue, *, exact: bool, found_in: FoundIn) -> bool:
-    """Whether a value is what is wanted; an object may hold more unless `exact`, a list must be as long."""
+    """Returns whether a value is what is wanted; an object may hold more unless `exact`, a list must be as long."""
     fit = partial(fits, exact=exact, found_in=found_in)
     match wanted:
         case dict() if is_matcher(wanted):
             return _by_matcher(actual, wanted, found_in)
         case dict():
             held = mapping(actual)
-            optional = {key for key, one in wanted.items() if _is_ignore(one)}
-            each = [fit(held[key], one) for key, one in wanted.items() if key in held]
+            optional = {key for key, part in wanted.items() if _is_ignore(part)}
+            each = [fit(held[key], part) for key, part in wanted.items() if key in held]
             missing = wanted.keys() - held.keys() - optional
             return (
                 isinstance(actual, dict) and not missing and all(each) and not (exact and held.keys() - wanted.keys())
@@ -63,14 +63,14 @@ def fits(actual: JsonValue, wanted: JsonValue, *, exact: bool, found_in: FoundIn
         case list():
             if not isinstance(actual, list) or len(actual) != len(wanted):
                 return False
-            each = [fit(one, other) for one, other in zip(actual, wanted, strict=True)]
+            each = [fit(part, other) for part, other in zip(actual, wanted, strict=True)]
             return all(each)
         case _:
             return same(actual, wanted)
 
 
 def is_matcher(value: JsonValue) -> bool:
-    """Whether an object says how to compare, instead of being what to compare with."""
+    """Returns whether an object says how to compare, instead of being what to compare with."""
     return isinstance(value, dict) and any(key.startswith("$") for key in value)
 
 
@@ -81,8 +81,8 @@ def vet_arguments_wanted(value: JsonValue, field: str) -> None:
     if isinstance(value, dict) and is_matcher(value):
         _vet_matcher(value, field)
     inner = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, one in inner:
-        vet_arguments_wanted(one, f"{field}.{key}")
+    for key, part in inner:
+        vet_arguments_wanted(part, f"{field}.{key}")
 
 
 def patterns_in(value: JsonValue) -> Iterator[str]:
@@ -91,11 +91,11 @@ def patterns_in(value: JsonValue) -> Iterator[str]:
         case {"$regex": str(pattern)}:
             yield pattern
         case dict():
-            for one in value.values():
-                yield from patterns_in(one)
+            for part in value.values():
+                yield from patterns_in(part)
         case list():
-            for one in value:
-                yield from patterns_in(one)
+            for part in value:
+                yield from patterns_in(part)
         case _:
             return
 

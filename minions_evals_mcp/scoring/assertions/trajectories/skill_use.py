@@ -1,4 +1,4 @@
-"""Whether a tool log shows that a skill was used: called by its name, or its SKILL.md read."""
+"""The evidence in a tool log that a skill was used: called by its name, or its SKILL.md read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SKILL_TOOLS = frozenset({"skill", "skills", "use_skill", "load_skill", "activate
 
 
 def uses_skill(calls: Sequence[ToolCall], skill: str) -> bool:
-    """Whether one of the calls takes that skill up.
+    """Returns whether one of the calls takes that skill up.
 
     It is a call of a skill tool that names it (alone, or after its plugin: `plugin:skill`), a tool of the skill's own name, or
     one with an argument in which the path of the skill's SKILL.md stands.
@@ -24,10 +24,10 @@ def uses_skill(calls: Sequence[ToolCall], skill: str) -> bool:
 
 def _takes_up(call: ToolCall, skill: str) -> bool:
     tool = call.tool.casefold()
-    told = [text.casefold() for text in _texts(call.arguments)]
+    texts = [text.casefold() for text in _texts(call.arguments)]
     if tool in SKILL_TOOLS:
-        return any(skill in {text.strip(), text.strip().rpartition(":")[2], text.strip().lstrip("/")} for text in told)
-    return tool.rpartition(":")[2] == skill or any(f"{skill}/skill.md" in text for text in told)
+        return any(skill in {text.strip(), text.strip().rpartition(":")[2], text.strip().lstrip("/")} for text in texts)
+    return tool.rpartition(":")[2] == skill or any(f"{skill}/skill.md" in text for text in texts)
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

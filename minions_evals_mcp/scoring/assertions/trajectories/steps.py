@@ -33,13 +33,13 @@ class Step:
 
 
 class Matcher(NamedTuple):
-    """Which steps are meant: those of a type whose name fits the pattern (`*`, `?`, any case); none means any."""
+    """The steps that are meant: those of a type whose name fits the pattern (`*`, `?`, any case); none means any."""
 
     types: frozenset[str]
     pattern: str
 
     def fits(self, step: Step) -> bool:
-        """Whether the step is one of those."""
+        """Returns whether the step is one of those."""
         if self.types and step.type not in self.types:
             return False
         return not self.pattern or any(_glob(self.pattern, name) for name in step.names)
@@ -60,19 +60,19 @@ def _step(call: ToolCall) -> Step:
 def _command(call: ToolCall) -> str:
     for key, between in (("cmd", " "), ("command", " "), ("commands", "; ")):
         if key in call.arguments:
-            found = call.arguments[key]
-            parts = found if isinstance(found, list) else [found]
+            command = call.arguments[key]
+            parts = command if isinstance(command, list) else [command]
             return between.join(part.strip() for part in parts if isinstance(part, str) and part.strip())
     return ""
 
 
 def matcher_of(value: JsonValue, default: str) -> Matcher:
-    """Which steps a name, or {name, pattern, type}, means; `default` is the type where none is said."""
+    """Returns which steps a name, or {name, pattern, type}, means; `default` is the type where none is said."""
     if isinstance(value, str):
         return Matcher(frozenset({default}) - {""}, value)
-    found = mapping(value)
-    types = found.get("type") or default
-    pattern = found.get("pattern") or found.get("name") or ""
+    members = mapping(value)
+    types = members.get("type") or default
+    pattern = members.get("pattern") or members.get("name") or ""
     return Matcher(frozenset(texts(types)) - {""}, str(pattern))
 
 
@@ -84,7 +84,7 @@ def _glob(pattern: str, name: str) -> bool:
 
 def texts(value: JsonValue) -> list[str]:
     """The elements of a list as texts, or a text alone."""
-    return [str(one) for one in value] if isinstance(value, list) else [] if value is None else [str(value)]
+    return [str(item) for item in value] if isinstance(value, list) else [] if value is None else [str(value)]
 
 
 def items(value: JsonValue) -> list[JsonValue]:
@@ -99,16 +99,18 @@ def mapping(value: JsonValue) -> dict[str, JsonValue]:
 
 def without(arguments: dict[str, JsonValue], ignored: Sequence[str]) -> dict[str, JsonValue]:
     """The arguments whose names no entry of `ignored` fits."""
-    return {key: one for key, one in arguments.items() if not any(is_ignored(entry, key) for entry in ignored)}
+    return {
+        key: argument for key, argument in arguments.items() if not any(is_ignored(entry, key) for entry in ignored)
+    }
 
 
 def is_ignored(entry: str, key: str) -> bool:
-    """Whether an entry is the name of an argument, or a pattern of it."""
+    """Returns whether an entry is the name of an argument, or a pattern of it."""
     return entry == key or (bool({"*", "?"} & {*entry}) and _glob(entry, key))
 
 
 def same(actual: JsonValue, wanted: JsonValue) -> bool:
-    """Whether two JSON values are equal."""
+    """Returns whether two JSON values are equal."""
     return frozen(actual) == frozen(wanted)
 
 
@@ -123,16 +125,16 @@ def vet_object(value: JsonValue, keys: Iterable[str]) -> dict[str, JsonValue]:
 
 def vet_matcher(value: JsonValue, also: Iterable[str], *, named: bool) -> None:
     """Refuses what names no steps, or steps that are not in the log."""
-    found = vet_object(value, {*MATCHER_KEYS, *also})
+    members = vet_object(value, {*MATCHER_KEYS, *also})
     for key in ("name", "pattern"):
-        if key in found:
-            vet_pattern(found[key], f"value.{key}")
-    if named and "name" not in found and "pattern" not in found:
+        if key in members:
+            vet_pattern(members[key], f"value.{key}")
+    if named and "name" not in members and "pattern" not in members:
         raise InvalidRecordError('must have "name" or "pattern"', field="value")
-    for one in texts(found.get("type")):
-        if one not in STEP_TYPES:
+    for text in texts(members.get("type")):
+        if text not in STEP_TYPES:
             raise InvalidRecordError(
-                f"{one!r} is not in the log of tool calls; it has {', '.join(sorted(STEP_TYPES))}", field="value.type"
+                f"{text!r} is not in the log of tool calls; it has {', '.join(sorted(STEP_TYPES))}", field="value.type"
             )
 
 

@@ -37,7 +37,7 @@ from minions_evals_mcp.scoring.assertions.trajectories.steps import (
 )
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.lenient import parsed
-from minions_evals_mcp.scoring.values import Found, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 NOT_RECORDED = Unmet(
     "nobody recorded the tool calls of this output: mark the tools with @tool, or give Output(text, tool_calls=[…]);"
@@ -47,29 +47,29 @@ NOT_RECORDED = Unmet(
 
 
 def on_log(
-    check: Callable[[Assertion, Subject, Evidence], Found | Unmet],
-) -> Callable[[Assertion, Subject, Evidence], Found | Unmet]:
+    check: Callable[[Assertion, Subject, Evidence], CheckResult | Unmet],
+) -> Callable[[Assertion, Subject, Evidence], CheckResult | Unmet]:
     """The check of a log: where nobody recorded one there is nothing to judge, and no verdict."""
 
     @wraps(check)
-    def checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    def checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
         return NOT_RECORDED if subject.tool_calls is None else check(assertion, subject, evidence)
 
     return checked
 
 
-def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """The model stopped for the reason `value` ("stop", "length", "tool_calls", …), whatever the case.
 
     Where no reason is known it is not that one, so that `not-finish-reason` passes.
     """
     if not subject.finish_reason:
-        return Found(passed=False, reason="no finish reason is known")
+        return CheckResult(passed=False, reason="no finish reason is known")
     passed = subject.finish_reason.lower() == str(assertion.value).lower()
-    return Found(passed, f"finish reason {shown(subject.finish_reason)}, looked for {shown(assertion.value)}")
+    return CheckResult(passed, f"finish reason {shown(subject.finish_reason)}, looked for {shown(assertion.value)}")
 
 
-def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """F1 of the names of the tools called against those in `value` reaches `threshold` (default 1).
 
     Names count once, in any order. The score is F1 under `not-` too, as in promptfoo.
@@ -79,10 +79,10 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     f1 = 2 * len(wanted & called) / (len(wanted) + len(called))
     threshold = 1.0 if assertion.threshold is None else assertion.threshold
     reason = f"F1 {f1:.3f}, threshold {threshold:g}; called {shown(', '.join(sorted(called)) or 'nothing')}"
-    return Found(f1 >= threshold, reason, f1, f1)
+    return CheckResult(f1 >= threshold, reason, f1, f1)
 
 
-def tool_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def tool_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """Every tool in `value` (a pattern or a list of them) was called; {name, min, max}: that often (default min 1).
 
     `not-` with patterns passes only where none of them was called, as in promptfoo: with several, both may fail.
@@ -92,28 +92,30 @@ def tool_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Fo
         count = _count(steps, matcher_of(assertion.value, "tool"))
         return _within(assertion.value, count, least=1)
     patterns = texts(assertion.value)
-    used = [one for one in patterns if _count(steps, Matcher(frozenset({"tool"}), one))]
+    used = [pattern for pattern in patterns if _count(steps, Matcher(frozenset({"tool"}), pattern))]
     passed = bool(used) if assertion.negated else len(used) == len(patterns)
-    return Found(passed, f"called {len(used)} of {len(patterns)} tools; calls: {_told(steps)}")
+    return CheckResult(passed, f"called {len(used)} of {len(patterns)} tools; calls: {_calls(steps)}")
 
 
-def tool_sequence(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def tool_sequence(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """The tools in `value` were called in that order, others between them or not; {steps, mode: "exact"}: only they."""
     value = assertion.value
-    found = value if isinstance(value, dict) else {"steps": value}
-    wanted = [matcher_of(step, "tool") for step in items(found.get("steps"))]
+    members = value if isinstance(value, dict) else {"steps": value}
+    wanted = [matcher_of(step, "tool") for step in items(members.get("steps"))]
     steps = _tools(subject)
-    told = f"calls: {_told(steps)}"
-    if found.get("mode") == "exact":
-        exact = len(steps) == len(wanted) and all(one.fits(step) for one, step in zip(wanted, steps, strict=True))
-        return Found(exact, f"{'exactly' if exact else 'not exactly'} the {len(wanted)} tools; {told}")
+    calls_made = f"calls: {_calls(steps)}"
+    if members.get("mode") == "exact":
+        exact = len(steps) == len(wanted) and all(
+            matcher.fits(step) for matcher, step in zip(wanted, steps, strict=True)
+        )
+        return CheckResult(exact, f"{'exactly' if exact else 'not exactly'} the {len(wanted)} tools; {calls_made}")
     reached = 0
     for step in steps:
         reached += reached < len(wanted) and wanted[reached].fits(step)
-    return Found(reached == len(wanted), f"{reached} of {len(wanted)} tools in order; {told}")
+    return CheckResult(reached == len(wanted), f"{reached} of {len(wanted)} tools in order; {calls_made}")
 
 
-def tool_args_match(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def tool_args_match(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """A call of the tool `name` has the arguments `args`: at least those (mode "partial") or only those ("exact").
 
     A list must be as long and fit element by element. `ignore` names arguments (patterns) that are left out on both
@@ -129,10 +131,12 @@ def tool_args_match(assertion: Assertion, subject: Subject, _evidence: Evidence)
     calls = [step for step in _tools(subject) if matcher.fits(step)]
     passed = any(fits(_without_defaults(without(step.arguments, ignored), defaults), wanted) for step in calls)
     fit = "a call has" if passed else "no call has"
-    return Found(passed, f"{fit} the arguments {shown(json.dumps(wanted))}; {len(calls)} calls of {matcher.pattern!r}")
+    return CheckResult(
+        passed, f"{fit} the arguments {shown(json.dumps(wanted))}; {len(calls)} calls of {matcher.pattern!r}"
+    )
 
 
-def step_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+def step_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """The number of steps (of {type, name} where given) lies in {min, max}, both inclusive, at least one of them."""
     value = mapping(assertion.value)
     return _within(value, _count(steps_of(subject.tool_calls or ()), matcher_of(value, "")), least=0)
@@ -162,7 +166,7 @@ def vet_used(assertion: Assertion) -> None:
         _vet_range(assertion.value)
     else:
         patterns = items(assertion.value) if isinstance(assertion.value, list) else [assertion.value]
-        _vet_steps([one if isinstance(one, str) else None for one in patterns])
+        _vet_steps([pattern if isinstance(pattern, str) else None for pattern in patterns])
 
 
 def vet_sequence(assertion: Assertion) -> None:
@@ -171,9 +175,9 @@ def vet_sequence(assertion: Assertion) -> None:
     if isinstance(value, list):
         _vet_steps(value)
         return
-    found = vet_object(value, {"steps", "mode"})
-    _vet_choice(found, "mode", ("in_order", "exact"))
-    _vet_steps(items(found.get("steps")))
+    members = vet_object(value, {"steps", "mode"})
+    _vet_choice(members, "mode", ("in_order", "exact"))
+    _vet_steps(items(members.get("steps")))
 
 
 def vet_arguments(assertion: Assertion) -> None:
@@ -207,18 +211,20 @@ def _count(steps: Sequence[Step], matcher: Matcher) -> int:
     return sum(matcher.fits(step) for step in steps)
 
 
-def _within(value: dict[str, JsonValue], count: int, *, least: int) -> Found:
+def _within(value: dict[str, JsonValue], count: int, *, least: int) -> CheckResult:
     low, high = value.get("min", least), value.get("max")
     passed = (not isinstance(low, int | float) or count >= low) and (not isinstance(high, int | float) or count <= high)
-    return Found(passed, f"{count} steps, wanted {low} to {'any' if high is None else high}")
+    return CheckResult(passed, f"{count} steps, wanted {low} to {'any' if high is None else high}")
 
 
-def _told(steps: Sequence[Step]) -> str:
+def _calls(steps: Sequence[Step]) -> str:
     return shown(", ".join(step.names[0] for step in steps) or "none", 200)
 
 
 def _without_defaults(arguments: dict[str, JsonValue], defaults: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    return {key: one for key, one in arguments.items() if key not in defaults or not same(one, defaults[key])}
+    return {
+        key: argument for key, argument in arguments.items() if key not in defaults or not same(argument, defaults[key])
+    }
 
 
 def _covers(actual: JsonValue, wanted: JsonValue) -> bool:
@@ -226,7 +232,7 @@ def _covers(actual: JsonValue, wanted: JsonValue) -> bool:
         case list(), list():
             return len(actual) == len(wanted) and all(map(_covers, actual, wanted))
         case dict(), dict():
-            return all(key in actual and _covers(actual[key], one) for key, one in wanted.items())
+            return all(key in actual and _covers(actual[key], part) for key, part in wanted.items())
         case _:
             return same(actual, wanted)
 
@@ -242,13 +248,13 @@ def _called_in(text: str) -> set[str]:
         return set(_called(parsed(text)))
     except json.JSONDecodeError:
         lines = [line.strip() for line in text.split("\n")]
-    found: set[str] = set()
+    names: set[str] = set()
     for line in lines:
         try:
-            found |= {*_called(parsed(line))} if line.startswith(("{", "[")) else set()
+            names |= {*_called(parsed(line))} if line.startswith(("{", "[")) else set()
         except json.JSONDecodeError:
             continue
-    return found
+    return names
 
 
 def _called(value: JsonValue) -> list[str]:
@@ -260,7 +266,7 @@ def _called(value: JsonValue) -> list[str]:
         return []
     if isinstance(calls := value.get("tool_calls"), list):
         both = [(mapping(call).get("function"), call) for call in calls]
-        return [name for pair in both for one in pair for name in _name(one)]
+        return [name for pair in both for call in pair for name in _name(call)]
     if isinstance(turn := value.get("toolCall"), dict) and not isinstance(value.get("functionCall"), dict):
         return [name for call in items(turn.get("functionCalls")) for name in _name(call)]
     return _called_by(value, "")

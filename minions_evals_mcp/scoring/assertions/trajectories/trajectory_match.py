@@ -22,7 +22,7 @@ from minions_evals_mcp.scoring.assertions.trajectories.arguments import FoundIn
 from minions_evals_mcp.scoring.assertions.trajectories.steps import Step, steps_of
 from minions_evals_mcp.scoring.assertions.trajectories.trajectory_plan import Misfit, Plan, Wanted, plan_of, vet_plan
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import Found
+from minions_evals_mcp.scoring.values import CheckResult
 
 MOST_WORK = 2_000_000
 """So many pairs of a call and a way to have done a part of what was asked are looked at."""
@@ -50,7 +50,7 @@ class Edit(NamedTuple):
 
 
 class Match(NamedTuple):
-    """How near a log comes (1: it is what was asked for), and the cheapest edits that would make it so, in order."""
+    """The nearness of a log (1: it is what was asked for), and the cheapest edits that would make it so, in order."""
 
     score: float
     edits: tuple[Edit, ...]
@@ -82,7 +82,7 @@ _Trails = list[dict[int, _Trail]]
 """The cheapest way to each place: by the group that is being done, and the bits of its members that are done."""
 
 
-def trajectory_match(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+def trajectory_match(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """The log is what `value` asks for, or comes as near as `threshold` (default 1) says; the reason lists the edits.
 
     A missing step costs 1, a call that must go 1, a call with wrong arguments the share of those that do not fit; the
@@ -96,7 +96,9 @@ def trajectory_match(assertion: Assertion, subject: Subject, evidence: Evidence)
     if reading.unmet is not None:
         return reading.unmet
     threshold = 1.0 if assertion.threshold is None else assertion.threshold
-    return Found(score >= threshold - SLACK, f"score {score:.3f}, threshold {threshold:g}: {_told(edits)}", score)
+    return CheckResult(
+        score >= threshold - SLACK, f"score {score:.3f}, threshold {threshold:g}: {_edits_text(edits)}", score
+    )
 
 
 def trajectory_match_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]:
@@ -129,11 +131,11 @@ def matched(plan: Plan, steps: Sequence[Step], found_in: FoundIn) -> Match:
         forbidden = any(matcher.fits(step) for matcher in plan.forbidden)
         removable += forbidden or plan.extra_refused
         edit = Edit("remove", number, step.names[0]) if forbidden or plan.extra_refused else None
-        after = [{done: one.then(1, edit) if edit else one for done, one in at.items()} for at in trails]
+        after = [{done: trail.then(1, edit) if edit else trail for done, trail in at.items()} for at in trails]
         misfits = [] if forbidden else _misfits(plan, step, found_in)
-        for group, found in enumerate(misfits):
+        for group, misfit_of_group in enumerate(misfits):
             for done, trail in trails[group].items():
-                for member, misfit in enumerate(found):
+                for member, misfit in enumerate(misfit_of_group):
                     if misfit is not None and not done >> member & 1:
                         _keep(after[group], done | 1 << member, _taken(trail, number, step, misfit))
         trails = after
@@ -142,7 +144,7 @@ def matched(plan: Plan, steps: Sequence[Step], found_in: FoundIn) -> Match:
     return Match(max(0.0, 1 - best.cost / most) if most else 1.0, tuple(best.backwards())[::-1])
 
 
-def _told(edits: Sequence[Edit]) -> str:
+def _edits_text(edits: Sequence[Edit]) -> str:
     more = f" and {len(edits) - MOST_TOLD} more" if len(edits) > MOST_TOLD else ""
     return "; ".join(map(str, edits[:MOST_TOLD])) + more if edits else "as asked for"
 
@@ -174,7 +176,7 @@ class _Reading:
 
 
 def _misfits(plan: Plan, step: Step, found_in: FoundIn) -> list[list[Misfit | None]]:
-    """How the step fits every member of every group."""
+    """Returns how the step fits every member of every group."""
     return [[wanted.misfit(step, found_in) for wanted in group] for group in plan.groups]
 
 

@@ -1,4 +1,4 @@
-"""What `trajectory:match` asks for, as a value: steps in order, their alternatives, and calls that must not be made."""
+"""The steps that `trajectory:match` asks for, as a value: steps in order, their alternatives, and calls that must not be made."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Wanted:
 
     @property
     def name(self) -> str:
-        """What it is called when it is missing."""
+        """Returns what it is called when it is missing."""
         return " or ".join(matcher.pattern for matcher, _ in self.calls)
 
     def misfit(self, step: Step, found_in: FoundIn) -> Misfit | None:
@@ -70,37 +70,37 @@ class Plan:
 
     @property
     def required(self) -> int:
-        """How many steps must not be missing."""
+        """Returns how many steps must not be missing."""
         return sum(not wanted.optional for group in self.groups for wanted in group)
 
     @property
     def places(self) -> int:
-        """How many ways there are to have done a part of it."""
+        """Returns how many ways there are to have done a part of it."""
         return 1 + sum(1 << len(group) for group in self.groups)
 
 
 def plan_of(value: JsonValue) -> Plan:
-    """What a vetted `value` asks for."""
-    asked = mapping(value) if isinstance(value, dict) else {"steps": value}
-    groups = tuple(_group(step) for step in items(asked.get("steps")))
-    forbidden = tuple(matcher_of(one, "") for one in _listed(asked.get("forbidden", [])))
-    return Plan(groups, forbidden, asked.get("extra") == "refused")
+    """Returns what a vetted `value` asks for."""
+    plan_fields = mapping(value) if isinstance(value, dict) else {"steps": value}
+    groups = tuple(_group(step) for step in items(plan_fields.get("steps")))
+    forbidden = tuple(matcher_of(step, "") for step in _listed(plan_fields.get("forbidden", [])))
+    return Plan(groups, forbidden, plan_fields.get("extra") == "refused")
 
 
 def vet_plan(value: JsonValue) -> None:
     """Refuses what asks for nothing, and every step that could not be looked for, by its place."""
-    asked = {"steps": value} if isinstance(value, list) else vet_object(value, {"steps", "forbidden", "extra"})
-    steps, forbidden = asked.get("steps", []), _listed(asked.get("forbidden", []))
-    if not isinstance(steps, list) or not (steps or forbidden or "extra" in asked):
+    plan_fields = {"steps": value} if isinstance(value, list) else vet_object(value, {"steps", "forbidden", "extra"})
+    steps, forbidden = plan_fields.get("steps", []), _listed(plan_fields.get("forbidden", []))
+    if not isinstance(steps, list) or not (steps or forbidden or "extra" in plan_fields):
         raise InvalidRecordError("must ask for at least one step", field="value.steps")
     if len(steps) > MOST_STEPS:
         raise InvalidRecordError(f"asks for more than {MOST_STEPS} steps", field="value.steps")
     for number, step in enumerate(steps):
         _vet_group(step, f"value.steps.{number}")
-    for number, one in enumerate(forbidden):
-        _vet_call(one, f"value.forbidden.{number}", frozenset())
-    if asked.get("extra", "allowed") not in {"allowed", "refused"}:
-        raise InvalidRecordError(f"must be allowed or refused, not {shown(asked['extra'])}", field="value.extra")
+    for number, matcher in enumerate(forbidden):
+        _vet_call(matcher, f"value.forbidden.{number}", frozenset())
+    if plan_fields.get("extra", "allowed") not in {"allowed", "refused"}:
+        raise InvalidRecordError(f"must be allowed or refused, not {shown(plan_fields['extra'])}", field="value.extra")
 
 
 def _group(step: JsonValue) -> tuple[Wanted, ...]:
@@ -109,15 +109,17 @@ def _group(step: JsonValue) -> tuple[Wanted, ...]:
 
 
 def _wanted(step: JsonValue) -> Wanted:
-    told = mapping(step)
-    choices = told.get("anyOf")
+    fields = mapping(step)
+    choices = fields.get("anyOf")
     calls = tuple(map(_call, choices if isinstance(choices, list) else [step]))
-    return Wanted(calls, told.get("optional") is True)
+    return Wanted(calls, fields.get("optional") is True)
 
 
 def _call(step: JsonValue) -> tuple[Matcher, Arguments]:
-    told = mapping(step)
-    arguments = Arguments(mapping(told.get("args")), told.get("mode") == "exact", tuple(texts(told.get("ignore"))))
+    fields = mapping(step)
+    arguments = Arguments(
+        mapping(fields.get("args")), fields.get("mode") == "exact", tuple(texts(fields.get("ignore")))
+    )
     return matcher_of(step, ""), arguments
 
 

@@ -124,8 +124,8 @@ def placeholders(log: Log) -> Iterator[Finding]:
     for place, step in enumerate(log.steps):
         for name, leaf in leaves(step.arguments):
             if isinstance(leaf, str) and leaf not in given and _PLACEHOLDER.fullmatch(leaf.strip()):
-                said = f"{log.quoted(place)} was called with a placeholder: {name} = {cut(leaf)!r}"
-                yield Finding("placeholder", place, said, 0.85)
+                sentence = f"{log.quoted(place)} was called with a placeholder: {name} = {cut(leaf)!r}"
+                yield Finding("placeholder", place, sentence, 0.85)
 
 
 def swapped_roles(log: Log) -> Iterator[Finding]:
@@ -140,11 +140,11 @@ def swapped_roles(log: Log) -> Iterator[Finding]:
         if len(ends) != 2:
             continue
         (from_name, source), (_, target) = ends[0], ends[1]
-        said = [_follows(log.asked_text, _ROLES[role][1], folded(leaf)) for role, (_, leaf) in ends.items()]
+        follows = [_follows(log.asked_text, _ROLES[role][1], folded(leaf)) for role, (_, leaf) in ends.items()]
         crossed = _follows(log.asked_text, _ROLES[0][1], folded(target)) and _follows(
             log.asked_text, _ROLES[1][1], folded(source)
         )
-        if crossed and not all(said):
+        if crossed and not all(follows):
             words = f"{log.quoted(place)} was called with {from_name} = {cut(str(source))!r}: the input has it the other way round"
             yield Finding("argument", place, words, SAME_KEY)
 
@@ -159,7 +159,7 @@ def _follows(text: str, preposition: str, value: str) -> bool:
 
 
 def _checked(log: Log, place: int, name: str, leaf: JsonValue, heard: Material | None) -> Finding | None:
-    """What is wrong with one argument."""
+    """Returns what is wrong with one argument."""
     kind = kind_of(leaf)
     text = str(leaf).strip()
     assert kind is not None
@@ -171,7 +171,7 @@ def _checked(log: Log, place: int, name: str, leaf: JsonValue, heard: Material |
 
 
 def _counts(tool: str, name: str) -> bool:
-    """Whether the argument is a number to reckon with: nobody needs to have said it."""
+    """Returns whether the argument is a number to reckon with: nobody needs to have said it."""
     return len(name) < 3 or _RECKONS.search(tool) is not None
 
 
@@ -180,7 +180,7 @@ def _is_round_choice(leaf: JsonValue) -> bool:
 
 
 def _is_known(log: Log, place: int, text: str, kind: Kind, heard: Material | None) -> bool:
-    """Whether the value stands in the input or in a result before the step, in any spelling."""
+    """Returns whether the value stands in the input or in a result before the step, in any spelling."""
     folded_text = folded(text)
     if log.said.whole_before(folded_text, place):
         return True
@@ -200,7 +200,7 @@ def _is_known(log: Log, place: int, text: str, kind: Kind, heard: Material | Non
 
 
 def _is_named(log: Log, place: int, name: str) -> bool:
-    """Whether the name stands there in another language, or the beginning of each of its words does."""
+    """Returns whether the name stands there in another language, or the beginning of each of its words does."""
     if any(log.said.whole_before(other, place) for other in other_names(name)):
         return True
     return all(log.said.part_before(word[:4], place) for word in name.split())
@@ -210,63 +210,67 @@ def _differs(log: Log, place: int, name: str, text: str, kind: Kind) -> Finding 
     """The value that was meant: the only one of its kind, the one with the same name, or the one most like it."""
     like = log.known_before(place, kind, shape(text) if kind in {"code", "number"} else kind)
     words = key_words(name)
-    labelled = _distinct([one for one in like if words & (one.near | key_words(one.key))])
-    asked = _distinct([one for one in like if one.place == INPUT])
+    labelled = _distinct([fact for fact in like if words & (fact.near | key_words(fact.key))])
+    from_inputs = _distinct([fact for fact in like if fact.place == INPUT])
     every = _distinct(like)
     if kind == "name":
-        return _other_name(log, place, name, text, asked, every)
-    for confidence, among in ((SAME_KEY, labelled), (ONLY, asked), (LABELLED, every)):
+        return _other_name(log, place, name, text, from_inputs, every)
+    for confidence, among in ((SAME_KEY, labelled), (ONLY, from_inputs), (LABELLED, every)):
         if len(among) == 1:
             return _finding(log, place, name, text, among[0], confidence)
-    unused = _unused(log, asked)
+    unused = _unused(log, from_inputs)
     if len(unused) == 1 and kind in {"code", "day", "time", "address"}:
         return _finding(log, place, name, text, unused[0], NEAREST)
-    nearest = max(every, key=lambda one: _alike(one.text, text), default=None)
+    nearest = max(every, key=lambda fact: _alike(fact.text, text), default=None)
     if nearest is not None and kind in {"code", "address"} and _alike(nearest.text, text) >= ALIKE:
         return _finding(log, place, name, text, nearest, NEAREST)
     return None
 
 
-def _other_name(log: Log, place: int, name: str, text: str, asked: list[Known], every: list[Known]) -> Finding | None:
+def _other_name(
+    log: Log, place: int, name: str, text: str, facts_asked: list[Known], every: list[Known]
+) -> Finding | None:
     """The name that was meant: one that is like it, or the only one of the input that no argument has."""
-    nearest = max(every, key=lambda one: _alike(one.text, text), default=None)
+    nearest = max(every, key=lambda fact: _alike(fact.text, text), default=None)
     if nearest is not None and _alike(nearest.text, text) >= ALIKE:
         # Between the two limits stand the names that one language writes otherwise than another (München, Munich).
         return _finding(log, place, name, text, nearest, LABELLED) if _alike(nearest.text, text) >= SAME_NAME else None
     if _FREE_TEXT.fullmatch(name) and " " not in text:
         return None
-    made_alike = [one for one in asked if (" " in one.text) == (" " in text) and one.text.isupper() == text.isupper()]
+    made_alike = [
+        fact for fact in facts_asked if (" " in fact.text) == (" " in text) and fact.text.isupper() == text.isupper()
+    ]
     unused = _unused(log, made_alike)
     return _finding(log, place, name, text, unused[0], NEAREST) if len(unused) == 1 else None
 
 
 def _unused(log: Log, known: list[Known]) -> list[Known]:
     """Those that no argument of the log has."""
-    days = [one for one in known if one.kind == "day"]
-    taken = {one.text for one in days if all(log.used_material.has_day(day) for day in read(one.text).days)}
-    return [one for one in known if folded(one.text) not in log.used_text and one.text not in taken]
+    days = [fact for fact in known if fact.kind == "day"]
+    taken = {day.text for day in days if all(log.used_material.has_day(day) for day in read(day.text).days)}
+    return [fact for fact in known if folded(fact.text) not in log.used_text and fact.text not in taken]
 
 
 def _finding(log: Log, place: int, name: str, text: str, meant: Known, confidence: float) -> Finding:
     where = "the input says" if meant.place == INPUT else f"{log.quoted(meant.place)} gave"
-    said = f"{log.quoted(place)} was called with {name} = {cut(text)!r}, which nothing before it says: {where} {cut(meant.text)!r}"
-    return Finding("argument", place, said, confidence)
+    sentence = f"{log.quoted(place)} was called with {name} = {cut(text)!r}, which nothing before it says: {where} {cut(meant.text)!r}"
+    return Finding("argument", place, sentence, confidence)
 
 
 def _distinct(known: list[Known]) -> list[Known]:
     """One for each text, the first of them."""
     first: dict[str, Known] = {}
-    for one in known:
-        first.setdefault(folded(one.text), one)
+    for fact in known:
+        first.setdefault(folded(fact.text), fact)
     return list(first.values())
 
 
-def _alike(one: str, other: str) -> float:
-    return _ratio(one.casefold(), other.casefold())
+def _alike(first: str, other: str) -> float:
+    return _ratio(first.casefold(), other.casefold())
 
 
 @lru_cache(maxsize=4_096)
-def _ratio(one: str, other: str) -> float:
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
+def _ratio(first: str, other: str) -> float:
+    matcher = SequenceMatcher(None, first, other, autojunk=False)
     # An upper bound is cheap: below it nobody asks how alike the two are exactly.
     return matcher.ratio() if matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE else 0.0

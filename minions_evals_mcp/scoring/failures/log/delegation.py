@@ -21,7 +21,7 @@ _TELLING = 4
 
 
 def is_delegated(log: Log) -> bool:
-    """Whether the steps are answers of agents, and not of tools: each names its agent, and is a text."""
+    """Returns whether the steps are answers of agents, and not of tools: each names its agent, and is a text."""
     return bool(log.steps) and all(step.agent and isinstance(step.result, str) for step in log.steps)
 
 
@@ -30,14 +30,14 @@ def delegated_faults(log: Log) -> Iterator[Finding]:
     count = len(log.steps)
     if count <= SHORT:
         last = log.steps[-1]
-        said = f"The answer rests on {log.quoted(count - 1)}, which nothing checked: {cut(str(last.result))}"
-        yield Finding("delegated", count - 1, said, RESTS_ON)
+        sentence = f"The answer rests on {log.quoted(count - 1)}, which nothing checked: {cut(str(last.result))}"
+        yield Finding("delegated", count - 1, sentence, RESTS_ON)
     elif count > LONG:
         first = next((place for place in range(count) if _asked_again(log, place) >= AGAIN), None)
         if first is not None:
             request = cut(_request(log.steps[first]))
-            said = f"{log.quoted(first)} did not give what it was asked for, and was asked again later: {request}"
-            yield Finding("delegated", first, said, ASKED_AGAIN)
+            sentence = f"{log.quoted(first)} did not give what it was asked for, and was asked again later: {request}"
+            yield Finding("delegated", first, sentence, ASKED_AGAIN)
 
 
 def _asked_again(log: Log, place: int) -> int:

@@ -69,15 +69,15 @@ def _swapped(log: Log, place: int, name: str, text: str, entities: Sequence[Enti
     meant, word = named[0]
     whose = _title(own[0]) or "another record"
     right = next(str(meant.fields[key]) for key in keys if key in meant.fields)
-    said = (
+    sentence = (
         f"{log.quoted(place)} was called with {name} = {cut(text)!r} of {whose} ({log.quoted(own[0].place)}): the input speaks"
         f" of {cut(word)!r}, whose value is {cut(right)!r}"
     )
-    return Finding("entity", place, said, OTHER)
+    return Finding("entity", place, sentence, OTHER)
 
 
 def _links(entity: Entity, text: str) -> bool:
-    """Whether the record gives the value as a way on, to another record: following it is no slip."""
+    """Returns whether the record gives the value as a way on, to another record: following it is no slip."""
     return any(_LINK.search(key) and folded(value) == text for key, value in entity.fields.items())
 
 
@@ -99,7 +99,7 @@ def _spoken_of(log: Log, entity: Entity, others: Sequence[Entity]) -> str | None
 
 
 def _title(entity: Entity) -> str | None:
-    """What a reader would call the record."""
+    """Returns what a reader would call the record."""
     for value in entity.fields.values():
         if isinstance(value, str) and kind_of(value) == "name":
             return repr(cut(value, 60))
@@ -114,11 +114,11 @@ def _replaced(log: Log, place: int, name: str, text: str) -> Finding | None:
         for key, value in entity.fields.items():
             newer = _NEWER.search(key) and isinstance(value, str | int) and not isinstance(value, bool)
             if newer and folded(value) != folded(text) and shape(str(value)) == shape(text) and key_words(key):
-                said = (
+                sentence = (
                     f"{log.quoted(place)} was called with {name} = {cut(text)!r}, though {log.quoted(entity.place)} gave"
                     f" {key} = {cut(str(value))!r}"
                 )
-                return Finding("stale", place, said, REPLACED)
+                return Finding("stale", place, sentence, REPLACED)
     return None
 
 
@@ -142,8 +142,8 @@ def _renewed(log: Log, place: int, name: str, text: str) -> Finding | None:
         return None
     if log.steps[at].tool == log.steps[last_at].tool and log.steps[at].arguments != log.steps[last_at].arguments:
         return None
-    said = f"{log.quoted(place)} was called with {name} = {cut(text)!r}, though {log.quoted(at)} had given {key} = {cut(value)!r} since"
-    return Finding("stale", place, said, RENEWED)
+    sentence = f"{log.quoted(place)} was called with {name} = {cut(text)!r}, though {log.quoted(at)} had given {key} = {cut(value)!r} since"
+    return Finding("stale", place, sentence, RENEWED)
 
 
 def _stands_in(text: str, source: str) -> bool:

@@ -62,8 +62,8 @@ def error_of(step: ToolCall) -> str | None:
 def _finding(quoted: str, place: int, error: str, *, hidden: bool) -> Finding:
     message = cut(error or "no message")
     if hidden:
-        said = f"{quoted} gave an error as its result: {message}; the run went on as if nothing were wrong"
-        return Finding("error", place, said, SWALLOWED)
+        sentence = f"{quoted} gave an error as its result: {message}; the run went on as if nothing were wrong"
+        return Finding("error", place, sentence, SWALLOWED)
     if _UNKNOWN_TOOL.search(error):
         return Finding("tool", place, f"{quoted} called a tool that does not exist: {message}", FAILED)
     if _BAD_ARGUMENTS.search(error):
@@ -72,7 +72,7 @@ def _finding(quoted: str, place: int, error: str, *, hidden: bool) -> Finding:
 
 
 def _hidden_error(result: JsonValue, depth: int = 0) -> str | None:
-    """What a result says of a failure: in its text, or under the keys in which tools report one."""
+    """Returns what a result says of a failure: in its text, or under the keys in which tools report one."""
     if isinstance(result, str):
         return result if _ERROR_TEXT.match(result) else None
     if not isinstance(result, dict):

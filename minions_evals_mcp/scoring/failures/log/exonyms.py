@@ -70,5 +70,5 @@ def _groups() -> dict[str, frozenset[str]]:
 
 
 def other_names(name: str) -> frozenset[str]:
-    """What other languages call it, case-folded; nothing for a name that is not known."""
+    """Returns what other languages call it, case-folded; nothing for a name that is not known."""
     return _groups().get(name.casefold(), frozenset())

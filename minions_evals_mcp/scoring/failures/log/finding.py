@@ -9,7 +9,7 @@ LIKELY, SURE = 0.6, 0.8
 
 @frozen_type
 class Finding:
-    """What is wrong, at which step (from 0; None where no step is to blame), in words that quote it.
+    """The fault, at which step (from 0; None where no step is to blame), in words that quote it.
 
     `confidence` (0 to 1) is how often a finding of its kind is the cause.
     """

@@ -64,7 +64,7 @@ class Known:
 
     @property
     def shape(self) -> str:
-        """What values of the same make have in common: `A-9` for B-301 and A-77."""
+        """Returns what values of the same make have in common: `A-9` for B-301 and A-77."""
         return shape(self.text) if self.kind in {"code", "number"} else self.kind
 
 
@@ -95,7 +95,7 @@ def _kind_of_text(text: str) -> Kind | None:
 
 
 def is_code(token: str) -> bool:
-    """Whether the token is a made-up name of a thing: letters and digits that are no measure, or digits in several parts."""
+    """Returns whether the token is a made-up name of a thing: letters and digits that are no measure, or digits in several parts."""
     if _NUMBERED.fullmatch(token):
         return True
     return (

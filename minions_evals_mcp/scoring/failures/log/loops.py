@@ -34,12 +34,12 @@ def _same_calls(log: Log) -> Iterator[Finding]:
 def _same_results(log: Log) -> Iterator[Finding]:
     """A look-up that gives the same whatever it is asked."""
     for (tool, result), places in _grouped(log, lambda place: _outcome(log, place)).items():
-        asked = {canonical(log.steps[place].arguments) for place in places}
-        if len(places) >= OFTEN and len(asked) > 1 and result not in _SAYS_NOTHING and LOOKS.match(tool):
-            said = (
+        arguments_used = {canonical(log.steps[place].arguments) for place in places}
+        if len(places) >= OFTEN and len(arguments_used) > 1 and result not in _SAYS_NOTHING and LOOKS.match(tool):
+            sentence = (
                 f"`{tool}` gave the same in step {places[0] + 1} and again in {_again(places)}, whatever it was asked"
             )
-            yield Finding("loop", places[0], f"{said}: {cut(result)}", STUCK)
+            yield Finding("loop", places[0], f"{sentence}: {cut(result)}", STUCK)
 
 
 def _grouped(log: Log, key: Callable[[int], str]) -> dict[tuple[str, str], list[int]]:

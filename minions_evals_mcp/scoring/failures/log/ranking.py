@@ -1,4 +1,4 @@
-"""Which finding is the cause: its own weight, whether its step flows on into the answer or into a later fault, and how early it is."""
+"""The finding that is the cause: its own weight, whether its step flows on into the answer or into a later fault, and how early it is."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from minions_evals_mcp.scoring.failures.log.delegation import delegated_faults, 
 from minions_evals_mcp.scoring.failures.log.entities import stale_values, swapped_entities
 from minions_evals_mcp.scoring.failures.log.errors import unresolved_errors
 from minions_evals_mcp.scoring.failures.log.finding import Finding
+from minions_evals_mcp.scoring.failures.log.first_places import FirstPlaces
 from minions_evals_mcp.scoring.failures.log.kinds import folded
 from minions_evals_mcp.scoring.failures.log.loops import loops
 from minions_evals_mcp.scoring.failures.log.reading import Log
-from minions_evals_mcp.scoring.failures.log.said import Said
 from minions_evals_mcp.scoring.failures.log.tools import astray, missing_steps, needed_call
 from minions_evals_mcp.scoring.failures.texts import leaves
 
@@ -39,9 +39,9 @@ _TELLING = 4
 def most_likely(failed: FailedOutput, signals: Sequence[Signal]) -> Finding | None:
     """The finding that most likely began the failure; None where the log shows none."""
     log = Log(failed)
-    found = [finding for finding in findings(log, signals) if finding.confidence >= NAMED_FROM]
+    likely = [finding for finding in findings(log, signals) if finding.confidence >= NAMED_FROM]
     flow = flows(log)
-    return max(found, key=lambda finding: _weight(finding, found, flow), default=None)
+    return max(likely, key=lambda finding: _weight(finding, likely, flow), default=None)
 
 
 def findings(log: Log, signals: Sequence[Signal]) -> Iterator[Finding]:
@@ -72,7 +72,7 @@ def flows(log: Log) -> dict[int, set[int]]:
     """Of each step the later steps that a value of its result or of its arguments went into; the answer is the step after the last."""
     last = len(log.steps)
     after: dict[int, set[int]] = {}
-    sinks = Said([folded(step.arguments) for step in log.steps])
+    sinks = FirstPlaces([folded(step.arguments) for step in log.steps])
     for place, step in enumerate(log.steps):
         telling = {text for _, leaf in leaves(step.result) if (text := folded(leaf)) and _tells(text)}
         telling = {text for text in telling if text not in log.asked_text}
@@ -95,15 +95,16 @@ def reached(place: int, flow: dict[int, set[int]]) -> set[int]:
     return seen
 
 
-def _weight(finding: Finding, found: Sequence[Finding], flow: dict[int, set[int]]) -> float:
+def _weight(finding: Finding, findings_so_far: Sequence[Finding], flow: dict[int, set[int]]) -> float:
     if finding.place is None:
         return finding.confidence
     later = reached(finding.place, flow)
-    faulty = {other.place for other in found if other is not finding}
+    faulty = {other.place for other in findings_so_far if other is not finding}
     ends = max(flow, default=-1) + 1
     # What an argument should have been told is lost with the step that failed before it.
     lost = BEREFT * (
-        finding.kind == "argument" and any(one.kind == "error" and (one.place or 0) < finding.place for one in found)
+        finding.kind == "argument"
+        and any(other.kind == "error" and (other.place or 0) < finding.place for other in findings_so_far)
     )
     earliest = EARLIER * (1 - finding.place / (len(flow) or 1))
     # A fault that another one flows from, or that the answer rests on, is nearer to the root than one that leads nowhere.

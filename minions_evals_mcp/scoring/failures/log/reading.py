@@ -11,9 +11,9 @@ from itertools import chain
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
+from minions_evals_mcp.scoring.failures.log.first_places import INPUT, FirstPlaces
 from minions_evals_mcp.scoring.failures.log.kinds import Known, folded, values_in
 from minions_evals_mcp.scoring.failures.log.records import MOST_RECORDS, Entity, first_entities
-from minions_evals_mcp.scoring.failures.log.said import INPUT, Said
 from minions_evals_mcp.scoring.failures.log.units import converted
 from minions_evals_mcp.scoring.failures.material import Material, material
 from minions_evals_mcp.scoring.failures.texts import cut, flat
@@ -59,7 +59,7 @@ class Log:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many characters each result has."""
+        """Returns how many characters each result has."""
         return tuple(len(flat(step.result)) for step in self.steps)
 
     @cached_property
@@ -68,14 +68,14 @@ class Log:
         return tuple(re.sub(r"\W", "", text) for text in (self.asked_text, *self.given_texts))
 
     @cached_property
-    def said(self) -> Said:
-        """Where a text first stands: in the input, or in which result."""
-        return Said((self.asked_text, *self.given_texts))
+    def said(self) -> FirstPlaces:
+        """Returns where a text first stands: in the input, or in which result."""
+        return FirstPlaces((self.asked_text, *self.given_texts))
 
     @cached_property
-    def bare_said(self) -> Said:
+    def bare_said(self) -> FirstPlaces:
         """The same of texts without anything but letters and digits."""
-        return Said(self.bare_texts)
+        return FirstPlaces(self.bare_texts)
 
     @cached_property
     def by_make(self) -> dict[tuple[str, str], list[Known]]:
@@ -88,7 +88,7 @@ class Log:
     def known_before(self, place: int, kind: str, make: str) -> list[Known]:
         """The values of that make in the input and in the results before the step; of very many the first and the last."""
         known = self.by_make.get((kind, make), [])
-        known = known[: bisect_left(known, place, key=lambda one: one.place)]
+        known = known[: bisect_left(known, place, key=lambda fact: fact.place)]
         return known if len(known) <= MOST_ALIKE else [*known[: MOST_ALIKE // 2], *known[-MOST_ALIKE // 2 :]]
 
     @cached_property

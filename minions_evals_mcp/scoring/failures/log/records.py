@@ -24,7 +24,7 @@ class Entity:
     fields: Mapping[str, JsonValue]
 
     def holds(self, text: str) -> bool:
-        """Whether one of its values is that text."""
+        """Returns whether one of its values is that text."""
         return any(folded(value) == text for value in self.fields.values() if value is not None)
 
 
@@ -34,7 +34,7 @@ def first_entities(steps: Sequence[ToolCall]) -> tuple[Entity, ...]:
     for place, step in enumerate(steps):
         entities += [Entity(place, fields) for fields in _records(step.result)]
         if isinstance(step.result, str):
-            entities += [Entity(place, fields) for fields in _told(step.result)]
+            entities += [Entity(place, fields) for fields in _listed(step.result)]
         if len(entities) > MOST_RECORDS:
             break
     return tuple(entities)
@@ -54,9 +54,9 @@ def _records(value: JsonValue) -> Iterator[Mapping[str, JsonValue]]:
             yield scalars
 
 
-def _told(text: str) -> Iterator[Mapping[str, JsonValue]]:
+def _listed(text: str) -> Iterator[Mapping[str, JsonValue]]:
     """The things that a text lists, each with its code or number: two at least."""
     parts = [part for part in re.split(r"[,;|\n]", text[:4_000]) if part.strip()]
-    found = [(part, codes[0]) for part in parts if len(codes := _LISTED.findall(part)) == 1]
-    if len(found) > 1:
-        yield from ({"text": part.replace(code, " "), "id": code} for part, code in found)
+    codes_by_part = [(part, codes[0]) for part in parts if len(codes := _LISTED.findall(part)) == 1]
+    if len(codes_by_part) > 1:
+        yield from ({"text": part.replace(code, " "), "id": code} for part, code in codes_by_part)

@@ -66,8 +66,8 @@ def missing_steps(log: Log) -> Iterator[Finding]:
         return
     before = [called.index(tool.casefold()) for tool in wanted[: wanted.index(missed)] if tool.casefold() in called]
     after = f"after {log.quoted(max(before))}" if before else "at the beginning"
-    said = f"The step `{missed}` is missing {after}: the expected trajectory names it"
-    yield Finding("missing", max(before, default=None), said, MISSING)
+    sentence = f"The step `{missed}` is missing {after}: the expected trajectory names it"
+    yield Finding("missing", max(before, default=None), sentence, MISSING)
 
 
 def needed_call(log: Log) -> Iterator[Finding]:
@@ -75,10 +75,10 @@ def needed_call(log: Log) -> Iterator[Finding]:
     offered = offered_tools(log.failed.inputs)
     if log.steps or not offered:
         return
-    asked = squeezed(flat(log.failed.inputs))
-    named = [tool for tool in offered if asked.count(squeezed(tool)) > 1]
-    said = f"The agent made no call, though the inputs {'name' if named else 'offer'} `{(named or offered)[0]}`"
-    yield Finding("missing", None, said, NEEDED)
+    inputs_text = squeezed(flat(log.failed.inputs))
+    named = [tool for tool in offered if inputs_text.count(squeezed(tool)) > 1]
+    sentence = f"The agent made no call, though the inputs {'name' if named else 'offer'} `{(named or offered)[0]}`"
+    yield Finding("missing", None, sentence, NEEDED)
 
 
 def offered_tools(inputs: dict[str, JsonValue]) -> tuple[str, ...]:
@@ -94,8 +94,8 @@ def _not_offered(log: Log) -> Iterator[Finding]:
     offered = offered_tools(log.failed.inputs)
     for place, step in enumerate(log.steps):
         if offered and step.tool not in offered:
-            said = f"{log.quoted(place)} is not a tool that the inputs offer ({cut(', '.join(offered))})"
-            yield Finding("tool", place, said, NOT_OFFERED)
+            sentence = f"{log.quoted(place)} is not a tool that the inputs offer ({cut(', '.join(offered))})"
+            yield Finding("tool", place, sentence, NOT_OFFERED)
 
 
 def _instead(log: Log) -> Iterator[Finding]:
@@ -106,25 +106,25 @@ def _instead(log: Log) -> Iterator[Finding]:
     for place, step in enumerate(log.steps):
         meant = next((tool for tool in missed if _does(tool) == _does(step.tool)), None)
         if meant is not None and step.tool.casefold() not in wanted:
-            said = f"{log.quoted(place)} was called where `{meant}` was expected: {cut(canonical(step.arguments))}"
-            yield Finding("tool", place, said, INSTEAD)
+            sentence = f"{log.quoted(place)} was called where `{meant}` was expected: {cut(canonical(step.arguments))}"
+            yield Finding("tool", place, sentence, INSTEAD)
 
 
 def _other_deeds(log: Log) -> Iterator[Finding]:
     """The first deed that the input does not ask for, where the one that it asks for was not done."""
-    asked = [verbs for verbs, pattern in _ASKED_FOR if pattern.search(log.asked_text)]
-    if not asked or any(_is_deed(step.tool, verbs) for verbs in asked for step in log.steps):
+    verbs_asked = [verbs for verbs, pattern in _ASKED_FOR if pattern.search(log.asked_text)]
+    if not verbs_asked or any(_is_deed(step.tool, verbs) for verbs in verbs_asked for step in log.steps):
         return
     for place, step in enumerate(log.steps):
         other = next((verbs for verbs in _VERBS if _is_deed(step.tool, verbs)), None)
-        if other is not None and other not in asked and _does(step.tool) and not _may_be_done_after(log, place):
-            what = f"does another thing than the input asks for ({asked[0][0]})"
+        if other is not None and other not in verbs_asked and _does(step.tool) and not _may_be_done_after(log, place):
+            what = f"does another thing than the input asks for ({verbs_asked[0][0]})"
             yield Finding("tool", place, f"{log.quoted(place)} {what}: {cut(canonical(step.arguments))}", OTHER_DEED)
             return
 
 
 def _may_be_done_after(log: Log, place: int) -> bool:
-    """Whether a later call does something by a verb that is not known: what was asked, perhaps, in another word."""
+    """Returns whether a later call does something by a verb that is not known: what was asked, perhaps, in another word."""
     later = [step.tool for step in log.steps[place + 1 :] if step.error is None and _does(step.tool)]
     return any(not any(_is_deed(tool, verbs) for verbs in _VERBS) for tool in later)
 
@@ -134,7 +134,7 @@ def _does(tool: str) -> bool:
 
 
 def _is_deed(tool: str, verbs: tuple[str, ...]) -> bool:
-    """Whether the tool is named for the deed: its verb stands first, or last in `order.cancel`."""
+    """Returns whether the tool is named for the deed: its verb stands first, or last in `order.cancel`."""
     parts = [part for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool) if part]
     return any(
         part.casefold().startswith(verb) for part in (parts[:1] if LOOKS.match(tool) else parts) for verb in verbs

@@ -88,7 +88,7 @@ def converted(text: str) -> frozenset[float]:
 
 
 def is_converted(number: float, known: frozenset[float]) -> bool:
-    """Whether the number is one of those, after rounding."""
+    """Returns whether the number is one of those, after rounding."""
     return any(abs(number - other) <= CLOSE * max(abs(number), abs(other)) or number == round(other) for other in known)
 
 
@@ -107,7 +107,7 @@ def _in_other_units(number: str, dimension: str, unit: str) -> Iterator[float]:
 
 
 def _readings(number: str) -> Iterator[float]:
-    """What the digits can mean: a comma marks decimals in one country, and groups thousands in another."""
+    """Yields what the digits can mean: a comma marks decimals in one country, and groups thousands in another."""
     bare = number.replace("'", "")
     yield float(bare.replace(",", "")) if bare.replace(",", "").count(".") < 2 else float(re.sub(r"\D", "", bare))
     if "," in bare:

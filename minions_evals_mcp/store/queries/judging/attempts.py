@@ -24,8 +24,8 @@ def compared_pairs(db: Db, version: str, *, before: str | None = None) -> set[Pa
 
 
 def unfinished(db: Db, version: str, *, but: str) -> int:
-    """How many comparisons with `version` were begun, have measured something, and are not recorded: one may choose which to end."""
-    (found,) = db.execute(
+    """The number of comparisons with `version` that began, have measured something, and are not recorded: one may choose which to end."""
+    (count,) = db.execute(
         "SELECT count(*) FROM job j WHERE j.kind = 'comparison' AND j.id <> ?2"
         " AND ?1 IN (json_extract(j.spec, '$.request.versionA'), json_extract(j.spec, '$.request.versionB'))"
         " AND NOT EXISTS (SELECT 1 FROM prompt_comparison WHERE id = j.id)"
@@ -34,22 +34,22 @@ def unfinished(db: Db, version: str, *, but: str) -> int:
         "  AND (u.test_run_id IS NOT NULL OR u.output IS NOT NULL))",
         (version, but),
     ).fetchone()
-    return found
+    return count
 
 
 def is_fresh(db: Db, run_id: str) -> bool:
-    """Whether every output of the run was made in it: none is a recorded agent-run, or one of an earlier run."""
-    (found,) = db.execute(
+    """Returns whether every output of the run was made in it: none is a recorded agent-run, or one of an earlier run."""
+    (fresh,) = db.execute(
         "SELECT EXISTS (SELECT 1 FROM test_run r WHERE r.benchmark_run_id = ?1 AND r.agent_run_id IS NOT NULL)"
         " OR EXISTS (SELECT 1 FROM job WHERE id = ?1 AND (json_extract(spec, '$.request.rejudgeRunId') IS NOT NULL"
         "  OR json_extract(spec, '$.request.cache')))",
         (run_id,),
     ).fetchone()
-    return not found
+    return not fresh
 
 
 def alike(db: Db, run_id: str) -> str | None:
-    """What a run was measured with, and of what: equal where the data of two runs may be pooled; None for chosen cases."""
+    """Returns what a run was measured with, and of what: equal where the data of two runs may be pooled; None for chosen cases."""
     row = db.execute(
         f"SELECT {ALIKE} FROM benchmark_run b WHERE b.id = ? AND json_extract(b.rest, '$.selection') IS NULL", (run_id,)
     ).fetchone()
@@ -69,10 +69,10 @@ def poolable(db: Db, version: str, *, runs: Pair, before: str | None = None) -> 
         (version, before),
     ).fetchall()
     wanted, used = (alike(db, runs[0]), alike(db, runs[1])), set(runs)
-    found: list[tuple[str, str, str]] = []
+    poolable_runs: list[tuple[str, str, str]] = []
     for ident, run_a, run_b in rows:
         if None in wanted or used & {run_a, run_b} or (alike(db, run_a), alike(db, run_b)) != wanted:
             continue
         used |= {run_a, run_b}
-        found.append((ident, run_a, run_b))
-    return found
+        poolable_runs.append((ident, run_a, run_b))
+    return poolable_runs

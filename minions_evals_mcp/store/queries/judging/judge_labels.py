@@ -1,4 +1,4 @@
-"""What people and judges said of the same outputs by one criterion, and which judges a run rests on."""
+"""The labels of people and judges on the same outputs by one criterion, and which judges a run rests on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _IMPLICIT = "implicit:%"
 
 
 def is_label(of: str) -> str:
-    """Whether the judgment of that alias is a person's: one that was imported only where a person imported it."""
+    """Returns whether the judgment of that alias is a person's: one that was imported only where a person imported it."""
     handed_in = f"coalesce({of}.handed_in_by, iif({of}.origin IS 'imported', 'agent', 'person:'))"
     return f"({of}.judged_by_type = 'human' AND {handed_in} GLOB 'person:*')"
 
@@ -101,7 +101,7 @@ def probed(db: Db, criterion_id: str, judge_digest: str) -> list[tuple[str, int,
 
 @frozen_type
 class ProbeVerdict:
-    """What a judge said of one probe: `said` holds the text, the score, the rationale and what was expected."""
+    """The judge's answer to a probe: `said` holds the text, the score, the rationale and what was expected."""
 
     judge_digest: str
     criterion_id: str
@@ -130,8 +130,8 @@ def probes_kept(db: Db, judge_digest: str, criterion_id: str) -> list[ProbeVerdi
         (judge_digest, criterion_id),
     )
     return [
-        ProbeVerdict(judge_digest, criterion_id, probe, subject, bool(wrong), said)
-        for probe, subject, wrong, said in rows
+        ProbeVerdict(judge_digest, criterion_id, probe, subject, bool(wrong), verdict)
+        for probe, subject, wrong, verdict in rows
     ]
 
 

@@ -1,4 +1,4 @@
-"""What people and models said of the outputs of one benchmark."""
+"""The labels of people and models on the outputs of one benchmark."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def stored_runs(db: Db, versions: Sequence[str], *, until: int) -> list[StoredRu
         " AND NOT EXISTS (SELECT 1 FROM seal WHERE open_benchmark_id = b.benchmark_id AND ended_at IS NULL) ORDER BY b.seq",
         (json.dumps(list(versions)), until),
     )
-    return [StoredRun(run, of, alike, said, bool(side), bool(pools)) for run, of, alike, said, side, pools in rows]
+    return [StoredRun(run, of, alike, shown, bool(side), bool(pools)) for run, of, alike, shown, side, pools in rows]
 
 
 def stored_outputs(db: Db, runs: Sequence[str]) -> dict[str, list[StoredOutput]]:
@@ -66,7 +66,7 @@ def stored_outputs(db: Db, runs: Sequence[str]) -> dict[str, list[StoredOutput]]
         " WHERE benchmark_run_id IN (SELECT value FROM json_each(?)) GROUP BY test_case_id, coalesce(agent_run_id, id) ORDER BY 2",
         (json.dumps(list(runs)),),
     )
-    found: dict[str, list[StoredOutput]] = {}
+    outputs: dict[str, list[StoredOutput]] = {}
     for case_id, place, fraction, passed in rows:
-        found.setdefault(case_id, []).append(StoredOutput(place, fraction, bool(passed)))
-    return found
+        outputs.setdefault(case_id, []).append(StoredOutput(place, fraction, bool(passed)))
+    return outputs

@@ -19,7 +19,7 @@ def waiting(db: Db, *, run_id: str | None = None, after: str = "", limit: int) -
 
 
 def count_waiting(db: Db, *, run_id: str | None = None) -> int:
-    """How many outputs wait, for whomever."""
+    """Returns how many outputs wait, for whomever."""
     row = db.execute(
         "SELECT count(*) FROM unit WHERE packet IS NOT NULL AND outcome = 'awaiting-judgments' AND (? IS NULL OR job_id = ?)",
         (run_id, run_id),
@@ -28,7 +28,7 @@ def count_waiting(db: Db, *, run_id: str | None = None) -> int:
 
 
 def units_of_waiting(db: Db, *, run_id: str | None = None) -> int:
-    """How many outputs the runs have in which some wait."""
+    """Returns how many outputs the runs have in which some wait."""
     row = db.execute(
         "SELECT coalesce(sum(total), 0) FROM job WHERE id IN (SELECT job_id FROM unit WHERE packet IS NOT NULL"
         " AND outcome = 'awaiting-judgments' AND (? IS NULL OR job_id = ?))",

@@ -1,4 +1,4 @@
-"""What stands beside two runs' scores: what each cost and took, where changed cases stand, and what they have in common."""
+"""The figures beside two runs' scores: what each cost and took, where changed cases stand, and what they have in common."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minions_evals_mcp.store.queries.pages.run_cases import TAGS
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a run's outputs cost and took on average, as far as it is known, and their tokens."""
+    """The average cost and time of a run's outputs, as far as it is known, and their tokens."""
 
     cost_usd: float | None
     latency_ms: float | None
@@ -31,7 +31,7 @@ def usage(db: Db, run_id: str) -> Usage:
 
 
 def places(db: Db, run_id: str, case_ids: Sequence[str]) -> dict[str, str]:
-    """Where those cases stand in the run, as POSITION.TRIAL of their first trial."""
+    """Returns where those cases stand in the run, as POSITION.TRIAL of their first trial."""
     rows = db.execute(
         "SELECT u.case_id, min(u.position), u.trial FROM unit u WHERE u.job_id = ? AND u.trial = 1"
         " AND u.case_id IN (SELECT value FROM json_each(?)) GROUP BY u.case_id",
@@ -41,7 +41,7 @@ def places(db: Db, run_id: str, case_ids: Sequence[str]) -> dict[str, str]:
 
 
 def causes(db: Db, run_id: str, case_ids: Sequence[str]) -> list[tuple[str, int]]:
-    """Why those cases failed in the run, the commonest first."""
+    """Returns why those cases failed in the run, the commonest first."""
     rows = db.execute(
         "SELECT f.failure_type, count(*) FROM eval_failure f JOIN test_run r ON r.id = f.test_run_id"
         " WHERE r.benchmark_run_id = ? AND r.test_case_id IN (SELECT value FROM json_each(?)) AND f.id = r.id || ':failure'"
@@ -53,7 +53,7 @@ def causes(db: Db, run_id: str, case_ids: Sequence[str]) -> list[tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class TagChange:
-    """How many of the changed cases bear a tag."""
+    """The number of the changed cases that bear a tag."""
 
     tag: str
     cases: int

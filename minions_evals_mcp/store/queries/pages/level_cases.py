@@ -11,7 +11,7 @@ from minions_evals_mcp.store.connection import Db
 
 @dataclass(frozen=True, slots=True)
 class CaseShare:
-    """How often a case passed in some runs, and the newest of its test-runs there that failed."""
+    """The share of runs that a case passed, and the newest of its test-runs there that failed."""
 
     passed: int
     runs: int
@@ -55,7 +55,7 @@ def newest_runs(db: Db, benchmark_id: str, case_id: str, *, limit: int) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What runs cost: US dollars and tokens of their outputs (null where no output says), the mean latency in ms."""
+    """The cost of runs: US dollars and tokens of their outputs (null where no output says), the mean latency in ms."""
 
     cost_usd: float | None
     tokens: int | None
@@ -73,7 +73,7 @@ def spent(db: Db, run_ids: Sequence[str]) -> Spent:
 
 
 def judged_usd(db: Db, run_ids: Sequence[str]) -> float:
-    """What the jobs of those runs spent themselves, on judges and on the target."""
+    """Returns what the jobs of those runs spent themselves, on judges and on the target."""
     row = db.execute(
         "SELECT total(spent ->> '$.costUsd') FROM job WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(run_ids)),),

@@ -1,4 +1,4 @@
-"""What somebody who browses is shown: ids by how they begin, how many records there are, the newest of the outbox."""
+"""The lists of somebody who browses: ids by how they begin, how many records there are, the newest of the outbox."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events, records
 from minions_evals_mcp.store.connection import AT_MOST, Db
-from minions_evals_mcp.store.events import Told
+from minions_evals_mcp.store.events import OutboxRow
 from minions_evals_mcp.store.rows import TABLES, Table
 
 
 def ids_beginning(db: Db, kind: str, typed: str, *, limit: int) -> list[str]:
     """The newest ids of that type that begin with what was typed; `run` and `message` are types here."""
     if kind == "run":
-        return _found(db, "job", "created_at", typed, limit)
+        return _ids(db, "job", "created_at", typed, limit)
     if kind == "message":
-        return _found(db, "inbox", "seq", typed, limit)
+        return _ids(db, "inbox", "seq", typed, limit)
     if kind in TABLES:
-        return _found(db, TABLES[kind].name, "seq", typed, limit)
+        return _ids(db, TABLES[kind].name, "seq", typed, limit)
     if kind in events.OUTBOX_TYPES:
-        return _found(db, "outbox", "seq", typed, limit, kind)
-    return _found(db, "minion", "seq", typed, limit, kind)
+        return _ids(db, "outbox", "seq", typed, limit, kind)
+    return _ids(db, "minion", "seq", typed, limit, kind)
 
 
-def _found(db: Db, table: str, newest: str, typed: str, limit: int, kind: str | None = None) -> list[str]:
+def _ids(db: Db, table: str, newest: str, typed: str, limit: int, kind: str | None = None) -> list[str]:
     hidden = " AND deleted_at IS NULL" if table == "minion" else ""
     named = "" if kind is None else " AND type = ?"
     rows = db.execute(
@@ -37,7 +37,7 @@ def _found(db: Db, table: str, newest: str, typed: str, limit: int, kind: str | 
 
 
 def count_of(db: Db, kind: str) -> int:
-    """How many records of that type there are."""
+    """Returns how many records of that type there are."""
     if kind == "run":
         query, about = "SELECT count(*) FROM job", ()
     elif kind == "message":
@@ -65,7 +65,7 @@ def lines(db: Db, kind: str, *, after: int, limit: int) -> list[Line]:
     """A page of one type's records in the order in which they were written, without the fields of definitions and copies."""
     if kind in events.OUTBOX_TYPES:
         page = records.page(db, kind, after=after, limit=limit)
-        return [Line(seq, one.id, one.title, one.status, one.updated_at) for seq, one in page]
+        return [Line(seq, record.id, record.title, record.status, record.updated_at) for seq, record in page]
     if kind in TABLES:
         return _result_lines(db, TABLES[kind], after, limit)
     rows = db.execute(
@@ -84,7 +84,7 @@ def _result_lines(db: Db, table: Table[Fields], after: int, limit: int) -> list[
     return [Line(seq, ident, f"{table.kind.slug} {ident}", "active", from_millis(at)) for seq, ident, at in rows]
 
 
-def newest_told(db: Db, *, limit: int) -> list[Told]:
+def newest_told(db: Db, *, limit: int) -> list[OutboxRow]:
     """The newest rows of the outbox first."""
     seqs = [row[0] for row in db.execute(f"SELECT seq FROM outbox ORDER BY seq DESC {AT_MOST}", (limit,))]
     return events.outbox(db, after=seqs[-1] - 1, limit=limit)[::-1] if seqs else []

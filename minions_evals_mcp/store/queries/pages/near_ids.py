@@ -15,7 +15,7 @@ MOST_OF_EACH = 1_000
 def ids_of(db: Db, kind: str) -> list[str]:
     """The newest ids of that kind, `record` being any type's and a run's keys among its ids; none for what has no ids."""
     if kind == "record":
-        return [ident for one in TYPES for ident in ids_beginning(db, one, "", limit=MOST_OF_EACH)]
+        return [ident for type_ in TYPES for ident in ids_beginning(db, type_, "", limit=MOST_OF_EACH)]
     if kind in {"run", "benchmark-run"}:
         return [*ids_beginning(db, kind, "", limit=MOST), *_keys(db)]
     return ids_beginning(db, kind, "", limit=MOST) if kind in TYPES else []

@@ -1,4 +1,4 @@
-"""What the front page is made of: each benchmark's newest runs, what waits, what a run cost, the newest comparisons."""
+"""The parts of the front page: each benchmark's newest runs, what waits, what a run cost, the newest comparisons."""
 
 from __future__ import annotations
 
@@ -129,16 +129,18 @@ def config_columns(db: Db, benchmark_id: str) -> list[ConfigColumn]:
     )
     newest: dict[tuple[str | None, str], ConfigColumn] = {}
     for run_id, version, provider, state, at, score, passed, total, interval in rows:
-        found = ConfigColumn(run_id, version, provider, state, from_millis(at), score, passed, total, _pair(interval))
-        newest[version, provider] = found
+        column = ConfigColumn(run_id, version, provider, state, from_millis(at), score, passed, total, _pair(interval))
+        newest[version, provider] = column
     noted = events.newest(db, EVALUATED, benchmark_id)
     last = {} if noted is None else {ident: at for at, ident in enumerate(cast("list[str]", noted["runIds"]))}
-    kept = sorted((one for one in newest.values() if one.run_id in last), key=lambda one: last[one.run_id])
+    kept = sorted(
+        (column for column in newest.values() if column.run_id in last), key=lambda column: last[column.run_id]
+    )
     return kept or list(newest.values())
 
 
 def run_cost(db: Db, run_id: str) -> float | None:
-    """What the outputs and the judging of a run cost in US dollars, as far as it is known."""
+    """Returns what the outputs and the judging of a run cost in US dollars, as far as it is known."""
     made = db.execute(
         "SELECT sum(rest ->> '$.costUsd') FROM test_run WHERE benchmark_run_id = ?", (run_id,)
     ).fetchone()[0]
@@ -149,7 +151,7 @@ def run_cost(db: Db, run_id: str) -> float | None:
 
 
 def waiting_by_benchmark(db: Db, benchmark_ids: Sequence[str]) -> dict[str, int]:
-    """How many outputs of each wait to be judged."""
+    """Returns how many outputs of each wait to be judged."""
     rows = db.execute(
         "SELECT j.subject_id, count(*) FROM unit u JOIN job j ON j.id = u.job_id WHERE u.packet IS NOT NULL"
         " AND u.outcome = 'awaiting-judgments' AND j.subject_id IN (SELECT value FROM json_each(?)) GROUP BY j.subject_id",

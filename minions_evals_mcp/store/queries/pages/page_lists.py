@@ -1,4 +1,4 @@
-"""What a page lists: runs, causes of failures, the outbox."""
+"""The lists of a page: runs, causes of failures, the outbox."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.events import Told
+from minions_evals_mcp.store.events import OutboxRow
 from minions_evals_mcp.store.queries.pages.case_strip import unit_of
 from minions_evals_mcp.store.rows import WHOLE
 
@@ -69,7 +69,7 @@ def _run_line(*row: Any) -> RunLine:
 
 @dataclass(frozen=True, slots=True)
 class CauseLine:
-    """How often the newest whole run of a benchmark failed for that cause."""
+    """The number of failures of a benchmark's newest whole run for that cause."""
 
     cause: str
     severity: str
@@ -80,7 +80,7 @@ class CauseLine:
 
 
 def cause_lines(db: Db, *, limit: int) -> list[CauseLine]:
-    """Why the newest whole run of each benchmark failed, the most frequent first."""
+    """Returns why the newest whole run of each benchmark failed, the most frequent first."""
     rows = db.execute(
         "SELECT f.failure_type, min(f.severity), m.id, m.title, b.id, count(*) AS cases"
         f" FROM minion m JOIN benchmark_run b ON b.seq = ({_NEWEST})"
@@ -93,7 +93,7 @@ def cause_lines(db: Db, *, limit: int) -> list[CauseLine]:
 
 
 def has_run(db: Db) -> bool:
-    """Whether any benchmark has a whole run of its own; the columns of a config are none."""
+    """Returns whether any benchmark has a whole run of its own; the columns of a config are none."""
     query = f"SELECT 1 FROM minion m WHERE m.type = 'benchmark' AND m.deleted_at IS NULL AND EXISTS ({_NEWEST})"
     return db.execute(f"{query} LIMIT 1").fetchone() is not None
 
@@ -122,24 +122,24 @@ def cause_examples(db: Db, *, each: int) -> dict[str, list[Example]]:
         " LEFT JOIN minion c ON c.id = n.case_id WHERE n.nth <= ? ORDER BY n.cause, n.nth",
         (each,),
     )
-    found: dict[str, list[Example]] = {}
+    examples: dict[str, list[Example]] = {}
     for cause, run_id, test_run, *rest in rows:
         _, (position, trial) = unit_of(test_run)
-        found.setdefault(cause, []).append(Example(cause, run_id, f"{position}.{trial}", *rest))
-    return found
+        examples.setdefault(cause, []).append(Example(cause, run_id, f"{position}.{trial}", *rest))
+    return examples
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
     """A row of the outbox, and how far it is on its way; no state where nobody has looked at it yet."""
 
-    told: Told
+    told: OutboxRow
     state: str
     reason: str
 
     @property
     def is_alert(self) -> bool:
-        """Whether somebody has to act: it could not be delivered, or tells of a regression or of something critical."""
+        """Returns whether somebody has to act: it could not be delivered, or tells of a regression or of something critical."""
         fields = self.told.record.fields.model_dump(mode="json")
         return (
             self.state == "refused"
@@ -156,5 +156,7 @@ def sent_lines(db: Db, *, before: int, limit: int) -> list[Sent]:
         (before, limit),
     ).fetchall()
     return [
-        Sent(told, state, reason) for seq, state, reason in rows for told in events.outbox(db, after=seq - 1, limit=1)
+        Sent(letter, state, reason)
+        for seq, state, reason in rows
+        for letter in events.outbox(db, after=seq - 1, limit=1)
     ]

@@ -23,7 +23,7 @@ def newest_versions(db: Db, *, limit: int) -> list[str]:
 
 
 def decisions(db: Db, versions: Sequence[str]) -> list[Record[Approval]]:
-    """What was decided on those versions, the newest first."""
+    """Returns what was decided on those versions, the newest first."""
     table = table_of(Approval)
     rows = db.execute(
         select(table, "prompt_version_ref IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"),
@@ -46,7 +46,7 @@ class Measured:
 
 
 def measured(db: Db, versions: Sequence[str]) -> list[Measured]:
-    """How each of those versions came out when it was last measured, on each benchmark."""
+    """Returns how each of those versions came out when it was last measured, on each benchmark."""
     rows = db.execute(
         "SELECT b.prompt_version_ref, coalesce(m.title, b.benchmark_id), b.id, b.ran_at, b.overall_score, b.passed_count, b.total_count"
         " FROM (SELECT *, row_number() OVER (PARTITION BY prompt_version_ref, benchmark_id ORDER BY ran_at DESC, seq DESC) AS nth"

@@ -30,7 +30,7 @@ EXPECTED = (
 
 @dataclass(frozen=True, slots=True)
 class CaseFilter:
-    """Which cases of a run are listed, and in what order; an empty text asks for nothing.
+    """The choice of a run's cases to list, and in what order; an empty text asks for nothing.
 
     `status` may also be "newly-failing" or "newly-passing", beside the run `before`.
     """
@@ -116,13 +116,13 @@ def case_lines(
         values,
     ).fetchall()
     places = json.dumps([row[:2] for row in rows])
-    told = db.execute(_DETAIL, {"run": run_id, "before": before or "", "places": places})
-    return [CaseLine(*row) for row in told], rows[0][2] if rows else 0
+    read_rows = db.execute(_DETAIL, {"run": run_id, "before": before or "", "places": places})
+    return [CaseLine(*row) for row in read_rows], rows[0][2] if rows else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What an output got on a criterion or a named metric, of how much."""
+    """The points of an output on a criterion or a named metric, of how much."""
 
     score: float
     of: float
@@ -137,34 +137,34 @@ def points(db: Db, test_run_ids: Sequence[str]) -> dict[str, dict[str, Points]]:
         " SELECT s.test_run_id, s.name, s.score, 1.0 FROM json_each(?1) i JOIN metric_score s ON s.test_run_id = i.value",
         (json.dumps(list(test_run_ids)),),
     )
-    found: dict[str, dict[str, Points]] = {}
+    by_run: dict[str, dict[str, Points]] = {}
     for test_run_id, name, score, of in rows:
-        found.setdefault(test_run_id, {})[name] = Points(score, of)
-    return found
+        by_run.setdefault(test_run_id, {})[name] = Points(score, of)
+    return by_run
 
 
-def _conditions(asked: CaseFilter) -> tuple[str, str]:
-    """What must hold, and the tables that it takes."""
+def _conditions(filters: CaseFilter) -> tuple[str, str]:
+    """Returns what must hold, and the tables that it takes."""
     where, joins = "", ""
-    if asked.status in {"newly-failing", "newly-passing"}:
+    if filters.status in {"newly-failing", "newly-passing"}:
         where += f" AND {_CHANGE} = :status"
-    elif asked.status:
+    elif filters.status:
         where += f" AND {_STATUS} = :status"
-    if asked.cause:
+    if filters.cause:
         where += " AND f.failure_type = :cause"
         joins += " LEFT JOIN eval_failure f ON f.id = r.id || ':failure'"
-    if asked.tag or asked.text or asked.sort == "case":
+    if filters.tag or filters.text or filters.sort == "case":
         joins += " LEFT JOIN minion m ON m.id = u.case_id"
-    if asked.tag:
+    if filters.tag:
         where += f" AND EXISTS (SELECT 1 FROM {TAGS} t WHERE t.value = :tag)"
-    if asked.text:
+    if filters.text:
         where += f" AND instr(lower(concat(u.case_id, ' ', m.title, ' ', {_OUTPUT})), lower(:text)) > 0"
     return where, joins
 
 
 @dataclass(frozen=True, slots=True)
 class TagLine:
-    """How the cases that bear a tag came out."""
+    """The results of the cases that bear a tag."""
 
     tag: str
     passed: int
@@ -192,7 +192,7 @@ def run_tags(db: Db, run_id: str, *, limit: int) -> list[str]:
 
 
 def judge_types(db: Db, run_id: str) -> list[str]:
-    """Who judged the run's outputs: rule, model or people, the most frequent first."""
+    """Returns who judged the run's outputs: rule, model or people, the most frequent first."""
     rows = db.execute(
         "SELECT judge_type FROM test_run WHERE benchmark_run_id = ? GROUP BY judge_type ORDER BY count(*) DESC",
         (run_id,),

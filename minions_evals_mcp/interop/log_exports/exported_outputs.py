@@ -1,4 +1,4 @@
-"""What is written into another tool's file: a run judged here, or the outputs of an imported log with its own scores."""
+"""The outputs that are written into another tool's file: a run judged here, or the outputs of an imported log with its own scores."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def worth(score: Score) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ExportedOutput:
     """One output with all that is known of it. `sample` is its id in the log that it came from, else its case's."""
 
     sample: JsonValue
@@ -89,7 +89,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What is written: about what, how many, and the outputs. `header` is what an imported log said of itself."""
+    """The outputs that are written: about what, how many, and the outputs. `header` is what an imported log said of itself."""
 
     id: str
     task: str
@@ -98,13 +98,13 @@ class Export:
     total: int
     passed: int | None
     prompt: str
-    outputs: AsyncIterator[Told]
+    outputs: AsyncIterator[ExportedOutput]
     header: Json = field(default_factory=dict[str, JsonValue])
     version: str | None = None
 
 
 async def export_of(engine: Engine, ident: str) -> Export:
-    """What stands under the id of a run, a benchmark (its newest run), or a version that an imported log made.
+    """Returns what stands under the id of a run, a benchmark (its newest run), or a version that an imported log made.
 
     Raises as `find_subject` does, and `BadInputError` for a version under which nothing was recorded.
     """
@@ -136,28 +136,28 @@ async def _recorded(engine: Engine, version: Record[PromptVersion]) -> Export:
     )
 
 
-async def _recorded_outputs(engine: Engine, idents: Sequence[str]) -> AsyncIterator[Told]:
+async def _recorded_outputs(engine: Engine, idents: Sequence[str]) -> AsyncIterator[ExportedOutput]:
     for first in range(0, len(idents), PAGE):
         page = list(idents[first : first + PAGE])
-        for told in await engine.store.read(partial(_page, idents=page)):
-            yield told
+        for run_read in await engine.store.read(partial(_page, idents=page)):
+            yield run_read
 
 
-def _page(db: Db, *, idents: list[str]) -> list[Told]:
-    found = version_outputs.recorded(db, idents)
-    cases = records.get_all(db, [_case_id(run) for run in found], TestCase)
-    return [_of_run(run, cases.get(_case_id(run))) for run in found]
+def _page(db: Db, *, idents: list[str]) -> list[ExportedOutput]:
+    recorded = version_outputs.recorded(db, idents)
+    cases = records.get_all(db, [_case_id(run) for run in recorded], TestCase)
+    return [_of_run(run, cases.get(_case_id(run))) for run in recorded]
 
 
 def _case_id(run: Record[AgentRun]) -> str:
     return str(obj(run.fields.extra.get("log")).get("case", ""))
 
 
-def _of_run(run: Record[AgentRun], case: Record[TestCase] | None, scores: Sequence[Score] = ()) -> Told:
+def _of_run(run: Record[AgentRun], case: Record[TestCase] | None, scores: Sequence[Score] = ()) -> ExportedOutput:
     """An agent-run, with the scores that were made here and those that it came with."""
     fields, log = run.fields, obj(run.fields.extra.get("log"))
     case_id = case.id if case else _case_id(run) or run.id
-    return Told(
+    return ExportedOutput(
         sample=log.get("sample", case_id),
         epoch=count(log.get("epoch")) or 1,
         case_id=case_id,
@@ -183,9 +183,9 @@ def _of_run(run: Record[AgentRun], case: Record[TestCase] | None, scores: Sequen
     )
 
 
-def _moment(written: JsonValue, kept: datetime | None) -> str | None:
+def _moment(written: JsonValue, at: datetime | None) -> str | None:
     """The moment as the log wrote it, else as it is kept, in whole milliseconds."""
-    return written if isinstance(written, str) else None if kept is None else iso(kept)
+    return written if isinstance(written, str) else None if at is None else iso(at)
 
 
 def _targets(case: Record[TestCase] | None) -> tuple[str, ...]:
@@ -197,22 +197,22 @@ def _targets(case: Record[TestCase] | None) -> tuple[str, ...]:
 def _distinct(scores: Sequence[Score]) -> tuple[Score, ...]:
     """The scores, those that bear a name again with a number: formats keep them by name."""
     seen: Counter[str] = Counter()
-    found: list[Score] = []
+    distinct: list[Score] = []
     for score in scores:
         seen[score.name] += 1
         times = seen[score.name]
-        found.append(score if times == 1 else replace(score, name=f"{score.name} ({times})"))
-    return tuple(found)
+        distinct.append(score if times == 1 else replace(score, name=f"{score.name} ({times})"))
+    return tuple(distinct)
 
 
 def _foreign(extra: Json) -> Iterator[Score]:
     for value in listed_values(extra.get("foreignScores")):
-        said = obj(value)
-        about = {key: part for key, part in said.items() if key not in {"name", "value", "foreign"}}
-        passed = said.get("passed")
+        fields = obj(value)
+        about = {key: part for key, part in fields.items() if key not in {"name", "value", "foreign"}}
+        passed = fields.get("passed")
         yield Score(
-            str(said.get("name")), said.get("value"), passed if isinstance(passed, bool) else None,
-            str(said.get("explanation") or ""), foreign=True, about=about,
+            str(fields.get("name")), fields.get("value"), passed if isinstance(passed, bool) else None,
+            str(fields.get("explanation") or ""), foreign=True, about=about,
         )  # fmt: skip
 
 
@@ -238,27 +238,29 @@ def _judged(db: Db, *, engine: Engine, run_id: str) -> Export:
     )
 
 
-async def _judged_outputs(engine: Engine, run_id: str, places: Sequence[report_units.Place]) -> AsyncIterator[Told]:
+async def _judged_outputs(
+    engine: Engine, run_id: str, places: Sequence[report_units.Place]
+) -> AsyncIterator[ExportedOutput]:
     for first in range(0, len(places), PAGE):
         page = list(places[first : first + PAGE])
-        for told in await engine.store.read(partial(_units, run_id=run_id, places=page)):
-            yield told
+        for unit_read in await engine.store.read(partial(_units, run_id=run_id, places=page)):
+            yield unit_read
 
 
-def _units(db: Db, *, run_id: str, places: list[report_units.Place]) -> list[Told]:
+def _units(db: Db, *, run_id: str, places: list[report_units.Place]) -> list[ExportedOutput]:
     units = report_units.unit_details(db, run_id, places)
     cases = records.get_all(db, [unit.case_id for unit in units], TestCase)
     made = records.get_all(db, [unit.agent_run_id for unit in units if unit.agent_run_id is not None], AgentRun)
     return [_of_unit(unit, cases.get(unit.case_id), made.get(unit.agent_run_id or "")) for unit in units]
 
 
-def _of_unit(unit: UnitDetail, case: Record[TestCase] | None, run: Record[AgentRun] | None) -> Told:
+def _of_unit(unit: UnitDetail, case: Record[TestCase] | None, run: Record[AgentRun] | None) -> ExportedOutput:
     """A unit of a run with its verdict and, where its output was recorded, all that is known of that."""
     scores = tuple(_scores(unit))
     known = None if run is None else _of_run(run, case, scores)
     output = obj(unit.run.get("actualOutput", unit.observed.get("output")))
     share = None if unit.score is None or not unit.possible else unit.score / unit.possible
-    return Told(
+    return ExportedOutput(
         sample=known.sample if known else case.fields.extra.get("sample", unit.case_id) if case else unit.case_id,
         epoch=known.epoch if known else unit.place[1],
         case_id=unit.case_id,
@@ -271,7 +273,7 @@ def _of_unit(unit: UnitDetail, case: Record[TestCase] | None, run: Record[AgentR
         scores=known.scores if known else _distinct(scores),
         passed=unit.passed,
         score=share,
-        reason=unit.reason or "; ".join(one.rationale for one in unit.judgments),
+        reason=unit.reason or "; ".join(judgment.rationale for judgment in unit.judgments),
         error=(known.error if known else None) or (unit.reason if unit.passed is None else None),
         stop_reason=known.stop_reason if known else None,
         started=known.started if known else None,
@@ -292,13 +294,13 @@ def _scores(unit: UnitDetail) -> Iterator[Score]:
     """The verdict as a whole, then each criterion's judgment and each named metric."""
     if unit.passed is None or unit.score is None:
         return
-    reasons = "; ".join(one.rationale for one in unit.judgments)
-    by = next((one.judged_by for one in unit.judgments), "")
+    reasons = "; ".join(judgment.rationale for judgment in unit.judgments)
+    by = next((judgment.judged_by for judgment in unit.judgments), "")
     share = unit.score / unit.possible if unit.possible else 0.0
     yield Score(OURS, share, unit.passed, reasons, by=by)
-    for one in unit.judgments:
-        if not one.criterion_id.startswith("implicit:"):
-            part = (one.score - one.min_score) / (one.max_score - one.min_score)
-            yield Score(one.criterion_id, part, None, one.rationale, by=one.judged_by)
+    for judgment in unit.judgments:
+        if not judgment.criterion_id.startswith("implicit:"):
+            part = (judgment.score - judgment.min_score) / (judgment.max_score - judgment.min_score)
+            yield Score(judgment.criterion_id, part, None, judgment.rationale, by=judgment.judged_by)
     for name, value in unit.metrics.items():
         yield Score(name, value, by=by)

@@ -1,4 +1,4 @@
-"""What a person's code is told of an output and its test, by promptfoo's names for it; what is not known is not there."""
+"""The facts of an output and its test that a person's code is given, by promptfoo's names for it; what is not known is not there."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from minions_evals_mcp.scoring.rendering import HIDDEN
 
 
 class ToldLater(Mapping[str, JsonValue]):
-    """What code is told, put together when code asks: most outputs are judged without any."""
+    """The facts that code is given, put together when code asks: most outputs are judged without any."""
 
     def __init__(self, tell: Callable[[], Json]) -> None:
         self._tell = tell
 
     @cached_property
-    def _told(self) -> Json:
+    def _wire(self) -> Json:
         return self._tell()
 
     def __getitem__(self, name: str) -> JsonValue:
-        return self._told[name]
+        return self._wire[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._told)
+        return iter(self._wire)
 
     def __len__(self) -> int:
-        return len(self._told)
+        return len(self._wire)
 
 
 def told_of(seen: Observed, value: JsonValue, prompt: str, inputs: Json, written: Json) -> Json:
     """The parts of `context` beside the variables: `prompt`, `test`, `provider`, `providerResponse` and what is in it."""
     response = _response(seen, value)
-    told: Json = {"providerResponse": response}
+    wire: Json = {"providerResponse": response}
     if prompt:
-        told["prompt"] = prompt
+        wire["prompt"] = prompt
     if written:
-        told["test"] = {**written, "vars": {name: one for name, one in inputs.items() if name not in HIDDEN}}
+        wire["test"] = {**written, "vars": {name: value for name, value in inputs.items() if name not in HIDDEN}}
     if seen.told is not None and seen.told.provider:
-        told["provider"] = seen.told.provider
-    told |= {name: response[name] for name in ("metadata", "logProbs") if response.get(name) is not None}
+        wire["provider"] = seen.told.provider
+    wire |= {name: response[name] for name in ("metadata", "logProbs") if response.get(name) is not None}
     if seen.tool_calls is not None:
-        told["trace"] = {"spans": [*_spans(seen.tool_calls)]}
-    return told
+        wire["trace"] = {"spans": [*_spans(seen.tool_calls)]}
+    return wire
 
 
 def _response(seen: Observed, value: JsonValue) -> Json:
     measured: Json = {
         "cost": seen.cost_usd, "latencyMs": seen.latency_ms, "finishReason": seen.finish_reason, "tokenUsage": _usage(seen),
     }  # fmt: skip
-    known: Json = {name: one for name, one in measured.items() if one is not None}
+    known: Json = {name: value for name, value in measured.items() if value is not None}
     return {**known, **({} if seen.told is None else seen.told.response), "output": value}
 
 

@@ -1,4 +1,4 @@
-"""Who is asked a test: the columns that it wants, a provider or an output of its own, and how often."""
+"""The providers that a test is put to: the columns that it wants, a provider or an output of its own, and how often."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from minions_evals_mcp.targets.prompted import PythonTransform
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """What a test says of who is asked it; `providers` and `prompts` name columns, None: all of them."""
+    """A test's choice of providers; `providers` and `prompts` name columns, None: all of them."""
 
     trials: int = 1
     providers: tuple[str, ...] | None = None
@@ -37,7 +37,7 @@ class Asks:
         return None if self.output is None else digest(self.output)[:16]
 
     def wants(self, listed: Listed, prompt: PromptText) -> bool:
-        """Whether that prompt is asked at that provider, both by the provider and by the test."""
+        """Returns whether that prompt is asked at that provider, both by the provider and by the test."""
         names = (prompt.label, prompt.id)
         provider = listed.provider
         return (
@@ -58,9 +58,9 @@ class Asking:
     own: dict[str, Provider | None] = field(default_factory=dict[str, Provider | None])
 
     def of(self, test: Test) -> Asks:
-        """Who is asked that test; a name that stands for nothing is refused."""
-        prompts = [(one.label, one.id) for one in self.prompts]
-        providers = [(one.provider.label, one.provider.id) for one in self.providers]
+        """Returns who is asked that test; a name that stands for nothing is refused."""
+        prompts = [(prompt.label, prompt.id) for prompt in self.prompts]
+        providers = [(provider.provider.label, provider.provider.id) for provider in self.providers]
         repeat, output = test.options.get("repeat"), test.asks.get("providerOutput")
         return Asks(
             trials=self.options.trials if repeat is None else repeat.whole(least=1),
@@ -85,13 +85,13 @@ class Asking:
         """The test's own provider; tests that take it over from `defaultTest` share it."""
         if node is None:
             return None
-        said = canonical(node.value)
-        if said not in self.own:
-            found = read_providers(node, self.refusals)
-            if len(found) > 1:
+        key = canonical(node.value)
+        if key not in self.own:
+            providers = read_providers(node, self.refusals)
+            if len(providers) > 1:
                 raise node.wrong("must be one provider")
-            self.own[said] = found[0].provider if found else None
-        return self.own[said]
+            self.own[key] = providers[0].provider if providers else None
+        return self.own[key]
 
     def _transform(self, node: Node | None) -> str | PythonTransform | None:
         if node is None or node.value is None:

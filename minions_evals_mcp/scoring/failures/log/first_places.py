@@ -1,4 +1,4 @@
-"""Where a text first stands among the input and the results of a log."""
+"""The first place of a text among the input and the results of a log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ INPUT = -1
 """The place of the input; results have the places of their steps, from 0."""
 
 
-class Said:
+class FirstPlaces:
     """Texts in order, the input first, searched as one: each text is looked for once, whatever the number of steps."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -20,14 +20,14 @@ class Said:
         self._part: dict[str, int | None] = {}
 
     def whole_before(self, text: str, place: int) -> bool:
-        """Whether the text stands in the input or in a result before the step, no letter or digit next to it."""
+        """Returns whether the text stands in the input or in a result before the step, no letter or digit next to it."""
         if text not in self._whole:
             self._whole[text] = self._place_of(text, whole=True)
         first = self._whole[text]
         return first is not None and first < place
 
     def part_before(self, text: str, place: int) -> bool:
-        """Whether the text stands in the input or in a result before the step, also within a word."""
+        """Returns whether the text stands in the input or in a result before the step, also within a word."""
         if text not in self._part:
             self._part[text] = self._place_of(text, whole=False)
         first = self._part[text]

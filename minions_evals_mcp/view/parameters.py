@@ -1,4 +1,4 @@
-"""What a request asks for, parsed once; what does not fit is refused by name."""
+"""The parameters of a request, parsed once; what does not fit is refused by name."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def named(request: Request, name: str) -> str:
 
 def required(request: Request, name: str) -> str:
     """The text under that name; raises `BadInputError` where there is none."""
-    found = named(request, name)
-    if not found:
+    value = named(request, name)
+    if not value:
         raise BadInputError(f"the address lacks {name}=….", remedy="Start from the overview.")
-    return found
+    return value
 
 
 def page_number(request: Request) -> int:
-    """Which page of a list is asked for, from 1."""
+    """Returns which page of a list is asked for, from 1."""
     text = named(request, "page") or "1"
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= LAST_PAGE:
         raise BadInputError(f"there is no page {text[:20]!r}.", remedy="Pages are counted from 1.")
@@ -43,7 +43,7 @@ def page_number(request: Request) -> int:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """What a form of ours sent; raises `BadInputError` for what none of them could have."""
+    """Returns what a form of ours sent; raises `BadInputError` for what none of them could have."""
     body = bytearray()
     async for piece in request.stream():
         body += piece

@@ -1,4 +1,4 @@
-"""What was read for a page stays good for as long as nothing is written: sorting, filtering and polling read no run anew."""
+"""The pages' readings: sorting, filtering and polling read no run anew."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 from starlette.requests import Request
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.view.asked import engine_of
+from minions_evals_mcp.view.parameters import engine_of
 
 T = TypeVar("T")
 MOST = 48
@@ -18,7 +18,7 @@ MOST = 48
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
+class ReadingCache:
     """The answers that were made while the store stood at `version`; a commit by anybody makes all of them void."""
 
     version: int = -1
@@ -42,7 +42,7 @@ class Kept:
 
 
 async def kept(request: Request, what: str, make: Callable[[Engine], Awaitable[T]], *about: Hashable) -> T:
-    """What `make` reads or writes for a page, under its name and what it is about, made once while nothing is written."""
+    """Returns what `make` reads or writes for a page, under its name and what it is about, made once while nothing is written."""
     engine, answers = engine_of(request), request.app.state.kept
-    assert isinstance(answers, Kept)
+    assert isinstance(answers, ReadingCache)
     return await answers.answer(engine, (what, *about), lambda: make(engine))
