@@ -97,7 +97,7 @@ def told(state: Status) -> str:
 def _what_can_be_done(failed: list[Json]) -> list[str]:
     if not failed:
         return []
-    unreadable = [one.get("type") == UNREADABLE for one in failed]
+    unreadable = [letter.get("type") == UNREADABLE for letter in failed]
     ways = ["again, once it is mended: minions-eval-agent retry ID"] if not all(unreadable) else []
     ways += ["what is unreadable is sent again, corrected"] if any(unreadable) else []
     return [f"  whole: minions-eval-agent show ID; {'; '.join(ways)}"]

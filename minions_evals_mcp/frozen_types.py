@@ -52,13 +52,13 @@ def _init_of(kind: type[Any]) -> Callable[..., None]:
     """Returns what sets every field by its slot: a frozen type does not refuse that, and it is the fastest way."""
     names: dict[str, Any] = {"_absent": MISSING}
     parameters, body = ["self"], list[str]()
-    for one in fields(kind):
-        name, value, given = one.name, one.name, ""
+    for part in fields(kind):
+        name, value, given = part.name, part.name, ""
         names[f"_set_{name}"] = getattr(kind, name).__set__
-        if one.default is not MISSING:
-            names[f"_default_{name}"], given = one.default, f"=_default_{name}"
-        elif one.default_factory is not MISSING:
-            names[f"_make_{name}"], given = one.default_factory, "=_absent"
+        if part.default is not MISSING:
+            names[f"_default_{name}"], given = part.default, f"=_default_{name}"
+        elif part.default_factory is not MISSING:
+            names[f"_make_{name}"], given = part.default_factory, "=_absent"
             value = f"_make_{name}() if {name} is _absent else {name}"
         parameters.append(f"{name}{given}")
         body.append(f"_set_{name}(self, {value})")
@@ -70,7 +70,7 @@ def _init_of(kind: type[Any]) -> Callable[..., None]:
 
 def _comparison_of(kind: type[Any]) -> tuple[Callable[[Any, object], bool], Callable[[Any], int]]:
     """The type's `__eq__` and `__hash__`."""
-    mine, theirs = ("".join(f"{who}.{one.name}, " for one in fields(kind)) for who in ("self", "other"))
+    mine, theirs = ("".join(f"{who}.{part.name}, " for part in fields(kind)) for who in ("self", "other"))
     names: dict[str, Any] = {}
     exec(  # noqa: S102  as above
         f"def equal(self, other): return ({mine}) == ({theirs}) if other.__class__ is self.__class__ else NotImplemented\n"
@@ -82,7 +82,7 @@ def _comparison_of(kind: type[Any]) -> tuple[Callable[[Any, object], bool], Call
 
 @recursive_repr("...")
 def _shown(self: Any) -> str:
-    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
+    shown = ", ".join(f"{part.name}={getattr(self, part.name)!r}" for part in fields(self) if part.repr)
     return f"{self.__class__.__qualname__}({shown})"
 
 
@@ -93,12 +93,12 @@ def _refused(self: Any, name: str, *value: object) -> None:
 
 
 def _state(self: Any) -> list[object]:
-    return [getattr(self, one.name) for one in fields(self)]
+    return [getattr(self, part.name) for part in fields(self)]
 
 
 def _restored(self: Any, state: list[object]) -> None:
-    for one, value in zip(fields(self), state, strict=True):
-        object.__setattr__(self, one.name, value)
+    for part, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, part.name, value)
 
 
 _METHODS: dict[str, Any] = {

@@ -111,7 +111,7 @@ async def session(
 def missing_store(path: Path, *, is_default: bool) -> StoreError:
     """Returns why a command that only looks at what is kept cannot: there is no store; named is the file that may have been meant."""
     folder = path.parent
-    there = [one.name for one in folder.glob(f"*{path.suffix}")] if folder.is_dir() else []
+    there = [file.name for file in folder.glob(f"*{path.suffix}")] if folder.is_dir() else []
     near = get_close_matches(path.name, there, 1)
     if near:
         remedy = f"Did you mean --db {short_path(folder / near[0])}?"

@@ -89,7 +89,7 @@ class Permits:
             held.over.set()
 
     def lose(self, worker: str) -> None:
-        """What the lost worker was calling may have been billed: it counts at its estimate; what it waits for is not allowed."""
+        """Counts the lost worker's calls at their estimate, for they may have been billed; what it waits for is not allowed."""
         self.stays.pop(worker, None)
         for held in [held for held in self.held if held.worker == worker and not held.over.is_set()]:
             if not held.settled:

@@ -127,7 +127,7 @@ def _put_error(step: Json, item: Json) -> None:
 
 
 def _put_time(step: Json, item: Json, extra: Json) -> None:
-    """When the step began as ISO-8601, and how long it took where only its end is told; a time that cannot be read is extra."""
+    """Writes the step's beginning as ISO-8601, and its length where only its end is told; a time that cannot be read is extra."""
     given = step.pop("startedAt", None)
     began = moment_of(given)
     if began is not None:

@@ -115,7 +115,7 @@ class _Reading:
             self.call(_by(obj(call), agent), place)
 
     def tool_message(self, item: Json) -> None:
-        """What a tool said; a message without its call is a step where it names its tool, else nobody's."""
+        """Adds a tool's answer to its step; a message without its call is a step where it names its tool, else nobody's."""
         ident = item.get("tool_call_id")
         if str(ident) in self.by_id or isinstance(item.get("name"), str):
             self.answer(ident, _result(item), item, 0)

@@ -102,7 +102,7 @@ def lock_path(db: Path, job_id: str) -> Path:
 
 
 async def set_state(engine: Engine, job: Job, state: JobState, *, reason: str = "") -> None:
-    """Where the job stands; told even while the caller is being cancelled."""
+    """Notes the job's state, even while the caller is being cancelled."""
     with anyio.CancelScope(shield=True):
         at = engine.clock()
         await engine.store.write(lambda db: jobs.set_state(db, job.id, state, reason=reason, at=at))

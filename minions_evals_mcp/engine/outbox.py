@@ -52,12 +52,12 @@ def queue(db: Db, ident: str, fields: Task | AgentMessage | MemoryItem, *, key: 
         append(db, Event("queued", fields.slug, ident, {"key": key}), at=at)
 
 
-def reply(db: Db, message: Message, said: Json, *, ended: Literal["complete", "failed"], at: datetime) -> None:
+def reply(db: Db, message: Message, wire: Json, *, ended: Literal["complete", "failed"], at: datetime) -> None:
     """Queues for the sender how its message ended, in the transaction of that end; once for each end that it comes to."""
     if message.sender is None:
         return
-    payload: Json = {"messageId": message.id, "type": message.type, **said}
-    told = AgentMessage(
+    payload: Json = {"messageId": message.id, "type": message.type, **wire}
+    answer = AgentMessage(
         from_agent_id=EVAL_AGENT,
         to_agent_id=message.sender,
         type=f"{message.type}-{ended}",
@@ -65,7 +65,7 @@ def reply(db: Db, message: Message, said: Json, *, ended: Literal["complete", "f
         sent_at=at,
     )
     key = f"reply:{text_digest(f'{message.id} {ended} {to_millis(at)}')}"
-    queue(db, key, told, key=key, at=at)
+    queue(db, key, answer, key=key, at=at)
 
 
 def tell_asker(db: Db, job_id: str, *, at: datetime) -> None:
@@ -73,10 +73,14 @@ def tell_asker(db: Db, job_id: str, *, at: datetime) -> None:
     job = jobs.job(db, job_id)
     if job is None or not job.key.startswith(OF_MESSAGE):
         return
-    asked = inbox.message(db, job.key.removeprefix(OF_MESSAGE))
-    if asked is not None and asked.state == "done" and (asked.result or {}).get("state") == "awaiting-judgments":
-        said: Json = {"runId": job.id, "state": job.state, "reason": job.reason}
-        reply(db, asked, {"result": said}, ended="complete" if job.state == "completed" else "failed", at=at)
+    question = inbox.message(db, job.key.removeprefix(OF_MESSAGE))
+    if (
+        question is not None
+        and question.state == "done"
+        and (question.result or {}).get("state") == "awaiting-judgments"
+    ):
+        wire: Json = {"runId": job.id, "state": job.state, "reason": job.reason}
+        reply(db, question, {"result": wire}, ended="complete" if job.state == "completed" else "failed", at=at)
 
 
 def _addressee(fields: Task | AgentMessage | MemoryItem) -> str:

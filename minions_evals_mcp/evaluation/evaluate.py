@@ -151,13 +151,13 @@ def _vetted(  # noqa: PLR0913  as above
     asked_judge = cast("JudgeChoice", judge) if judge in JUDGES else "auto"
     request = _request(subject, judge=asked_judge, trials=trials, key=key, max_cost_usd=max_cost_usd)
     has_judge = config.judge_model is not None or default_judge(config.providers) is not None
-    asked = ResultOptions(
+    options = ResultOptions(
         min_pass_rate, fail_on_regression, config,
         is_default_store=store is None, lacks_judge=asked_judge == "auto" and not has_judge,
     )  # fmt: skip
     source = whole_source(task)
     label = version or version_label(task, source)
-    return _Call(task, cases, Checks(given, threshold), request, subject, label, source, config, asked, progress)
+    return _Call(task, cases, Checks(given, threshold), request, subject, label, source, config, options, progress)
 
 
 def _name(task: Callable[..., object]) -> str:

@@ -1,4 +1,4 @@
-"""What stops an evaluation, as a Python caller reads it: in the words of `evaluate`, and with the caller's own lines only."""
+"""The refusals of an evaluation, as a Python caller reads it: in the words of `evaluate`, and with the caller's own lines only."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def told_in_python(error: E) -> E:
     return error.with_traceback(_own(error.__traceback__))
 
 
-def _in_python(said: str) -> str:
+def _in_python(sentence: str) -> str:
     for option, argument in _WORDS:
-        said = option.sub(argument, said)
-    return said
+        sentence = option.sub(argument, sentence)
+    return sentence
 
 
 def _own(trace: TracebackType | None) -> TracebackType | None:

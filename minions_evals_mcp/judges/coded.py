@@ -36,7 +36,7 @@ async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, Spent]
     if need.type in PROTOCOLS:
         variables, held = given["vars"], given["context"]
         assert isinstance(variables, dict), "whoever asks says them"
-        context = [str(one) for one in held] if isinstance(held, list) else str(held)
+        context = [str(passage) for passage in held] if isinstance(held, list) else str(held)
         return await PROTOCOLS[need.type](partial(_asked, judge), need, variables, context)
     if need.type != G_EVAL:
         return await _asked(judge, need.type, need.template, given, READINGS.get(need.type, rubric_reply))
@@ -45,8 +45,8 @@ async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, Spent]
     if isinstance(planned, JudgeErrored):
         return planned
     steps, spent = planned
-    told: Json = {**criteria, "steps": "\n- ".join(steps), "maxScore": str(MOST), **given}
-    graded = await _asked(judge, G_EVAL, need.template, told, _of_ten)
+    wire: Json = {**criteria, "steps": "\n- ".join(steps), "maxScore": str(MOST), **given}
+    graded = await _asked(judge, G_EVAL, need.template, wire, _of_ten)
     if isinstance(graded, JudgeErrored):
         return graded
     spent.include(graded[1])
@@ -58,8 +58,8 @@ async def choice_by_code(
 ) -> Choice | JudgeErrored:
     """The output that the code chooses, asked once: whether it goes by place is its author's affair."""
     given = choice_given(criterion, outputs, inputs)
-    found = await _asked(judge, SELECT_BEST, template, given, partial(choice_reply, outputs=len(outputs)))
-    return found if isinstance(found, JudgeErrored) else found[0]
+    choice = await _asked(judge, SELECT_BEST, template, given, partial(choice_reply, outputs=len(outputs)))
+    return choice if isinstance(choice, JudgeErrored) else choice[0]
 
 
 async def _asked(
@@ -75,9 +75,9 @@ async def _asked(
 
 
 def _steps(text: str) -> list[str] | Flaw:
-    found = _STEPS.search(text)
-    said = _object(found)
-    steps = said.get("steps") if said else None
+    match = _STEPS.search(text)
+    reply = _object(match)
+    steps = reply.get("steps") if reply else None
     if not isinstance(steps, list) or not steps:
         return Flaw('it holds no {"steps": [TEXT, …]} in one line')
     texts = [step for step in steps if isinstance(step, str) and step.strip()]
@@ -85,10 +85,10 @@ def _steps(text: str) -> list[str] | Flaw:
 
 
 def _of_ten(text: str) -> Grade | Flaw:
-    said = _object(_RESULT.search(text))
-    if said is None:
+    reply = _object(_RESULT.search(text))
+    if reply is None:
         return Flaw('it holds no {"score": …, "reason": …} in one line')
-    score, reason = said.get("score"), said.get("reason")
+    score, reason = reply.get("score"), reply.get("reason")
     try:
         share = float(score) / MOST if isinstance(score, int | float | str) and not isinstance(score, bool) else -1.0
     except ValueError:
@@ -100,9 +100,9 @@ def _of_ten(text: str) -> Grade | Flaw:
     return Grade(passed=True, score=share, reason=reason)
 
 
-def _object(found: re.Match[str] | None) -> Json | None:
+def _object(match: re.Match[str] | None) -> Json | None:
     try:
-        said: JsonValue = json.loads(found[0]) if found else None
+        reply: JsonValue = json.loads(match[0]) if match else None
     except ValueError:
         return None
-    return said if isinstance(said, dict) else None
+    return reply if isinstance(reply, dict) else None

@@ -1,4 +1,4 @@
-"""What code in a model's place says of contexts: `context-recall`, `context-relevance`, `context-faithfulness`, read as in promptfoo.
+"""The verdicts on contexts of code in a model's place: `context-recall`, `context-relevance`, `context-faithfulness`, read as in promptfoo.
 
 A reply in which nothing of the kind stands is no verdict; there it fails the output.
 """
@@ -49,10 +49,10 @@ async def faithfulness(
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 
     answer: Json = {**variables, "question": need.asked, "answer": perhaps_json(need.text)}
-    found = await ask(f"{need.type}-longform", need.template, answer, _stated)
-    if isinstance(found, JudgeErrored):
-        return found
-    statements, spent = found
+    answered = await ask(f"{need.type}-longform", need.template, answer, _stated)
+    if isinstance(answered, JudgeErrored):
+        return answered
+    statements, spent = answered
     given: Json = {**variables, "context": _joined(context), "statements": [*statements]}
     judged = await ask(f"{need.type}-nli", STATEMENTS, given, lambda text: _held(text, len(statements)))
     if isinstance(judged, JudgeErrored):
@@ -82,8 +82,8 @@ def _sentences(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip() and not _MARKER.match(part.strip())]
 
 
-def _share(holds: int, of: int, said: str) -> Grade:
-    return Grade(passed=True, score=holds / of if of else 0.0, reason=f"{holds} of {of} {said}")
+def _share(holds: int, of: int, reason: str) -> Grade:
+    return Grade(passed=True, score=holds / of if of else 0.0, reason=f"{holds} of {of} {reason}")
 
 
 def _attributed(text: str) -> Grade | Flaw:
@@ -97,12 +97,14 @@ def _attributed(text: str) -> Grade | Flaw:
 
 def _quoted(text: str, context: Context) -> Grade | Flaw:
     in_parts = isinstance(context, list) or len(_lines(context)) > 1
-    units: Sequence[str] = [one for one in context if one.strip()] if isinstance(context, list) else _sentences(context)
+    units: Sequence[str] = (
+        [passage for passage in context if passage.strip()] if isinstance(context, list) else _sentences(context)
+    )
     if "Insufficient Information" in text:
         return _share(0, len(units), "parts of the context are needed")
     quoted = [*dict.fromkeys((_lines if in_parts else _sentences)(text))]
     whole = _plain(_joined(context))
-    if quoted and not any(_plain(_LISTED.sub("", one)) in whole for one in quoted):
+    if quoted and not any(_plain(_LISTED.sub("", unit)) in whole for unit in quoted):
         return Flaw("it quotes nothing of the context")
     return _share(min(len(quoted), len(units)), len(units), "parts of the context are needed")
 
@@ -116,16 +118,16 @@ def _stated(text: str) -> list[str] | Flaw:
 
 
 def _held(text: str, statements: int) -> Grade | Flaw:
-    said = text.lower().strip()
-    _, final, verdicts = said.partition(_FINAL)
+    text_held = text.lower().strip()
+    _, final, verdicts = text_held.partition(_FINAL)
     if final:
-        each = [one for one in verdicts.split(".") if one.strip()]
-        if not each or not all(re.search(r"\b(?:yes|no)\b", one) for one in each):
+        each = [sentence for sentence in verdicts.split(".") if sentence.strip()]
+        if not each or not all(re.search(r"\b(?:yes|no)\b", sentence) for sentence in each):
             return Flaw("its final verdicts are no yes and no")
-        denied, judged = sum("yes" not in one for one in each), len(each)
+        denied, judged = sum("yes" not in sentence for sentence in each), len(each)
     else:
-        denied = said.count("verdict: no")
-        judged = denied + said.count("verdict: yes")
+        denied = text_held.count("verdict: no")
+        judged = denied + text_held.count("verdict: yes")
         if not judged:
             return Flaw("it has no verdicts")
     missing = max(0, statements - judged)

@@ -28,7 +28,7 @@ def _not_blank(text: str) -> str:
 
 
 class Reasoned(Value):
-    """What a judge says, with its reason."""
+    """A judge's answer, with its reason."""
 
     reason: Annotated[str, AfterValidator(_not_blank)]
 
@@ -94,23 +94,23 @@ class TypeQuestion:
         return _grade(reply)
 
 
-def _grade(said: Reasoned) -> Grade:
-    match said:
+def _grade(reply: Reasoned) -> Grade:
+    match reply:
         case _Verdict(meets=meets):
-            return Grade(meets, float(meets), said.reason)
+            return Grade(meets, float(meets), reply.reason)
         case _Rubric(passes=passes, score=score):
-            return Grade(passes, score, said.reason)
+            return Grade(passes, score, reply.reason)
         case _Score(score=score):
-            return Grade(passed=True, score=score, reason=said.reason)
+            return Grade(passed=True, score=score, reason=reply.reason)
         case _Statements(statements=several):
             held = sum(statement.holds for statement in several)
             return Grade(
                 passed=True,
                 score=held / len(several),
-                reason=f"{held} of {len(several)} statements hold: {said.reason}",
+                reason=f"{held} of {len(several)} statements hold: {reply.reason}",
             )
         case _:
-            raise AssertionError(said)
+            raise AssertionError(reply)
 
 
 def _asked_and_output(need: GradeNeed) -> list[Part]:

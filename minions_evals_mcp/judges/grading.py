@@ -106,10 +106,10 @@ async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | Judge
         return criterion.verdict(
             0.0, f"{FAILS}no answer: {excuse}", judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED
         )
-    found = await (grade_by_code(judge, need) if judge.is_code else _put(judge, need, work))
-    if isinstance(found, JudgeErrored):
-        return found
-    answer, spent = found
+    graded = await (grade_by_code(judge, need) if judge.is_code else _put(judge, need, work))
+    if isinstance(graded, JudgeErrored):
+        return graded
+    answer, spent = graded
     (share,) = spent.shares(1)
     rationale = f"{PASSES if answer.passed else FAILS}{answer.reason}"
     return criterion.verdict(

@@ -62,7 +62,7 @@ def choice_given(criterion: str, outputs: Sequence[str], inputs: Json) -> Json:
     """Returns what fills the template of a choice."""
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 
-    return {**inputs, "criteria": criterion, "outputs": [perhaps_json(one) for one in outputs]}
+    return {**inputs, "criteria": criterion, "outputs": [perhaps_json(output) for output in outputs]}
 
 
 def _question(template: str, given: Json, read: Callable[[str], T | Flaw]) -> Question[T] | JudgeErrored:

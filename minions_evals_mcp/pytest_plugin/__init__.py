@@ -72,7 +72,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was judged, at the end of the test run."""
+    """Shows what was judged, at the end of the test run."""
     entries = [
         json.loads(str(value))
         for reports in terminalreporter.stats.values()

@@ -195,8 +195,8 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
     if fail_on_regression and summary.regression is not None:
         fallen = regression_gate(summary)
         if fallen == "undecided":
-            said = undecided_words(summary.regression["worse"], summary.regression["cases"])
-            raise InstrumentError(f"{said} {stays_red(summary.run_id)}")
+            sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
+            raise InstrumentError(f"{sentence} {stays_red(summary.run_id)}")
         if fallen == "failed":
             raise AssertionError(f"{summary.regression['summary']} {stays_red(summary.run_id)}")
 

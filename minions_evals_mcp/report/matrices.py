@@ -37,17 +37,17 @@ OUTPUT, LEAST = 46, 24
 UNDER = " " * 6
 
 
-def show_matrix(found: Matrix, *, limit: int, store: Path | None = None, kept: str = "") -> None:
+def show_matrix(matrix: Matrix, *, limit: int, store: Path | None = None, kept: str = "") -> None:
     """At most `limit` tests on stdout, then what each column came to, then what went wrong."""
     out = console()
-    out.print(Text(printable(found.title), style="bold"))
-    wide = out.width >= NAME + LEAST * len(found.columns)
-    (_as_table if wide else _as_list)(out, found, limit)
-    for line in notes(found, limit):
+    out.print(Text(printable(matrix.title), style="bold"))
+    wide = out.width >= NAME + LEAST * len(matrix.columns)
+    (_as_table if wide else _as_list)(out, matrix, limit)
+    for line in notes(matrix, limit):
         out.print(Text(line), soft_wrap=True)
-    what = "columns" if len(found.columns) > 1 else "column"
-    out.print(Text(f"{what} of {found.benchmark_id}{kept}", style="dim"), soft_wrap=True)
-    for line in verdict(found, store):
+    what = "columns" if len(matrix.columns) > 1 else "column"
+    out.print(Text(f"{what} of {matrix.benchmark_id}{kept}", style="dim"), soft_wrap=True)
+    for line in verdict(matrix, store):
         out.print(Text(line), soft_wrap=line.startswith(NEXT))
 
 

@@ -104,14 +104,14 @@ class ProgressShown:
         self.shown.since = self._at = self.clock()
 
     def phase(self, name: str, *, total: int | None = None) -> None:
-        """What is being done now."""
+        """Shows the phase that has begun."""
         del total  # the run itself says how many units it has
         with self._lock:
             self.shown.phase, self.shown.since = name, self.clock()
         self.tell()
 
     def stands(self, standing: Standing) -> None:
-        """How far a run is."""
+        """Shows how far a run is."""
         with self._lock:
             if not self.shown.runs:
                 self.shown.phase, self.shown.since = "running", self.clock()

@@ -62,7 +62,7 @@ def _mapping(path: Path, text: str) -> dict[str, object]:
     """Returns what the YAML says, which nobody changes: an engine that is opened again in this process does not read it again."""
     try:
         _refuse_repeated_keys(path, yaml.compose(text, Loader=yaml.CSafeLoader))
-        found: object = yaml.load(text, Loader=yaml.CSafeLoader)
+        document: object = yaml.load(text, Loader=yaml.CSafeLoader)
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 2
         raise BadInputError(f"{path}:{line}: no YAML: {error.reason}.") from None
@@ -71,9 +71,9 @@ def _mapping(path: Path, text: str) -> dict[str, object]:
         raise BadInputError(f"{path}:{line}: no YAML: {error.problem}.") from None
     except ValueError as error:  # 2026-13-31 looks like a date and is none
         raise BadInputError(f"{path}:2: no YAML: {error}.") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise BadInputError(f"{path}:2: the front matter must be a mapping.")
-    return dict(found)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]  checked by the models of `front_matter`
+    return dict(document)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]  checked by the models of `front_matter`
 
 
 def _out_of_metadata(metadata: dict[str, object], parameters: object) -> tuple[object, object]:

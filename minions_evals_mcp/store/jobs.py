@@ -98,7 +98,7 @@ def start(db: Db, new: Job) -> Job:
 
 
 def set_state(db: Db, ident: str, state: JobState, *, reason: str = "", at: datetime) -> None:
-    """Where the job stands now, and why; what has ended is not stopped any more by whoever came too late."""
+    """Writes the job's state, and why; what has ended is not stopped any more by whoever came too late."""
     db.execute(
         "UPDATE job SET state = ?1, reason = ?2, updated_at = ?3 WHERE id = ?4"
         " AND NOT (?1 = 'stopped' AND state IN ('completed', 'failed'))",
@@ -107,7 +107,7 @@ def set_state(db: Db, ident: str, state: JobState, *, reason: str = "", at: date
 
 
 def set_total(db: Db, ident: str, total: int) -> None:
-    """How many units the job has, where that is known only once its parts are written down."""
+    """Writes the number of the job's units, where that is known only once its parts are written down."""
     db.execute("UPDATE job SET total = ? WHERE id = ?", (total, ident))
 
 

@@ -355,10 +355,10 @@ def _rationales(db: Db, whose: str, given: str) -> dict[str, str]:
     rows = db.execute(
         f"SELECT test_run_id, rationale FROM eval_judgment WHERE test_run_id IN ({whose}) ORDER BY seq", (given,)
     )
-    found: dict[str, str] = {}
+    by_run: dict[str, str] = {}
     for test_run_id, rationale in rows:
-        found[test_run_id] = f"{found[test_run_id]}; {rationale}" if test_run_id in found else rationale
-    return found
+        by_run[test_run_id] = f"{by_run[test_run_id]}; {rationale}" if test_run_id in by_run else rationale
+    return by_run
 
 
 def record_benchmark_run(

@@ -196,7 +196,7 @@ class _Copy:
         return doubtful | lost_metrics
 
     def _deliveries(self) -> None:
-        """How far each message was; one of which that is lost waits, and is told again under its key."""
+        """Takes over how far each message was; one of which that is lost waits, and is told again under its key."""
         known = {row["seq"]: row for row in self._provable.of("delivery")}
         waiting = [seq for (seq,) in self._new.execute("SELECT seq FROM delivery ORDER BY seq").fetchall()]
         for seq in waiting:

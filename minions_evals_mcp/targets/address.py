@@ -86,30 +86,30 @@ class AddressCode:
             self.asking, {"prompt": prompt.text, "vars": prompt.variables, "context": {"vars": prompt.variables}}
         )
 
-    async def accepted(self, found: Answered) -> Answered | TargetErrored:
+    async def accepted(self, answer: Answered) -> Answered | TargetErrored:
         """The answer, where its status will do."""
         if self.will_do is None:
-            return found.unless_refused()
-        said = await self._run(self.will_do, {"status": found.status})
-        if isinstance(said, Broke):
-            return TargetErrored(f"validateStatus failed: {said.error}")
-        if said.value:
-            return found
-        refused = found.unless_refused()
+            return answer.unless_refused()
+        outcome = await self._run(self.will_do, {"status": answer.status})
+        if isinstance(outcome, Broke):
+            return TargetErrored(f"validateStatus failed: {outcome.error}")
+        if outcome.value:
+            return answer
+        refused = answer.unless_refused()
         return (
             refused
             if isinstance(refused, TargetErrored)
-            else TargetErrored(f"validateStatus refuses the status {found.status}")
+            else TargetErrored(f"validateStatus refuses the status {answer.status}")
         )
 
-    async def output(self, found: Answered, value: JsonValue, text: str) -> Ran | Broke:
+    async def output(self, answer: Answered, value: JsonValue, text: str) -> Ran | Broke:
         """Returns what the answer says, in the words of the code that reads it."""
         assert self.transform is not None
-        headers: Json = {**found.headers}
+        headers: Json = {**answer.headers}
         response: Json = {
             "data": text,
-            "status": found.status,
-            "statusText": found.said,
+            "status": answer.status,
+            "statusText": answer.said,
             "headers": headers,
             "cached": False,
         }
@@ -135,21 +135,21 @@ class Address:
 
     async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """Returns what the application answered, or the part of it that the transform gives."""
-        said = await self.code.prompt(prompt)
-        if isinstance(said, Broke):
-            return TargetErrored(f"{self.name}: transformRequest failed: {said.error}")
-        found, latency_ms = await in_time(question, lambda: answered(self.web, self._filled(prompt, said.value)))
-        if found is None:
+        written = await self.code.prompt(prompt)
+        if isinstance(written, Broke):
+            return TargetErrored(f"{self.name}: transformRequest failed: {written.error}")
+        answer, latency_ms = await in_time(question, lambda: answered(self.web, self._filled(prompt, written.value)))
+        if answer is None:
             return question.too_late(latency_ms)
-        found = await self.code.accepted(found) if isinstance(found, Answered) else found
-        if isinstance(found, TargetErrored):
-            return replace(found, reason=f"{self.name}: {found.reason}")
-        read = await self._read(found)
+        answer = await self.code.accepted(answer) if isinstance(answer, Answered) else answer
+        if isinstance(answer, TargetErrored):
+            return replace(answer, reason=f"{self.name}: {answer.reason}")
+        read = await self._read(answer)
         return read if isinstance(read, TargetErrored) else read.model_copy(update={"latency_ms": latency_ms})
 
-    def _filled(self, prompt: Prompt, said: JsonValue) -> Question:
+    def _filled(self, prompt: Prompt, request_given: JsonValue) -> Question:
         """The request; `said` stands for the prompt in its body: an object adds its keys to a body of JSON, as there."""
-        names: Json = {**prompt.variables, "prompt": said if self.escaped else prompt.text}
+        names: Json = {**prompt.variables, "prompt": request_given if self.escaped else prompt.text}
         names = _escaped(names) if self.escaped else names
         question = self.question
         query = urlencode({key: rendered(value, names) for key, value in self.query.items()})
@@ -157,11 +157,14 @@ class Address:
         headers = {key: rendered(value, names) for key, value in question.headers.items()}
         joined = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
         as_json = says_json(headers) and not self.escaped
-        if as_json and isinstance(said, dict):
+        if as_json and isinstance(request_given, dict):
             return Question(
-                question.method, joined, headers, {**(question.json if isinstance(question.json, dict) else {}), **said}
+                question.method,
+                joined,
+                headers,
+                {**(question.json if isinstance(question.json, dict) else {}), **request_given},
             )
-        names = names if self.escaped else {**names, "prompt": said}
+        names = names if self.escaped else {**names, "prompt": request_given}
         body = None if question.json is None else rendered_within(question.json, names)
         body = body if self.flat else _opened(body)
         text = None if question.text is None else _filled_text(question.text, names, as_json=as_json)
@@ -175,12 +178,12 @@ class Address:
             value = None
         if self.code.transform is None:
             return Observed(output={"output": text if value is None else value})
-        found = await self.code.output(answer, value, text)
-        if isinstance(found, Broke):
-            return TargetErrored(f"{self.name}: transformResponse failed: {found.error}")
-        if found.value is None:
+        outcome = await self.code.output(answer, value, text)
+        if isinstance(outcome, Broke):
+            return TargetErrored(f"{self.name}: transformResponse failed: {outcome.error}")
+        if outcome.value is None:
             return TargetErrored(f"{self.name}: transformResponse gave nothing")
-        inner = found.value
+        inner = outcome.value
         if isinstance(inner, dict) and "output" in inner:
             return returned(inner, Asking(self.name, None, None, 0.0), 0.0, {})
         return Observed(output={"output": inner})

@@ -44,7 +44,7 @@ LONGEST_S = 120.0
 
 
 class HookError(Exception):
-    """Why a hook gave nothing."""
+    """The reason why a hook gave nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Hooks:
             if hook.only in {None, name}:
                 try:
                     with self.lock:
-                        said, left = self._called(hook, name, context)
-                    context = _taken_over(name, left, said)
+                        returned, left = self._called(hook, name, context)
+                    context = _taken_over(name, left, returned)
                 except HookError as error:
                     raise HookError(f"{name} in {hook.path.name}: {error}") from None
         return context
@@ -111,8 +111,8 @@ class Hooks:
     def _python(self, hook: Hook, given: list[JsonValue]) -> JsonValue:
         name = hook.function or "get_transform"
         try:
-            found = function_in(hook.path, name, called_with="hook_name, context")
-            value = awaited(found(*json.loads(json.dumps(given))))
+            function = function_in(hook.path, name, called_with="hook_name, context")
+            value = awaited(function(*json.loads(json.dumps(given))))
             return from_json(to_json(value, inf_nan_mode="constants"), allow_inf_nan=False)
         except BadInputError as error:
             raise HookError(error.message) from None
@@ -134,35 +134,35 @@ class Hooks:
         try:
             host.stdin.write(json.dumps(request).encode() + b"\n")
             host.stdin.flush()
-            said = json.loads(host.stdout.readline())
+            reply = json.loads(host.stdout.readline())
         except (OSError, ValueError):
             self._end()
             raise HookError(f"its process ended, or gave no answer within {LONGEST_S:g} s") from None
         finally:
             limit.cancel()
-        if "error" in said:
-            raise HookError(str(said["error"]))
-        return said["value"], said["context"]
+        if "error" in reply:
+            raise HookError(str(reply["error"]))
+        return reply["value"], reply["context"]
 
 
-def _taken_over(name: Name, context: Json, said: JsonValue) -> Json:
+def _taken_over(name: Name, context: Json, returned: JsonValue) -> Json:
     """The context with what promptfoo takes over of what a hook returned."""
-    if not said or name == "afterAll":
+    if not returned or name == "afterAll":
         return context
     if name == "afterEach":
-        result = _part(said, "result", needed=False)
+        result = _part(returned, "result", needed=False)
         return {**context, "result": _with_scores(_part(context, "result"), result)} if result else context
     if name == "beforeEach":
-        return {"test": _part(said, "test")}
-    suite = _part(said, "suite")
+        return {"test": _part(returned, "test")}
+    suite = _part(returned, "suite")
     kept = {key: value for key, value in _part(context, "suite").items() if key not in TAKEN}
     return {"suite": {**kept, **{key: suite[key] for key in TAKEN if key in suite}}}
 
 
-def _with_scores(result: Json, said: Json) -> Json:
+def _with_scores(result: Json, named_scores: Json) -> Json:
     """The result with the numbers and the metadata that were returned over its own."""
-    scores: Json = {**_mapping(result.get("namedScores")), **_finite(_mapping(said.get("namedScores")))}
-    metadata: Json = {**_mapping(result.get("metadata")), **_mapping(said.get("metadata"))}
+    scores: Json = {**_mapping(result.get("namedScores")), **_finite(_mapping(named_scores.get("namedScores")))}
+    metadata: Json = {**_mapping(result.get("metadata")), **_mapping(named_scores.get("metadata"))}
     return {**result, "namedScores": scores, "metadata": metadata}
 
 
@@ -176,12 +176,12 @@ def _mapping(value: JsonValue) -> Json:
 
 
 def _part(context: JsonValue, name: str, *, needed: bool = True) -> Json:
-    found = context.get(name) if isinstance(context, dict) else None
-    if not isinstance(found, dict):
+    value = context.get(name) if isinstance(context, dict) else None
+    if not isinstance(value, dict):
         if needed:
             raise HookError(f"it must return the context, with {name} in it")
         return {}
-    return found
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class HookedTest:
 
 @dataclass(frozen=True, slots=True)
 class BeforeEach:
-    """What is called before each output is asked for; of a test it may change the variables."""
+    """The hooks that are called before each output is asked for; of a test it may change the variables."""
 
     hooks: Hooks
     tests: Mapping[str, HookedTest]

@@ -169,16 +169,16 @@ class Answered:
         """The answer, or the error that its status stands for."""
         if 200 <= self.status < 300:
             return self
-        said = " ".join(masked(self.body.decode("utf-8", "replace"))[:800].split())[:200] or "no message"
+        message = " ".join(masked(self.body.decode("utf-8", "replace"))[:800].split())[:200] or "no message"
         unanswered = self.status in UNANSWERED or self.status >= 500
-        return TargetErrored(f"HTTP {self.status}: {said}", fatal=self.status in FATAL, unanswered=unanswered)
+        return TargetErrored(f"HTTP {self.status}: {message}", fatal=self.status in FATAL, unanswered=unanswered)
 
 
 async def fetched(web: Web, question: Question) -> bytes | TargetErrored:
     """The body of the answer, or why there is none; a status outside 2xx is an error."""
-    found = await answered(web, question)
-    found = found.unless_refused() if isinstance(found, Answered) else found
-    return found.body if isinstance(found, Answered) else found
+    answer = await answered(web, question)
+    answer = answer.unless_refused() if isinstance(answer, Answered) else answer
+    return answer.body if isinstance(answer, Answered) else answer
 
 
 async def answered(web: Web, question: Question) -> Answered | TargetErrored:
@@ -190,15 +190,15 @@ async def answered(web: Web, question: Question) -> Answered | TargetErrored:
 
     for _ in range(MOST_REDIRECTS + 1):
         try:
-            found = await _once(web.client(), question)
+            answer = await _once(web.client(), question)
         except httpx2.TransportError as error:
-            said = str(error) or type(error).__name__
-            return TargetErrored(f"no connection to {origin(question.url)}: {said}", unanswered=True)
+            message = str(error) or type(error).__name__
+            return TargetErrored(f"no connection to {origin(question.url)}: {message}", unanswered=True)
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             return TargetErrored(f"{origin(question.url)}: {type(error).__name__}: {error}")
-        if not isinstance(found, Question):
-            return found
-        question = found
+        if not isinstance(answer, Question):
+            return answer
+        question = answer
     return TargetErrored(f"{origin(question.url)} redirects more than {MOST_REDIRECTS} times")
 
 

@@ -38,8 +38,8 @@ def node_command(script: Path = _RUNNER) -> tuple[str, ...]:
     node = shutil.which("node")
     if node is None:
         raise BadInputError("node is not installed, and the config names JavaScript that it would run.")
-    told = subprocess.run([node, "--help"], capture_output=True, text=True, check=False).stdout  # noqa: S603  node itself
-    flag = ("--experimental-detect-module",) if "--experimental-detect-module" in told else ()
+    help_text = subprocess.run([node, "--help"], capture_output=True, text=True, check=False).stdout  # noqa: S603  node itself
+    flag = ("--experimental-detect-module",) if "--experimental-detect-module" in help_text else ()
     return (node, "--no-warnings", *flag, str(script))
 
 
@@ -68,17 +68,17 @@ def _value(out: bytes, beside_it: str) -> JsonValue:
 async def module_answer(request: Json, question: Asking) -> tuple[JsonValue, float] | TargetErrored | None:
     """Returns what the module gives, and the milliseconds that it took; None where it is too late."""
     errors = bytearray()
-    found, latency_ms = await in_time(
+    answer, latency_ms = await in_time(
         question, lambda: finished(node_command(), json.dumps(request).encode(), said=errors)
     )
-    match found:
+    match answer:
         case None:
             return None
         case TargetErrored():
-            return found
+            return answer
         case Finished():
             try:
-                return _value(found.out, beside(errors)), latency_ms
+                return _value(answer.out, beside(errors)), latency_ms
             except ModuleError as error:
                 return TargetErrored(str(error))
 

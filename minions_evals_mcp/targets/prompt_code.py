@@ -88,8 +88,8 @@ class PromptProgram:
                 text = answer.out.decode("utf-8", "replace")
                 return WrittenPrompt(text.removesuffix("\n") if python else text.strip(), self.config)
             case Finished():
-                told = output_bytes.decode("utf-8", "replace").strip()
-                return TargetErrored(f"{self.path.name} ended with code {answer.code}: {told[-600:]}")
+                printed = output_bytes.decode("utf-8", "replace").strip()
+                return TargetErrored(f"{self.path.name} ended with code {answer.code}: {printed[-600:]}")
             case TargetErrored():
                 return TargetErrored(f"{self.path.name}: {answer.reason}")
             case None:

@@ -88,7 +88,7 @@ class Writer(Protocol):
 
 
 class Before(Protocol):
-    """What a test's inputs pass through before its prompt is made."""
+    """The steps that a test's inputs pass through before its prompt is made."""
 
     async def inputs(self, inputs: Json) -> Json | TargetErrored:
         """The inputs with the variables that it changed, or why the test is not asked."""
@@ -219,8 +219,12 @@ class PromptedTarget:
         recalled = inputs if self.memory is None else self.memory.recalled(inputs)
         if self.before is None:
             return recalled
-        found = await self.before.inputs(recalled)
-        return TargetErrored(f"{self.name}: {found.reason}") if isinstance(found, TargetErrored) else found
+        earlier_inputs = await self.before.inputs(recalled)
+        return (
+            TargetErrored(f"{self.name}: {earlier_inputs.reason}")
+            if isinstance(earlier_inputs, TargetErrored)
+            else earlier_inputs
+        )
 
     async def _prompt(self, inputs: Json, version: PromptVersion, question: Asking) -> Prompt | TargetErrored:
         """Returns what is asked: the version's template rendered, else what the writer writes."""

@@ -51,13 +51,13 @@ def function_in(path: Path, name: str, *, called_with: str) -> Callable[..., obj
     return function
 
 
-def awaited(said: object) -> object:
+def awaited(value: object) -> object:
     """Returns what a function gave; a coroutine's result, from a loop in another thread: the caller may run inside one."""
-    if not inspect.isawaitable(said):
-        return said
+    if not inspect.isawaitable(value):
+        return value
 
     async def result() -> object:
-        return await cast("Awaitable[object]", said)
+        return await cast("Awaitable[object]", value)
 
     with start_blocking_portal() as portal:
         return portal.call(result)

@@ -142,15 +142,15 @@ class PythonFile:
         return question.too_late(latency_ms) if answer is None else returned(answer, question, latency_ms, self.offered)
 
 
-def returned(found: object, question: Asking, latency_ms: float, offered: Json) -> Observed | TargetErrored:
+def returned(answer_given: object, question: Asking, latency_ms: float, offered: Json) -> Observed | TargetErrored:
     """Returns what a function gave, which was offered those tools: {output, error, tokenUsage, cost}; promptfoo takes no bare text."""
     try:
-        value = _JSON.validate_python(found)
+        value = _JSON.validate_python(answer_given)
         canonical(value).encode()  # NaN and lone surrogates stand in no record
     except ValueError:
-        return TargetErrored(f"{question.name} returned {type(found).__name__}, which is no JSON")
+        return TargetErrored(f"{question.name} returned {type(answer_given).__name__}, which is no JSON")
     if not isinstance(value, dict):
-        return TargetErrored(f"{question.name} returned {type(found).__name__}; return {{'output': …}}")
+        return TargetErrored(f"{question.name} returned {type(answer_given).__name__}; return {{'output': …}}")
     if value.get("error"):
         return TargetErrored(f"{question.name}: {value['error']}")
     if value.get("output") is None:

@@ -48,7 +48,7 @@ async def _failures(engine: Engine) -> str:
         titles=titles,
         causes=causes,
         examples=shown,
-        whole=sum(one.cases for one in lines),
+        whole=sum(line.cases for line in lines),
     )
 
 

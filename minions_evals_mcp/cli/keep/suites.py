@@ -256,7 +256,7 @@ async def _show(ident: str, common: Common) -> int:
     if gates:
         wire["gates"] = [gate.wire() for gate in gates]
     if judged:
-        wire["judgments"] = [{"id": one.id, **wire_fields(one.fields)} for one in judged]
+        wire["judgments"] = [{"id": judgment.id, **wire_fields(judgment.fields)} for judgment in judged]
     if common.json:
         say(wire)
         return 0
@@ -305,9 +305,9 @@ async def _outbox(limit: int, after: int, common: Common) -> int:
         page = await engine.store.read(partial(events.outbox, after=after, limit=limit + 1))
     shown, more = page[:limit], len(page) > limit
     cursor = shown[-1].seq if more else None
-    lines = [f"{one.record.type:<17} to {one.addressee:<13} {printable(one.record.title, 80)}" for one in shown]
+    lines = [f"{sent.record.type:<17} to {sent.addressee:<13} {printable(sent.record.title, 80)}" for sent in shown]
     if cursor is not None:
         lines.append(f"more: --after {cursor}")
     return reply(
-        common, {"outbox": [one.wire() for one in shown], "nextCursor": cursor}, lines or ["nothing is queued"]
+        common, {"outbox": [sent.wire() for sent in shown], "nextCursor": cursor}, lines or ["nothing is queued"]
     )

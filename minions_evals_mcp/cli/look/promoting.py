@@ -60,17 +60,19 @@ async def _promote(failure: str, corrected: str | None, why: str | None, into: s
     return reply(common, promotion, _lines(promotion, failure))
 
 
-def _lines(found: Promoted, failure: str) -> list[str]:
-    checks = "; ".join(f"{one['type']} {printable(value_text(one.get('value')), 120)}" for one in found.assertions)
+def _lines(promoted: Promoted, failure: str) -> list[str]:
+    checks = "; ".join(
+        f"{assertion['type']} {printable(value_text(assertion.get('value')), 120)}" for assertion in promoted.assertions
+    )
     lines = [
-        f"{found.test_case_id}: {found.status}, {printable(found.name, 120)}",
-        f"  what was wrong: {printable(found.what_was_wrong, 300)}",
+        f"{promoted.test_case_id}: {promoted.status}, {printable(promoted.name, 120)}",
+        f"  what was wrong: {printable(promoted.what_was_wrong, 300)}",
         f"  checks: {checks}",
     ]
-    if found.status == "draft":
+    if promoted.status == "draft":
         lines.append("  the output fails them; what is right nobody has said yet, so the case is not run. Say it:")
         lines.append(f"  minions-evals promote {failure} --corrected TEXT")
     else:
         lines.append("  the output fails them, the corrected one passes")
-        lines.append(f"  next: minions-evals run-test-case {found.test_case_id}")
+        lines.append(f"  next: minions-evals run-test-case {promoted.test_case_id}")
     return lines

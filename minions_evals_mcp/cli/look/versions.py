@@ -68,15 +68,15 @@ def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int:
 
 async def _take(prompt: str, config: str, common: Common) -> int:
     async with session(common) as engine:
-        found = await versions_of_config(engine, prompt, await meant_id(engine, config, "benchmark"))
+        wordings = await versions_of_config(engine, prompt, await meant_id(engine, config, "benchmark"))
     if common.json:
-        say(found.model_dump(mode="json"))
+        say(wordings.model_dump(mode="json"))
         return 0
-    for ident in found.versions:
-        tell(f"{printable(ident, 128)}{'' if ident in found.added else ' (kept already)'}\n")
-    if len(found.versions) > 1:
-        model = next((name for name in found.targets if name.partition(":")[0] in PROVIDERS), "PROVIDER:MODEL")
-        command = f"compare {found.benchmark_id} --from {found.versions[0]} --to {found.versions[-1]} --target {model}"
+    for ident in wordings.versions:
+        tell(f"{printable(ident, 128)}{'' if ident in wordings.added else ' (kept already)'}\n")
+    if len(wordings.versions) > 1:
+        model = next((name for name in wordings.targets if name.partition(":")[0] in PROVIDERS), "PROVIDER:MODEL")
+        command = f"compare {wordings.benchmark_id} --from {wordings.versions[0]} --to {wordings.versions[-1]} --target {model}"
         tell(f"{next_line(command, common.db)}\n")
     return 0
 

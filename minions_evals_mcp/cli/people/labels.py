@@ -88,11 +88,11 @@ async def _label(ident: str, number: int, common: Common) -> int:
     return reply(common, draw, _lines(draw))
 
 
-def _lines(found: LabelDraw) -> list[str]:
-    named = ", ".join(found.test_case_ids[:SHOWN])
-    more = f" and {len(found.test_case_ids) - SHOWN} more" if len(found.test_case_ids) > SHOWN else ""
+def _lines(drawn: LabelDraw) -> list[str]:
+    named = ", ".join(drawn.test_case_ids[:SHOWN])
+    more = f" and {len(drawn.test_case_ids) - SHOWN} more" if len(drawn.test_case_ids) > SHOWN else ""
     return [
-        f"{len(found.test_case_ids)} of {found.of} cases of the run {found.judged_run_id} were drawn"
-        f" (chance {found.chance:.2f} each): {named}{more}",
-        f"{found.waiting} outputs wait for people: minions-evals judge {found.run_id} --by YOUR-NAME",
+        f"{len(drawn.test_case_ids)} of {drawn.of} cases of the run {drawn.judged_run_id} were drawn"
+        f" (chance {drawn.chance:.2f} each): {named}{more}",
+        f"{drawn.waiting} outputs wait for people: minions-evals judge {drawn.run_id} --by YOUR-NAME",
     ]

@@ -51,12 +51,16 @@ async def _list(common: Common) -> int:
     async with session(common) as engine:
         known = await persons.known_people(engine)
     lines = [
-        f"{printable(one.name, 128)}  {'token' if one.has_token else 'confirmed at a terminal'}, since {iso(one.since)}"
-        for one in known
+        f"{printable(person.name, 128)}  {'token' if person.has_token else 'confirmed at a terminal'}, since {iso(person.since)}"
+        for person in known
     ]
     return reply(
         common,
-        {"people": [{"name": one.name, "hasToken": one.has_token, "since": iso(one.since)} for one in known]},
+        {
+            "people": [
+                {"name": person.name, "hasToken": person.has_token, "since": iso(person.since)} for person in known
+            ]
+        },
         lines or ["nobody is known as a person yet: minions-evals people add NAME"],
     )
 

@@ -342,8 +342,8 @@ def gate(
         )
     if fallen == "undecided":
         assert summary.regression is not None
-        said = undecided_words(summary.regression["worse"], summary.regression["cases"])
-        tell(f"{said} {stays_red(summary.run_id)}\n", aside=True)
+        sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
+        tell(f"{sentence} {stays_red(summary.run_id)}\n", aside=True)
         return BROKEN
     return 0
 

@@ -38,13 +38,13 @@ def read_target(path: Path) -> OwnTarget:
     with legible(path):
         text = path.read_text("utf-8-sig")
     try:
-        found = TargetFile.model_validate_json(to_json(parse_yaml(text, str(path))))
+        target_file = TargetFile.model_validate_json(to_json(parse_yaml(text, str(path))))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise InvalidRecordError(
             first["msg"].removeprefix("Value error, "), field=".".join(map(str, first["loc"])), where=str(path)
         ) from None
-    settings = found.http or found.command
+    settings = target_file.http or target_file.command
     assert settings is not None
     if isinstance(settings, CommandSettings):
         return OwnTarget(settings)

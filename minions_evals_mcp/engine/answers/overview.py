@@ -218,18 +218,18 @@ def _still_down(points: Sequence[RunPoint], at: int) -> bool:
 
 
 def _highest(db: Db, columns: Sequence[ConfigColumn]) -> HighestColumn | None:
-    ended = [one for one in columns if one.score is not None]
+    ended = [column for column in columns if column.score is not None]
     if not ended:
         return None
     highest = max(ended, key=_figures)
-    costs = [cost for one in columns if (cost := overview.run_cost(db, one.run_id)) is not None]
+    costs = [cost for column in columns if (cost := overview.run_cost(db, column.run_id)) is not None]
     names = version_names(db, [highest.version])
     return HighestColumn(
-        at=max(one.at for one in columns),
+        at=max(column.at for column in columns),
         columns=len(columns),
         open=len(columns) - len(ended),
         name=column_name(names, highest),
-        alike=sum(_figures(one) == _figures(highest) for one in ended) - 1,
+        alike=sum(_figures(column) == _figures(highest) for column in ended) - 1,
         score=highest.score or 0.0,
         passed=highest.passed or 0,
         total=highest.total or 0,

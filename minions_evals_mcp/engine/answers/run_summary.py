@@ -81,7 +81,7 @@ class WorkerLine(Value):
 
 
 class RunSummary(Value):
-    """Where a run stands. `outcomes` counts units (case × trial); `open` are not done yet.
+    """The state of a run. `outcomes` counts units (case × trial); `open` are not done yet.
 
     `names` are what people call subject and version. `judge` says whether the model that judged can be trusted,
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
@@ -264,29 +264,29 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     if run is None or not (run.fields.is_regression or run.fields.fallen_since):
         return None
     fall = fall_of(db, run)
-    found: Json = {}
+    wire: Json = {}
     if run.fields.is_regression:
         failure = records.require(db, f"{run.id}:regression", EvalFailure)
-        found = {
+        wire = {
             "summary": failure.fields.description, "evidence": run.fields.evidence, "failureType": failure.fields.failure_type,
             "evalFailureId": failure.id,
-            "newlyFailing": [one.removeprefix("newly failing: ") for one in failure.fields.signals],
+            "newlyFailing": [signal.removeprefix("newly failing: ") for signal in failure.fields.signals],
         }  # fmt: skip
     if fall is None:
-        return found
+        return wire
     if run.fields.fallen_since is not None:
         failing = runs.newly_failing(db, fall.since, run.id, limit=NAMED_SKIPPED)
-        found |= {
+        wire |= {
             "summary": still_fallen(fall), "evidence": fall.evidence, "fallenSince": fall.since,
-            "newlyFailing": [one.case_id for one in failing],
+            "newlyFailing": [failure.case_id for failure in failing],
         }  # fmt: skip
-    found |= {
+    wire |= {
         "previousRunId": fall.since, "scoreFell": fall.score_fell,
         "cases": fall.shared.cases, "worse": fall.shared.worse, "better": fall.shared.better,
     }  # fmt: skip
     if fall.noise_floor is not None:
-        found |= {"noiseFloor": fall.noise_floor, "withinNoiseFloor": fall.is_within_noise}
-    return found
+        wire |= {"noiseFloor": fall.noise_floor, "withinNoiseFloor": fall.is_within_noise}
+    return wire
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
@@ -327,7 +327,7 @@ def _packets(db: Db, job: Job, limit: int) -> tuple[list[Packet], bool]:
         work = Work(case.inputs, case.expected_outputs, row.observed)
         criteria = _outside_criteria(job, measure)
         if isinstance(measure.yardstick, RubricInUse) and request_of(job).judge == "auto":
-            lacks_model |= any(one.fields.judge_type == "llm" for one in criteria)
+            lacks_model |= any(criterion.fields.judge_type == "llm" for criterion in criteria)
         out.append(packet(row.key, row.case_id, criteria, work))
     return out, lacks_model and not job.spec["judgeModel"]
 

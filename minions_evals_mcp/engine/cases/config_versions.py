@@ -38,7 +38,7 @@ async def versions_of_config(engine: Engine, prompt_id: str, benchmark_id: str) 
     """
     wordings, targets = await engine.store.read(partial(_wordings, benchmark_id=benchmark_id))
     chain = await engine.store.read(partial(_versions, prompt_id=prompt_id))
-    known = {one.fields.content: one.id for one in chain}
+    known = {link.fields.content: link.id for link in chain}
     newest, number = (chain[-1].id, chain[-1].fields.version_number) if chain else (None, 0)
     arrivals: list[Arrival] = []
     follows: list[Relation] = []
@@ -55,27 +55,29 @@ async def versions_of_config(engine: Engine, prompt_id: str, benchmark_id: str) 
     return ConfigVersions(
         prompt_id=prompt_id,
         benchmark_id=benchmark_id,
-        versions=tuple(known[one.content] for one in wordings),
-        added=tuple(one.record.id for one in arrivals),
+        versions=tuple(known[wording.content] for wording in wordings),
+        added=tuple(arrival.record.id for arrival in arrivals),
         targets=targets,
     )
 
 
 def _wordings(db: Db, *, benchmark_id: str) -> tuple[list[PromptVersion], tuple[str, ...]]:
     columns = config_columns(db, benchmark_id)
-    found = [records.get(db, ident, PromptVersion) for ident in dict.fromkeys(one.version for one in columns) if ident]
-    wordings = [one.fields for one in found if one is not None]
+    versions = [
+        records.get(db, ident, PromptVersion) for ident in dict.fromkeys(column.version for column in columns) if ident
+    ]
+    wordings = [version.fields for version in versions if version is not None]
     if not wordings:
         raise BadInputError(
             f"{benchmark_id} is no config that was evaluated.",
             remedy="minions-evals eval CONFIG, then the id that `runs` shows.",
         )
-    if any(NUNJUCKS not in one.tags for one in wordings):
+    if any(NUNJUCKS not in wording.tags for wording in wordings):
         raise BadInputError(
             f"code writes the prompts of {benchmark_id}: they have no text that could be a version.",
             remedy="Write them as texts.",
         )
-    return wordings, tuple(dict.fromkeys(one.provider for one in columns))
+    return wordings, tuple(dict.fromkeys(column.provider for column in columns))
 
 
 def _versions(db: Db, *, prompt_id: str) -> list[Record[PromptVersion]]:
@@ -83,5 +85,5 @@ def _versions(db: Db, *, prompt_id: str) -> list[Record[PromptVersion]]:
         idents = prompt_chain(db, prompt_id).version_ids
     except NotFoundError:  # the prompt begins with these wordings
         return []
-    found = (records.get(db, ident, PromptVersion) for ident in idents)
-    return [one for one in found if one is not None]
+    versions = (records.get(db, ident, PromptVersion) for ident in idents)
+    return [version for version in versions if version is not None]

@@ -73,13 +73,13 @@ async def approve_prompt_version(engine: Engine, request: ApprovalAsked) -> Reco
 
 async def barred_for_agents(engine: Engine, version: str, comparison_id: str) -> EvalsError | None:
     """Returns why an agent may not approve the version on that comparison, though it improved; None where one may."""
-    asked = ApprovalAsked(
+    approval = ApprovalAsked(
         prompt_version_ref=version, comparison_id=comparison_id, decided_by="an agent", decided_by_type="agent"
     )
 
     def barred(db: Db) -> EvalsError | None:
         try:
-            _evidence(db, asked)
+            _evidence(db, approval)
         except EvalsError as error:
             return error
         return None

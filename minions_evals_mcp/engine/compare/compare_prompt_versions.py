@@ -175,7 +175,7 @@ async def _run_in_step(engine: Engine, job: Job, request: ComparisonRequest, pro
 
 
 async def _mark(engine: Engine, job: Job, state: JobState, reason: str) -> None:
-    """Where the comparison stands, unless it is recorded already: judgments may be handed in meanwhile."""
+    """Notes the comparison's state, unless it is recorded already: judgments may be handed in meanwhile."""
     at = engine.clock()
 
     def mark(db: Db) -> None:

@@ -332,10 +332,10 @@ def _tell_regression(
     record = Record(f"{run.id}:regression", failure, f"regression: {benchmark.title}", about.at, about.at)
     insert(db, record)
     append(db, Event("regression-found", "eval-failure", record.id, {"benchmarkRunId": run.id}), at=about.at)
-    asked = task(
+    to_do = task(
         rule.task_title, sentence, priority="critical", about=run.id, owner=benchmark.fields.owner_id, at=about.at
     )
-    queue(db, f"{run.id}:task", asked, key=f"investigate-regression:{run.id}", at=about.at)
+    queue(db, f"{run.id}:task", to_do, key=f"investigate-regression:{run.id}", at=about.at)
     payload: Json = {
         "causes": [*causes], "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": fall.previous.id, "summary": sentence,
         "evidence": fall.evidence, "newlyFailing": [failure.case_id for failure in fall.failing[:NAMED_SKIPPED]],
@@ -358,5 +358,5 @@ def _tell_below_threshold(
     )
     if fallen:
         sentence += f" {fallen}."
-    asked = task(title, sentence, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
-    queue(db, f"{run.id}:below", asked, key=f"below-threshold:{benchmark.id}:{since}", at=at)
+    to_do = task(title, sentence, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
+    queue(db, f"{run.id}:below", to_do, key=f"below-threshold:{benchmark.id}:{since}", at=at)

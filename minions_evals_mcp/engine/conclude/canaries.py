@@ -23,12 +23,12 @@ def canary_note(canaries: Sequence[str]) -> str:
 def tell_canaries(db: Db, run: Record[BenchmarkRun], benchmark: Record[Benchmark]) -> None:
     """Tells the orchestrator, and asks for a task, in the run's own transaction; once for each run."""
     at, passed = run.created_at, run.fields.canaries_passed
-    said = f"{benchmark.title}: the run {run.id} {canary_note(passed)}."
+    sentence = f"{benchmark.title}: the run {run.id} {canary_note(passed)}."
     append(db, Event("canary-passed", BenchmarkRun.slug, run.id, {"canaries": [*passed]}), at=at)
     title, owner = f"Investigate {benchmark.title}: a canary was passed", benchmark.fields.owner_id
-    asked = task(title, said, priority="critical", about=run.id, owner=owner, at=at)
-    queue(db, f"{run.id}:canary-task", asked, key=f"investigate-canary:{run.id}", at=at)
+    to_do = task(title, sentence, priority="critical", about=run.id, owner=owner, at=at)
+    queue(db, f"{run.id}:canary-task", to_do, key=f"investigate-canary:{run.id}", at=at)
     payload: Json = {
-        "benchmarkId": run.fields.benchmark_id, "benchmarkRunId": run.id, "canaries": [*passed], "summary": said,
+        "benchmarkId": run.fields.benchmark_id, "benchmarkRunId": run.id, "canaries": [*passed], "summary": sentence,
     }  # fmt: skip
     queue(db, f"{run.id}:canary", message("canary-passed", payload, at=at), key=f"canary-passed:{run.id}", at=at)

@@ -53,8 +53,8 @@ def _tell_back(
         f" seen in {before.first_run_id}. {group.suggestion}"
     )
     title = f"{benchmark.title}: a cause of failures came back"
-    asked = task(title, message, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
-    queue(db, f"{run.id}:back:{group.key}", asked, key=f"cause-came-back:{benchmark.id}:{group.key}:{times}", at=at)
+    to_do = task(title, message, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
+    queue(db, f"{run.id}:back:{group.key}", to_do, key=f"cause-came-back:{benchmark.id}:{group.key}:{times}", at=at)
 
 
 def causes_of_a_fall(db: Db, benchmark_id: str, failing: Sequence[str]) -> list[Json]:

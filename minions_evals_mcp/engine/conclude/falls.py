@@ -70,8 +70,8 @@ def still_fallen(fall: Fall) -> str:
 
 def _run_before(db: Db, run: Record[BenchmarkRun]) -> str | None:
     """The run that a regression was told against."""
-    told = events.outbox(db, ident=f"{run.id}:message", limit=1) if run.fields.is_regression else []
-    payload: Json = told[0].record.fields.model_dump(mode="json")["payload"] if told else {}
+    letters = events.outbox(db, ident=f"{run.id}:message", limit=1) if run.fields.is_regression else []
+    payload: Json = letters[0].record.fields.model_dump(mode="json")["payload"] if letters else {}
     return str(payload["previousRunId"]) if "previousRunId" in payload else None
 
 

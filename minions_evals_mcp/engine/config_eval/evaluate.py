@@ -144,8 +144,8 @@ async def evaluate(
                 [job_id for job_id, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
             )
             ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, limits, progress)))
-        found = await _matrix(engine, evaluation, ran, limits, before, like=parts[0].request)
-        return found if evaluation.hooks is None else await evaluation.hooks.after(evaluation, found)
+        matrix = await _matrix(engine, evaluation, ran, limits, before, like=parts[0].request)
+        return matrix if evaluation.hooks is None else await evaluation.hooks.after(evaluation, matrix)
 
 
 def _unmetered(max_cost_usd: float | None) -> Budget:

@@ -137,7 +137,7 @@ def models_of(spec: Spec) -> Iterator[ModelSpec]:
 
 
 class Provider(Value):
-    """Who answers the prompts of a column. `transforms` change `output`, one after the other; a text is JavaScript.
+    """The provider that answers the prompts of a column. `transforms` change `output`, one after the other; a text is JavaScript.
 
     `told` is what code that asks is told of it: `id`, `label`, `config`. `known_as` is what code that writes prompts is told for
     its id, where that is another.
@@ -159,7 +159,7 @@ class Provider(Value):
             transform if isinstance(transform, str) else transform.model_dump(mode="json")
             for transform in self.transforms
         ]
-        beside: list[JsonValue] = [one for one in (self.told, self.after, self.known_as) if one]
+        beside: list[JsonValue] = [part for part in (self.told, self.after, self.known_as) if part]
         return digest([self.spec.model_dump(mode="json"), transforms, *beside])
 
 

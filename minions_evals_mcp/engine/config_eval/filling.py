@@ -122,11 +122,11 @@ def with_metrics(
     if not scores:
         return matrix
 
-    def scored(cell: Cell, found: dict[str, float] | None) -> Cell:
-        if found is None:
+    def scored(cell: Cell, by_name: dict[str, float] | None) -> Cell:
+        if by_name is None:
             return cell
-        weights = {name: cell.metric_weights.get(name, 1.0) for name in found}
-        return cell.model_copy(update={"metrics": found, "metric_weights": weights})
+        weights = {name: cell.metric_weights.get(name, 1.0) for name in by_name}
+        return cell.model_copy(update={"metrics": by_name, "metric_weights": weights})
 
     rows = tuple(
         row.model_copy(update={"cells": tuple(scored(cell, scores.get((number, cell.column))) for cell in row.cells)})

@@ -118,15 +118,15 @@ class Providers:
 
             return FilteredPrompt(code.template, code.filters, code.config)
         provider = column.provider
-        told: Json = {
+        wire: Json = {
             "id": provider.known_as or provider.id,
             "label": "" if provider.label == provider.id else provider.label,
         }
         if Path(code.path).suffix in SUFFIXES:
-            return PromptModule(Path(code.path), code.function, told, code.config)
+            return PromptModule(Path(code.path), code.function, wire, code.config)
         if code.function is None:
-            return PromptProgram(Path(code.path), told, code.config)
-        return prompt_function(Path(code.path), code.function, provider=told, config=code.config)
+            return PromptProgram(Path(code.path), wire, code.config)
+        return prompt_function(Path(code.path), code.function, provider=wire, config=code.config)
 
     def _responder(self, provider: Provider, spec: Spec, models: Iterator[Models], budget: Budget) -> Responder:
         match spec:

@@ -1,4 +1,4 @@
-"""Which ids a log has had so far: millions of them, in at most 24 bytes each."""
+"""The ids that a log has had so far: millions of them, in at most 24 bytes each."""
 
 from __future__ import annotations
 

@@ -87,11 +87,11 @@ def read_cases(
                 filled = frozenset(
                     names_in([written.test["assert"], *(node.value for node in test.variables.values())])
                 )
-            said = digest([inputs, [check.model_dump(mode="json") for check in checks.assertions], test.threshold,
+            content = digest([inputs, [check.model_dump(mode="json") for check in checks.assertions], test.threshold,
                            asking.options.timeout_ms, [chooser.model_dump(mode="json") for chooser in checks.choosers],
                            *([] if scoring is None else [scoring.model_dump(mode="json")])])[:16]  # fmt: skip
-            seen[said] = seen.get(said, 0) + 1
-            ident = f"eval/test/{said}" + (f"-{seen[said]}" if seen[said] > 1 else "")
+            seen[content] = seen.get(content, 0) + 1
+            ident = f"eval/test/{content}" + (f"-{seen[content]}" if seen[content] > 1 else "")
             fields = _fields(test, inputs, checks, asking.options).model_copy(
                 update={"scoring": scoring, "written": _test_fields(checks, written)}
             )

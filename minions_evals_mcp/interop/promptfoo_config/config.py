@@ -94,9 +94,9 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
     Raises `InvalidRecordError` with file and line for what does not fit, and `UnsupportedError` naming all that is not
     carried out, unless that is to be left out. What a hook changes of the config is read once all else was vetted.
     """
-    found, hooks, changes = _read(path, now, given)
+    evaluation, hooks, changes = _read(path, now, given)
     if hooks is None or not changes:
-        return found
+        return evaluation
     try:
         return _read(path, now, given, hooks, changes)[0]
     except EvalsError:
@@ -130,7 +130,7 @@ def _read(
     metrics = tuple(_derived(root, refusals))
     vet_prompts(prompts, cases, columns, refusals)
     left_out = refusals.settled(allowed=given.allow_unsupported)
-    if not any(one.parts for one in columns):
+    if not any(column.parts for column in columns):
         raise BadInputError(
             f"{path}: nothing is left to run.", remedy="Name a prompt and a provider that are carried out."
         )
@@ -138,12 +138,14 @@ def _read(
     parts = {part.case_ids for column in columns for part in column.parts} - {benchmark.fields.test_case_ids}
     versions = {version_id(prompt): prompt for prompt in reversed(prompts)}
     suite, changed = told_suite(hooks, root, prompts, called=called)
-    environment = {key: value_text(one.value) for key, one in root["env"].mapping().items()} if "env" in root else {}
+    environment = (
+        {key: value_text(variable.value) for key, variable in root["env"].mapping().items()} if "env" in root else {}
+    )
     evaluation = Evaluation(
         title=benchmark.title,
         arrivals=(
-            *(version_of(ident, one, now) for ident, one in versions.items()),
-            *(arrival_of(one, now) for one in cases),
+            *(version_of(ident, version, now) for ident, version in versions.items()),
+            *(arrival_of(case, now) for case in cases),
             Arrival(benchmark),
             *(Arrival(benchmark_of(root, path, ids, now, part=True)) for ids in sorted(parts)),
         ),

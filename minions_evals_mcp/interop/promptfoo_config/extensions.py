@@ -38,7 +38,7 @@ def read_hooks(node: Node | None, refusals: Refusals) -> Hooks | None:
     if node is None:
         return None
     before = len(refusals)
-    hooks = [hook for one in node.elements() if (hook := _hook(one, refusals)) is not None]
+    hooks = [hook for element in node.elements() if (hook := _hook(element, refusals)) is not None]
     if len(refusals) > before:
         return None
     if any(hook.only in {None, "afterEach"} for hook in hooks):
@@ -76,7 +76,7 @@ def _suite(root: Mapping[str, Node], prompts: Sequence[PromptText]) -> Json:
     default = root.get("defaultTest")
     if default is not None and default.file is not None:
         default = read_node(named_file(default, default.file), default.source.base)
-    said = {} if default is None or not isinstance(default.value, dict) else default.value
+    settings = {} if default is None or not isinstance(default.value, dict) else default.value
     providers = root["targets"] if "targets" in root else root["providers"]
     listed = providers.value if isinstance(providers.value, list) else [providers.value]
     kept = {name: root[name].value for name in ("description", "derivedMetrics", "extensions", "tags") if name in root}
@@ -84,10 +84,10 @@ def _suite(root: Mapping[str, Node], prompts: Sequence[PromptText]) -> Json:
     if "scenarios" in root:
         scenarios["scenarios"] = [node.value for node in test_nodes(root["scenarios"], refusals)]
     return {
-        "tags": {}, **kept, **scenarios, "prompts": [{"raw": one.raw, "label": one.label} for one in prompts],
-        "providers": [one if isinstance(one, dict) else {"id": one} for one in listed], "providerPromptMap": {},
+        "tags": {}, **kept, **scenarios, "prompts": [{"raw": prompt.raw, "label": prompt.label} for prompt in prompts],
+        "providers": [provider if isinstance(provider, dict) else {"id": provider} for provider in listed], "providerPromptMap": {},
         "tests": [node.value for node in test_nodes(root["tests"], refusals)] if "tests" in root else [],
-        "defaultTest": {"metadata": {}, "options": {}, "vars": {}, "assert": [], **said}, "nunjucksFilters": {},
+        "defaultTest": {"metadata": {}, "options": {}, "vars": {}, "assert": [], **settings}, "nunjucksFilters": {},
     }  # fmt: skip
 
 
@@ -101,17 +101,17 @@ def _changed(hooks: Hooks, suite: Json, prompts: Sequence[PromptText], node: Nod
     assert isinstance(left, dict), "a context without a suite was refused"
     names = [name for name in {**suite, **left} if suite.get(name) != left.get(name)]
     for name in names:
-        by_code = name == "prompts" and any(one.writer is not None for one in prompts)
+        by_code = name == "prompts" and any(prompt.writer is not None for prompt in prompts)
         if name not in CHANGED or by_code:
             hooks.close()
-            said = f"{name} that code writes" if by_code else name
-            raise node.wrong(f"beforeAll changed {said}, which is not carried out")
+            what = f"{name} that code writes" if by_code else name
+            raise node.wrong(f"beforeAll changed {what}, which is not carried out")
     return {name: [] if left.get(name) is None else left[name] for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class _After:
-    """What is called once all outputs are judged."""
+    """The hooks that are called once all outputs are judged."""
 
     hooks: Hooks
     suite: Json
@@ -123,17 +123,19 @@ class _After:
         notes: dict[str, None] = {}
         scores: dict[tuple[int, int], dict[str, float]] = {}
         for result in _results(results_json(matrix, evaluation, at=at)):
-            found = await self._one(result, notes)
+            after_hook = await self._one(result, notes)
             place = (int(str(result["testIdx"])), int(str(result["promptIdx"])))
-            if found != result["namedScores"]:
-                scores[place] = {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
+            if after_hook != result["namedScores"]:
+                scores[place] = {
+                    name: float(value) for name, value in after_hook.items() if isinstance(value, int | float)
+                }
         matrix = with_metrics(matrix, scores, evaluation.derived).model_copy(update={"notes": (*matrix.notes, *notes)})
-        told = results_json(matrix, evaluation, at=at)
-        inner = told["results"]
+        document = results_json(matrix, evaluation, at=at)
+        inner = document["results"]
         assert isinstance(inner, dict)
         context: Json = {
-            "prompts": inner["prompts"], "results": inner["results"], "suite": self.suite, "evalId": told["evalId"],
-            "config": told["config"],
+            "prompts": inner["prompts"], "results": inner["results"], "suite": self.suite, "evalId": document["evalId"],
+            "config": document["config"],
         }  # fmt: skip
         try:
             await self.hooks.later("afterAll", context)
@@ -157,10 +159,10 @@ class _After:
         return named if isinstance(named, dict) else {}
 
 
-def _results(told: Json) -> list[Json]:
-    inner = told["results"]
+def _results(document: Json) -> list[Json]:
+    inner = document["results"]
     listed = inner["results"] if isinstance(inner, dict) else None
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [result for result in listed if isinstance(result, dict)] if isinstance(listed, list) else []
 
 
 def evaluation_hooks(hooks: Hooks, suite: Json, cases: Sequence[Case], now: datetime) -> EvaluationHooks:

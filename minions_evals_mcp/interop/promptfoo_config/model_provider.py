@@ -82,19 +82,19 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
     offered = OPTIONS if ours.removeprefix(f"{kind}:").startswith(RESPONSES) else PROVIDERS[kind].options
     options = tuple(name for name in offered if not (grades and name in CALLING))
     passing = (PASSING,) if kind == "openai" else ()
-    found = refusals.known(_plain(config, kind, refusals), (*ACCESS, *passing, *options), harmless=HARMLESS)
-    params: Json = {name: _value(found[name]) for name in options if name in found}
-    passed = {name: one.value for name, one in found[PASSING].mapping().items()} if PASSING in found else {}
+    members = refusals.known(_plain(config, kind, refusals), (*ACCESS, *passing, *options), harmless=HARMLESS)
+    params: Json = {name: _value(members[name]) for name in options if name in members}
+    passed = {name: option.value for name, option in members[PASSING].mapping().items()} if PASSING in members else {}
     limit = [
-        found[name].whole(least=1) for name in (*LIMITS, "max_output_tokens") if params.pop(name, None) is not None
+        members[name].whole(least=1) for name in (*LIMITS, "max_output_tokens") if params.pop(name, None) is not None
     ]
     return ModelSpec(
         model=ours,
         max_tokens=limit[0] if limit else MAX_TOKENS,
         params=params | passed,
-        as_text=FORM in found and found[FORM].file is not None,
-        base_url=_base(found),
-        api_key=_api_key(found),
+        as_text=FORM in members and members[FORM].file is not None,
+        base_url=_base(members),
+        api_key=_api_key(members),
     )
 
 

@@ -207,40 +207,40 @@ def _program(node: Node, command: str, config: Node) -> ProgramSpec:
 
 
 def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> AddressSpec | None:
-    found = refusals.known(config, HTTP, harmless=HARMLESS_HTTP)
-    url = found["url"].text() if "url" in found else ident
+    members = refusals.known(config, HTTP, harmless=HARMLESS_HTTP)
+    url = members["url"].text() if "url" in members else ident
     code = {
-        "transform": _code_of(found.get("transformResponse") or found.get("responseParser"), refusals, RESPONSE),
-        "asking": _code_of(found.get("transformRequest"), refusals, REQUEST),
-        "will_do": _code_of(found.get("validateStatus"), refusals, STATUS),
+        "transform": _code_of(members.get("transformResponse") or members.get("responseParser"), refusals, RESPONSE),
+        "asking": _code_of(members.get("transformRequest"), refusals, REQUEST),
+        "will_do": _code_of(members.get("validateStatus"), refusals, STATUS),
     }
-    if "request" in found:
-        secure = url.startswith("https") or ("useHttps" in found and found["useHttps"].yes())
-        return _vetted(config, raw_request(found["request"], secure=secure).model_copy(update=code), refusals)
+    if "request" in members:
+        secure = url.startswith("https") or ("useHttps" in members and members["useHttps"].yes())
+        return _vetted(config, raw_request(members["request"], secure=secure).model_copy(update=code), refusals)
     if not url.startswith(("http://", "https://", "{{")):
         raise node.wrong("the address must stand under config.url, with http:// or https://")
-    headers = _texts(found["headers"]) if "headers" in found else {}
-    body = _body(found.get("body"), headers)
+    headers = _texts(members["headers"]) if "headers" in members else {}
+    body = _body(members.get("body"), headers)
     made = AddressSpec(
         url=url,
-        method=found["method"].text().upper()
-        if "method" in found
+        method=members["method"].text().upper()
+        if "method" in members
         else "GET"
         if body.value is None and body.text is None
         else "POST",
         headers=body.headers,
-        query=_texts(found["queryParams"]) if "queryParams" in found else {},
+        query=_texts(members["queryParams"]) if "queryParams" in members else {},
         body=body.value,
         text=body.text,
-        flat="body" in found and isinstance(found["body"].value, str),
+        flat="body" in members and isinstance(members["body"].value, str),
     ).model_copy(update=code)
     return _vetted(config, made, refusals)
 
 
 def _code_of(node: Node | None, refusals: Refusals, arguments: str) -> str | None:
     """The JavaScript there, as it is called with those."""
-    found = None if node is None else transform_code(node, refusals, arguments, python=False)
-    return found if isinstance(found, str) else None
+    code = None if node is None else transform_code(node, refusals, arguments, python=False)
+    return code if isinstance(code, str) else None
 
 
 def _vetted(config: Node, spec: AddressSpec, refusals: Refusals) -> AddressSpec:

@@ -76,8 +76,8 @@ class Test:
 
     def with_default(self, default: Test) -> Test:
         """The same over `defaultTest`, whose assertions it may decline; an empty prefix or suffix declines nothing, as there."""
-        said = {name: one for name, one in self.options.items() if name not in AROUND or one.value}
-        merged = replace(self, options=said).over(default)
+        options = {name: option for name, option in self.options.items() if name not in AROUND or option.value}
+        merged = replace(self, options=options).over(default)
         declines = merged.options.get("disableDefaultAsserts")
         return replace(merged, assertions=self.assertions) if declines is not None and declines.yes() else merged
 
@@ -115,8 +115,8 @@ def _scenario(node: Node, refusals: Refusals) -> Iterator[Test]:
 
 
 def _listed(node: Node, refusals: Refusals) -> Iterator[Test]:
-    for one in test_nodes(node, refusals):
-        yield _test(one, refusals)
+    for element in test_nodes(node, refusals):
+        yield _test(element, refusals)
 
 
 def test_nodes(node: Node, refusals: Refusals) -> Iterator[Node]:
@@ -125,14 +125,14 @@ def test_nodes(node: Node, refusals: Refusals) -> Iterator[Node]:
         case str():
             yield from _in_files(node, node.value.removeprefix("file://"), None, refusals)
         case {"path": str(path)}:
-            found = refusals.known(node, ("path", "config"))
-            yield from _in_files(found["path"], path.removeprefix("file://"), found.get("config"), refusals)
+            members = refusals.known(node, ("path", "config"))
+            yield from _in_files(members["path"], path.removeprefix("file://"), members.get("config"), refusals)
         case list():
-            for one in node.elements():
-                if isinstance(one.value, str) or (isinstance(one.value, dict) and "path" in one.value):
-                    yield from test_nodes(one, refusals)
+            for element in node.elements():
+                if isinstance(element.value, str) or (isinstance(element.value, dict) and "path" in element.value):
+                    yield from test_nodes(element, refusals)
                 else:
-                    yield one
+                    yield element
         case _:
             refusals.add(node, "only a list, or the name of a file, is carried out here")
 

@@ -84,9 +84,9 @@ def _description(failed: FailedOutput, affected: tuple[FailedCriterion, ...]) ->
     wanted = output_text(failed.expected) if failed.expected else ""
     expected, text = told_apart([wanted, failed.text], CUT) if wanted else ("", failed.text)
     came = "nothing came" if failed.is_empty else f"got “{cut(text)}”"
-    said = f"Expected “{cut(expected)}”, {came}." if failed.expected else f"{came[0].upper()}{came[1:]}."
+    sentence = f"Expected “{cut(expected)}”, {came}." if failed.expected else f"{came[0].upper()}{came[1:]}."
     if not affected:
-        return said
+        return sentence
     worst = affected[0]
     points = worst.points or f"{worst.fraction:.2f} of 1"
-    return f"{said} Lost most on {worst.name} ({points}, weight {worst.weight:g}): {cut(worst.rationale)}"
+    return f"{sentence} Lost most on {worst.name} ({points}, weight {worst.weight:g}): {cut(worst.rationale)}"

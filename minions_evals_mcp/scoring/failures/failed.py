@@ -22,7 +22,7 @@ OWN_CHECKS = "the case's own checks"
 
 @frozen_type
 class FailedCriterion:
-    """How one criterion judged the output: `fraction` is its score mapped to 0 to 1; `by_rule`: no judge gave the reason.
+    """The verdict of one criterion on the output: `fraction` is its score mapped to 0 to 1; `by_rule`: no judge gave the reason.
 
     `points` are the score as the judge gave it, with the scale that it is on.
     """

@@ -70,11 +70,11 @@ _KINDS: dict[type, str] = {
 
 def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     """All that is wrong with the output's form; what a judge of the form found nothing wrong with is not read again."""
-    found = (*_truncation(failed), *_agent_parser(failed), *_checks(failed), *_criteria(failed))
+    signals = (*_truncation(failed), *_agent_parser(failed), *_checks(failed), *_criteria(failed))
     if _form_was_good(failed):
-        return found
+        return signals
     return (
-        *found,
+        *signals,
         *_json(failed),
         *_keys(failed),
         *form_asked_for(failed),
@@ -84,7 +84,7 @@ def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
 
 def _form_was_good(failed: FailedOutput) -> bool:
     """Returns whether a criterion of the form has its full score: then only another one lost."""
-    return any(one.fraction >= 1 and _FORMAT_NAME.search(one.name) for one in failed.criteria)
+    return any(criterion.fraction >= 1 and _FORMAT_NAME.search(criterion.name) for criterion in failed.criteria)
 
 
 def is_truncated(failed: FailedOutput) -> bool:

@@ -54,7 +54,7 @@ class Scope:
         return self._variables.get(name, UNDEFINED) if value is _ABSENT else value
 
     def assign(self, name: str, value: object) -> None:
-        """What `set` does; outside of loops and macros, macros see it, too."""
+        """Sets a name as `set` does; outside of loops and macros, macros see it, too."""
         self.frame.assign(name, value)
         if self.frame is self._top:
             self._variables[name] = value

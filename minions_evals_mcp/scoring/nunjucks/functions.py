@@ -11,8 +11,8 @@ from minions_evals_mcp.scoring.nunjucks.values import JsArray, JsFunction, JsObj
 def _range(start: object, stop: object = None, step: object = 1) -> JsArray:
     if stop is None or isinstance(stop, Undefined):
         start, stop, step = 0, start, 1
-    first, end, by = (to_number(one) for one in (start, stop, step))
-    if not all(one.is_integer() for one in (first, end, by)):
+    first, end, by = (to_number(number) for number in (start, stop, step))
+    if not all(number.is_integer() for number in (first, end, by)):
         raise ValueError("range of what is no whole number is not carried out")
     several = range(int(first), int(end), int(by) or 1)
     spend_steps(len(several))

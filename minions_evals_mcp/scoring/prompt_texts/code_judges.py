@@ -34,8 +34,8 @@ Reply with one line of JSON and nothing else: {"steps": ["first step", "second s
 """
 
 
-def _messages(*said: tuple[str, str]) -> str:
-    return json.dumps([{"role": role, "content": words} for role, words in said], separators=(",", ":"))
+def _messages(*messages: tuple[str, str]) -> str:
+    return json.dumps([{"role": role, "content": words} for role, words in messages], separators=(",", ":"))
 
 
 _FACTS = _messages(

@@ -98,9 +98,9 @@ def _sealed(verdict: SealedVerdict) -> dict[str, object]:
     return {"summary": f"comparison {verdict.benchmark_id}: {verdict.in_words}", "comparison": verdict}
 
 
-async def _approval(call: Call, found: ComparisonSummary | SealedVerdict) -> list[str]:
+async def _approval(call: Call, summary: ComparisonSummary | SealedVerdict) -> list[str]:
     """The approval of what improved: the call where the caller may make it, else why not and who may."""
-    version, comparison = found.version_b, found.comparison_id
+    version, comparison = summary.version_b, summary.comparison_id
     barred = None if call.engine.speaker.is_person else await barred_for_agents(call.engine, version, comparison)
     if barred is not None:
         return [f"you cannot approve {version} on this: {barred}"]

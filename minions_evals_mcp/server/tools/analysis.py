@@ -101,17 +101,19 @@ async def promote_failure(call: Call, arguments: PromoteFailure) -> CallToolResu
 
 async def detect_trend(call: Call, arguments: DetectTrend) -> CallToolResult:
     """The trend of a benchmark with its newest points."""
-    found = trend_answer(await summarize_trend(call.engine, arguments.benchmark_id, limit=arguments.limit))
+    trend = trend_answer(await summarize_trend(call.engine, arguments.benchmark_id, limit=arguments.limit))
     if arguments.what_changed or arguments.since is not None:
-        found = await _with_changes(call, arguments, found)
-    return answered(found, shape=Shape(arguments.detail if arguments.limit <= SHORT else "full"))
+        trend = await _with_changes(call, arguments, trend)
+    return answered(trend, shape=Shape(arguments.detail if arguments.limit <= SHORT else "full"))
 
 
-async def _with_changes(call: Call, asked: DetectTrend, trend: TrendAnswer) -> TrendAnswer:
+async def _with_changes(call: Call, request: DetectTrend, trend: TrendAnswer) -> TrendAnswer:
     """The trend, and beside it the levels of the benchmark, the cases behind them, flaky ones, and the cost."""
-    since = None if asked.since is None else datetime.combine(asked.since, time(), UTC)
-    found = await what_changed(call.engine, asked.benchmark_id, since=since)
-    changes = TrendAnswer.of(found, without={"sentences"}, summary=" ".join((f"{trend.summary}.", *found.sentences)))
+    since = None if request.since is None else datetime.combine(request.since, time(), UTC)
+    changed = await what_changed(call.engine, request.benchmark_id, since=since)
+    changes = TrendAnswer.of(
+        changed, without={"sentences"}, summary=" ".join((f"{trend.summary}.", *changed.sentences))
+    )
     return trend.model_copy(update={name: getattr(changes, name) for name in changes.model_fields_set})
 
 

@@ -228,7 +228,7 @@ def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
 
 
 async def _sorted_out(
-    engine: Engine, asked: SaveRecords
+    engine: Engine, request: SaveRecords
 ) -> tuple[list[tuple[int, Json, Record[Fields] | None]], list[Resolution]]:
     """The records to be saved with their numbers, merged with what is kept where that was asked; and the resolutions.
 
@@ -236,13 +236,13 @@ async def _sorted_out(
     """
     wires: list[tuple[int, Json, Record[Fields] | None]] = []
     resolutions: list[Resolution] = []
-    for number, wire in enumerate(asked.records):
+    for number, wire in enumerate(request.records):
         if wire.get("type") == EvalFailure.slug:
             resolutions.append(_resolution(number, wire))
         else:
             kept = await _seen_by(engine, wire)
-            merged = _merged(kept, wire) if asked.merge else wire
-            wires.append((number, merged, kept if asked.merge or "updatedAt" in wire else None))
+            merged = _merged(kept, wire) if request.merge else wire
+            wires.append((number, merged, kept if request.merge or "updatedAt" in wire else None))
     return wires, resolutions
 
 

@@ -26,16 +26,16 @@ def plain_json(value: object) -> JsonValue:
         if isinstance(value, str):
             value.encode()  # lone surrogates stand in no record
             return value
-        found = to_jsonable_python(value, exclude_none=True)
-        json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
+        plain = to_jsonable_python(value, exclude_none=True)
+        json.dumps(plain, allow_nan=False, ensure_ascii=False).encode()
     except (PydanticSerializationError, ValueError, RecursionError):
         raise ValueError(f"{type(value).__name__} is no text and no JSON") from None
-    return found
+    return plain
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was answered last, and every call on the way."""
+    """The last answer, and every call on the way."""
 
     text: str
     tool_calls: tuple[ToolCall, ...]
@@ -43,7 +43,7 @@ class Transcript:
 
 def are_messages(value: JsonValue) -> bool:
     """Returns whether the value is a conversation: a list of messages, or of a reply's items."""
-    return isinstance(value, list) and bool(value) and all(_is_message(one) for one in value)
+    return isinstance(value, list) and bool(value) and all(_is_message(message) for message in value)
 
 
 def _is_message(value: JsonValue) -> bool:
@@ -54,8 +54,8 @@ def _is_message(value: JsonValue) -> bool:
 
 def transcript(messages: JsonValue) -> Transcript:
     """The last answer and all calls; raises `InvalidRecordError` for a call without a name."""
-    said = [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else []
-    answers = [_text(one.get("content")) for one in said if _is_the_assistants(one)]
+    listed = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+    answers = [_text(message.get("content")) for message in listed if _is_the_assistants(message)]
     return Transcript(answers[-1] if answers else "", tool_calls_of(messages))
 
 
@@ -67,10 +67,10 @@ def _text(content: JsonValue) -> str:
     if isinstance(content, str):
         return content
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    said = [block.get("text") for block in blocks if block.get("type") in TEXTS]
-    return "\n".join(one for one in said if isinstance(one, str))
+    texts = [block.get("text") for block in blocks if block.get("type") in TEXTS]
+    return "\n".join(part for part in texts if isinstance(part, str))
 
 
 def calls_given(calls: Iterable[object]) -> tuple[ToolCall, ...]:
     """Calls as they were handed over: ours, {tool, arguments, …}, or in another shape that is read everywhere."""
-    return tool_calls_of([one if isinstance(one, ToolCall) else plain_json(one) for one in calls])
+    return tool_calls_of([call if isinstance(call, ToolCall) else plain_json(call) for call in calls])

@@ -1,4 +1,4 @@
-"""What a task may return beside a text or a mapping: an output with the tool calls that led to it and what it cost."""
+"""The values that a task may return beside a text or a mapping: an output with the tool calls that led to it and what it cost."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def observed(returned: object) -> Observed:
         return Observed.trusted(output={"output": plain_json(returned)})
     value = plain_json(returned)
     if are_messages(value):
-        said: Transcript = transcript(value)
-        return _observed(said.text, said.tool_calls, Usage(), None)
+        spoken: Transcript = transcript(value)
+        return _observed(spoken.text, spoken.tool_calls, Usage(), None)
     return _observed(value, None, Usage(), None)
 
 

@@ -30,7 +30,7 @@ class _Status(Protocol):
 
 
 class _Span(Protocol):
-    """What is used of a span of OpenTelemetry's SDK."""
+    """The part that is used of a span of OpenTelemetry's SDK."""
 
     name: str
     attributes: Mapping[str, object] | None
@@ -54,7 +54,7 @@ class _Begun:
 
 @dataclass(slots=True, eq=False)
 class _Traced:
-    """What the spans of one output say beside the tool calls."""
+    """The facts in the spans of one output beside the tool calls."""
 
     agents: int = 0
     answers: int = 0
@@ -127,9 +127,9 @@ def watch_spans() -> None:
 
 def _call(span: _Span, attributes: Mapping[str, object]) -> ToolCall:
     taken = (span.end_time or 0) - (span.start_time or 0)
-    found = {
+    call = {
         **tool_step(span.name, {name: plain_json(value) for name, value in attributes.items()}),
         "error": None if span.status.is_ok else span.status.description or str(attributes.get("error.type", "failed")),
         "durationMs": taken / 1_000_000 if taken >= 0 else None,
     }
-    return tool_calls_of([found])[0]
+    return tool_calls_of([call])[0]

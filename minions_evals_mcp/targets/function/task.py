@@ -34,7 +34,7 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """How a task is given a case's inputs: as keyword arguments, or all as its one argument."""
+    """The way a task is given a case's inputs: as keyword arguments, or all as its one argument."""
 
     signature: inspect.Signature | None
     by_name: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
@@ -78,13 +78,17 @@ class Calling:
         first = parameters[0] if parameters else None
         if first is None or first.kind not in POSITIONAL:
             return first is not None and first.kind is first.VAR_POSITIONAL
-        others = any(one.default is one.empty and one.kind in POSITIONAL for one in parameters[1:])
+        others = any(
+            parameter.default is parameter.empty and parameter.kind in POSITIONAL for parameter in parameters[1:]
+        )
         return not others and not _is_text(first) and (first.default is first.empty or first.name == "inputs")
 
     def _wants_text(self) -> bool:
         """Returns whether it has one parameter, for a text or a number."""
         assert self.signature is not None
-        required = [one for one in self.signature.parameters.values() if one.default is one.empty]
+        required = [
+            parameter for parameter in self.signature.parameters.values() if parameter.default is parameter.empty
+        ]
         return len(required) == 1 and required[0].kind in POSITIONAL and _is_text(required[0])
 
 
@@ -94,8 +98,8 @@ def _is_text(parameter: inspect.Parameter) -> bool:
 
 def _is_mapping(parameter: inspect.Parameter) -> bool:
     annotation = parameter.annotation
-    said = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-    return said.rpartition("typing.")[2].startswith(("dict", "Dict", "Mapping", "Json"))
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return name.rpartition("typing.")[2].startswith(("dict", "Dict", "Mapping", "Json"))
 
 
 def calling(function: Callable[..., object]) -> Calling:
@@ -186,17 +190,17 @@ class Task:
         if self.is_async:
             return await self.function(*args, **named)  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]  a coroutine function's
         call = partial(self.function, *args, **named)
-        found = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.limiter)
-        return await found if inspect.isawaitable(found) else found
+        returned = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.limiter)
+        return await returned if inspect.isawaitable(returned) else returned
 
 
 def task_of(function: Callable[..., object], evaluation: str, *, deadline_s: float, width: int) -> Task:
     """The function that is evaluated under that name: what is run under it stays one target, however its function is called."""
     watch_spans()
     module = getattr(function, "__module__", None) or "__main__"
-    said = function_name(function)
+    name = function_name(function)
     identity: Json = {"target": "evaluate", "name": evaluation}
-    task = Task(function, identity, f"python:{module}:{said}", said, deadline_s, takes_version=True)
+    task = Task(function, identity, f"python:{module}:{name}", name, deadline_s, takes_version=True)
     task.limiter = anyio.CapacityLimiter(width)
     return task
 
@@ -236,7 +240,9 @@ def function_name(function: object) -> str:
 
 def _told(error: BaseException) -> str:
     """Returns what was raised, and the user's line that raised it."""
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if not Path(one.filename).is_relative_to(OURS)]
-    own = [one for one in frames if "site-packages" not in one.filename and "lib/python" not in one.filename]
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if not Path(frame.filename).is_relative_to(OURS)
+    ]
+    own = [frame for frame in frames if "site-packages" not in frame.filename and "lib/python" not in frame.filename]
     at = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
     return f"{type(error).__name__}: {error}{at}"

@@ -224,13 +224,13 @@ def _of_object(value: object) -> list[object]:
     """Returns what an object holds, and what it does when it is called; a partial's function and arguments."""
     partial = [getattr(value, name) for name in ("func", "args", "keywords", "__wrapped__") if hasattr(value, name)]
     own = getattr(value, "__dict__", {})
-    methods = [one for one in vars(type(value)).values() if isinstance(one, FunctionType)]
+    methods = [attribute for attribute in vars(type(value)).values() if isinstance(attribute, FunctionType)]
     return [*partial, *(own.values() if isinstance(own, dict) else ()), *methods]
 
 
 def _named(function: FunctionType) -> list[object]:
     names = _names(function.__code__)
-    modules = [found for name in names if isinstance(found := function.__globals__.get(name), ModuleType)]
+    modules = [module for name in names if isinstance(module := function.__globals__.get(name), ModuleType)]
     direct = [function.__globals__[name] for name in names if name in function.__globals__]
     if any(module.__name__ == PACKAGE for module in modules) and step.__name__ in names:
         return [step]  # the package imports its names when they are asked for
@@ -238,15 +238,15 @@ def _named(function: FunctionType) -> list[object]:
 
 
 def _names(code: CodeType) -> set[str]:
-    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return {*code.co_names}.union(*map(_names, inner))
 
 
 def _closed_over(function: FunctionType) -> list[object]:
-    found: list[object] = []
+    values: list[object] = []
     for cell in function.__closure__ or ():
         try:
-            found.append(cell.cell_contents)
+            values.append(cell.cell_contents)
         except ValueError:  # not filled yet
             continue
-    return found
+    return values

@@ -138,6 +138,6 @@ def _grade(kind: GradeType, assertion: Assertion, subject: Subject, context: Con
     question = str(assertion.value) if kind == "context-recall" else str(query)
     judge = assertion.provider.name if assertion.provider else ""
     template = template_of(kind, assertion)  # code in a model's place has one, and is told the variables
-    told = {} if template is None else {"vars": shown_variables(subject)}
-    given = json.dumps({"context": context, **told}, ensure_ascii=False)
+    variables = {} if template is None else {"vars": shown_variables(subject)}
+    given = json.dumps({"context": context, **variables}, ensure_ascii=False)
     return GradeNeed(kind, question, subject.text, judge, template or "", given)

@@ -61,12 +61,12 @@ def factuality(assertion: Assertion, subject: Subject, evidence: Evidence) -> Ch
     A part of them, more than them, the same, or a difference that does not matter pass with score 1. `config` may give
     other scores: `subset`, `superset`, `agree`, `disagree`, `differButFactual`; what scores 0 fails.
     """
-    found = verdict_by_grade(judged_need(FACTUALITY, assertion, subject), None, evidence)
-    category = None if isinstance(found, Unmet) else _CATEGORY.match(found.reason)
-    if isinstance(found, Unmet) or category is None or not isinstance(assertion.config, dict):
-        return found
+    graded = verdict_by_grade(judged_need(FACTUALITY, assertion, subject), None, evidence)
+    category = None if isinstance(graded, Unmet) else _CATEGORY.match(graded.reason)
+    if isinstance(graded, Unmet) or category is None or not isinstance(assertion.config, dict):
+        return graded
     weight = assertion.config.get(CATEGORIES[category[1]])
-    return found._replace(passed=weight > 0, score=float(weight)) if isinstance(weight, int | float) else found
+    return graded._replace(passed=weight > 0, score=float(weight)) if isinstance(weight, int | float) else graded
 
 
 def llm_rubric_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
