@@ -56,7 +56,10 @@ def test_programs_read_the_same(at: Terminal) -> None:
 
 def test_an_output_that_waits_is_accepted_by_its_case_or_its_run(at: Terminal) -> None:
     imported(at)
-    waiting, accepted, stats = at.many(["run-test-case", "n", "--key", "k"], ["accept", "n"], ["stats", "n"])
+    waiting, latest, accepted, stats = at.many(
+        ["run-test-case", "n", "--key", "k"], ["accept", "latest"], ["accept", "n"], ["stats", "n"]
+    )
+    assert (latest.code, "may be a test case or a run" in latest.err) == (2, True)
     assert "1 output has nothing to be judged by: minions-evals accept CASE" in waiting.out
     assert "submit takes" not in waiting.out
     assert "n expects from now on: Hi" in accepted.out

@@ -50,7 +50,7 @@ def test_a_gate_that_failed_ends_with_1_and_one_that_held_with_0(falling: Termin
         bench(2, "--min-score", "0.4"),
         bench(2, "--min-score", "0.41"),
         bench(1, "--json"),
-        bench(2, "--fail-on-regression"),
+        bench(2, "--fail-on-regression", "--min-score", "0.41"),
         bench(2, "--fail-on-regression", "--key", "again"),
         ["accept", "again", "--output", "x"],
         ["accept", "again", "--by", "ana"],
@@ -60,7 +60,7 @@ def test_a_gate_that_failed_ends_with_1_and_one_that_held_with_0(falling: Termin
     assert "Still below" in ended[6].out, "the same run again is measured against what it fell from"
     assert "minions-evals accept" in ended[6].err
     assert "gate failed: score 0.400 < 0.41" in ended[3].err
-    assert "gate failed: the pass rate fell since" in ended[5].err
+    assert "gate failed: score 0.400 < 0.41; the pass rate fell since" in ended[5].err, "both are named"
     fallen = ended[1].one()
     run = fallen["benchmarkRun"]
     assert isinstance(run, dict)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
+import anyio
 import pytest
 from pydantic import JsonValue, ValidationError
 
@@ -110,8 +112,13 @@ async def test_the_fastest_branch_is_the_one_whose_provider_answers_first(tmp_pa
     ):
         await prepared(lab)
         slow.hold()
+        began = time.perf_counter()
 
         async def first_is_there(_: Outcome) -> None:
+            while slow.held == []:  # noqa: ASYNC110  the fake server wakes nobody; a machine under load may ask it last
+                await anyio.sleep(0.005)
+            if slow.held:
+                await anyio.sleep(time.perf_counter() - began)  # longer than the other's whole call
             slow.release()
 
         asked = AbTestRequest(test_case_id="case", branch_ids=("a", "b"), winner_criteria="fastest")

@@ -181,6 +181,11 @@ def accept(
 
 
 async def _accept(ident: str, output: str | None, by: str, common: Common) -> int:
+    if ident == "latest":
+        raise BadInputError(
+            "latest may be a test case or a run: what is accepted is named.",
+            remedy="`minions-evals runs` lists the runs, `minions-evals cases` the test cases.",
+        )
     async with session(common) as engine:
         ident = await meant_id(engine, ident, "test-case", "test-run", "benchmark-run")
         run = await _benchmark_run(engine, ident)

@@ -11,7 +11,7 @@ from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.engine.answers.prompt_versions import VersionLine, line_diff, version_chain
 from minions_evals_mcp.engine.cases.config_versions import versions_of_config
-from minions_evals_mcp.engine.cases.current_version import name_current
+from minions_evals_mcp.engine.cases.current_version import current_version, name_current
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.version_chain import find_version
 from minions_evals_mcp.report.next_command import next_line
@@ -69,14 +69,16 @@ def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int:
 async def _take(prompt: str, config: str, common: Common) -> int:
     async with session(common) as engine:
         wordings = await versions_of_config(engine, prompt, await meant_id(engine, config, "benchmark"))
+        current = await engine.store.read(partial(current_version, version=wordings.versions[-1]))
     if common.json:
         say(wordings.model_dump(mode="json"))
         return 0
     for ident in wordings.versions:
         tell(f"{printable(ident, 128)}{'' if ident in wordings.added else ' (kept already)'}\n")
-    if len(wordings.versions) > 1:
+    newest = next((version for version in reversed(wordings.versions) if version != current), None)
+    if newest is not None:
         model = next((name for name in wordings.targets if name.partition(":")[0] in PROVIDERS), "PROVIDER:MODEL")
-        command = f"compare {wordings.benchmark_id} --from {wordings.versions[0]} --to {wordings.versions[-1]} --target {model}"
+        command = f"compare {wordings.benchmark_id} --from {current} --to {newest} --target {model}"
         tell(f"{next_line(command, common.db)}\n")
     return 0
 

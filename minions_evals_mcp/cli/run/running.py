@@ -332,14 +332,15 @@ def gate(
     score = fields["overallScore"]
     assert isinstance(score, float)
     fallen = regression_gate(summary, literal=literal) if fail_on_regression else "held"
+    reasons: list[str] = []
     if min_score is not None and score < min_score:
         rounded = f"{score:.3f}"
-        return gate_failed(f"score {rounded if float(rounded) < min_score else score} < {min_score:g}")
+        reasons.append(f"score {rounded if float(rounded) < min_score else score} < {min_score:g}")
     if fallen == "failed":
         assert summary.regression is not None
-        return gate_failed(
-            f"the pass rate fell since {summary.regression['previousRunId']}. {stays_red(summary.run_id)}"
-        )
+        reasons.append(f"the pass rate fell since {summary.regression['previousRunId']}. {stays_red(summary.run_id)}")
+    if reasons:
+        return gate_failed("; ".join(reasons))
     if fallen == "undecided":
         assert summary.regression is not None
         sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])

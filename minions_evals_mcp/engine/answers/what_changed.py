@@ -71,7 +71,7 @@ class Level(Value):
 
 
 class FlakyCase(Value):
-    """A case that passed and failed in turns while nothing changed; `flip_rate` is flips per run after the first."""
+    """A case that passed and failed in turns while nothing that we can see changed; `flip_rate` is flips per run after the first."""
 
     test_case_id: str
     flips: Count
@@ -283,4 +283,4 @@ def _behind_said(behind: CaseGroups | None) -> str:
 
 
 def _flaky_sentence(case: FlakyCase) -> str:
-    return f"flaky: {case.test_case_id} flipped {case.flips} times in {case.runs} runs while nothing changed."
+    return f"flaky: {case.test_case_id} flipped {case.flips} times in {case.runs} runs while nothing that we can see changed."
