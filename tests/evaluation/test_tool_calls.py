@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import copy_context
@@ -176,6 +176,102 @@ def test_a_tool_that_a_check_calls_is_no_call_of_an_output(tmp_path: Path) -> No
     found = evaluate(without, [CASE], checks=[looked_up], store=tmp_path / "e.db", progress=False)
     another.run(opened.__exit__, None, None, None)
     assert (found.passed, meanwhile.recorded()) == (True, ())
+
+
+@tool(name="search")
+def pages(query: str) -> Generator[str, str | None, int]:
+    """A tool that yields what it finds."""
+    again = yield f"found {query}"
+    yield again or "more"
+    return 2
+
+
+@tool(name="search")
+async def pages_async(query: str) -> AsyncGenerator[str, str | None]:
+    """Does so, async."""
+    again = yield f"found {query}"
+    try:
+        yield again or "more"
+    except KeyError as thrown:
+        yield repr(thrown)
+
+
+def streaming(question: str) -> Iterator[str]:
+    """A task that yields its output."""
+    yield "done: "
+    yield marked(question)
+
+
+async def streaming_async(question: str) -> AsyncIterator[str]:
+    """Does so, async."""
+    yield "done: "
+    yield marked(question)
+
+
+def streaming_within(question: str) -> dict[str, Iterator[str]]:
+    """Yields a part of its output."""
+    return {"parts": streaming(question)}
+
+
+async def reading_all(question: str) -> str:
+    """Takes all items of both generators."""
+    return " ".join([*pages(question), *[page async for page in pages_async(question)]])
+
+
+def test_a_tool_that_is_a_generator_leaves_its_items_to_the_caller_and_they_are_its_result(tmp_path: Path) -> None:
+    evaluation = evaluate(reading_all, [CASE], checks=[USED], store=tmp_path / "e.db", progress=False)
+    (case,) = evaluation.cases
+    assert case.output == "found who is Ada? more found who is Ada? more"
+    assert [call.result for call in case.tool_calls or ()] == [["found who is Ada?", "more"]] * 2
+
+
+async def test_a_recorded_generator_does_as_the_tools_own_whoever_sends_throws_or_stops_early() -> None:
+    with recording(Recorder()) as recorder:
+        sent, stopped, sent_async = pages("a"), pages("b"), pages_async("c")
+        assert (next(sent), sent.send("x"), next(sent, "end")) == ("found a", "x", "end")
+        assert next(stopped) == "found b"
+        stopped.close()
+        pages("never read")
+        thrown = pages("d")
+        assert next(thrown) == "found d"
+        with pytest.raises(KeyError):
+            thrown.throw(KeyError("no"))
+        assert [await anext(sent_async), await sent_async.asend("y")] == ["found c", "y"]
+        assert await sent_async.athrow(KeyError("no")) == "KeyError('no')"
+    assert [(call.result, call.error) for call in recorder.recorded() or ()] == [
+        (["found a", "x"], None),
+        (["found b"], None),
+        (["found c", "y", "KeyError('no')"], None),
+        ([], None),
+        (["found d"], "KeyError: 'no'"),
+    ]
+    await sent_async.aclose()
+
+
+@pytest.mark.parametrize(
+    ("task", "output"),
+    [
+        (streaming, ["done: ", "found who is Ada?"]),
+        (streaming_async, ["done: ", "found who is Ada?"]),
+        (streaming_within, {"parts": ["done: ", "found who is Ada?"]}),
+    ],
+)
+def test_calls_inside_a_task_that_is_a_generator_are_seen(
+    task: Callable[..., Any], output: object, tmp_path: Path
+) -> None:
+    cases = [CASE, Case({"question": "who is Bob?"})]
+    evaluation = evaluate(task, cases, checks=[USED], store=tmp_path / "e.db", progress=False, concurrency=2)
+    assert evaluation.passed is True
+    case = next(case for case in evaluation.cases if "Ada" in str(case.output))
+    assert (getattr(case.output, "value", case.output), len(case.tool_calls or ())) == (output, 1)
+
+
+def test_what_a_generator_within_the_output_raises_is_the_targets_error(tmp_path: Path) -> None:
+    def broken(question: str) -> dict[str, Iterator[str]]:
+        return {"parts": ({}[part] for part in question)}
+
+    evaluation = evaluate(broken, [CASE], checks=[USED], store=tmp_path / "e.db", progress=False)
+    assert (evaluation.cases[0].outcome, "raised KeyError: 'w'" in evaluation.cases[0].reason) == ("target-error", True)
 
 
 def test_outside_an_evaluation_marks_and_steps_do_nothing() -> None:

@@ -24,6 +24,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.targets.function.output import observed
 from minions_evals_mcp.targets.function.spans import watch_spans
+from minions_evals_mcp.targets.function.streams import collected
 from minions_evals_mcp.targets.function.tracing import Recorder, reaches_tools, recording
 
 OURS = Path(__file__).parents[2]
@@ -166,7 +167,7 @@ class Task:
         started = time.perf_counter()
         try:
             with recording(recorder), anyio.move_on_after(limit) as scope:
-                returned = await self._called(args, named)
+                returned = await collected(await self._called(args, named), self.limiter)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
             return TargetErrored(f"{self.said} raised {_told(error)}")
         latency_ms = (time.perf_counter() - started) * 1000
@@ -176,15 +177,23 @@ class Task:
                 return TargetErrored(f"{self.said} did not answer within {limit:g} s")
             seen = Observed(output={})
         else:
-            try:
-                seen = observed(returned)
-            except (ValueError, InvalidRecordError) as error:
-                return TargetErrored(f"{self.said}: {error}")
+            seen = self._observed(returned, recorder)
+        if isinstance(seen, TargetErrored):
+            return seen
         late = scope.cancelled_caught or (timeout_ms is not None and latency_ms > timeout_ms)
         calls = recorder.recorded() if seen.tool_calls is None else seen.tool_calls
         return seen.with_trusted(
             prompt_version_ref=ref, produced_by=self.name, latency_ms=latency_ms, timed_out=late, tool_calls=calls
         )
+
+    def _observed(self, returned: object, recorder: Recorder) -> Observed | TargetErrored:
+        try:
+            with recording(recorder):  # a generator within the value runs only now
+                return observed(returned)
+        except (ValueError, InvalidRecordError) as error:
+            return TargetErrored(f"{self.said}: {error}")
+        except Exception as error:  # noqa: BLE001  such a generator may raise anything
+            return TargetErrored(f"{self.said} raised {_told(error)}")
 
     async def _called(self, args: tuple[object, ...], named: Json) -> object:
         if self.is_async:

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.targets.function.messages import plain_json
+from minions_evals_mcp.targets.function.streams import followed, is_stream
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,9 +30,17 @@ DEEPEST = 8
 
 @dataclass(slots=True, eq=False)
 class Begun:
-    """A call that has begun; `call` once it has ended."""
+    """A call that has begun; `call` once it has ended, or has returned a generator."""
 
     call: ToolCall | None = None
+    items: list[JsonValue] | None = None
+    """What the generator that it returned has yielded so far."""
+
+    def ended(self) -> ToolCall | None:
+        """The call; its result is the list of the items where it returned a generator."""
+        if self.call is None or self.items is None:
+            return self.call
+        return self.call.model_copy(update={"result": [*self.items]})
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -55,7 +64,7 @@ class Recorder:
         """All calls that ended; None where nothing would have recorded one, or one may be lost."""
         if self.missed:
             return None
-        ended = tuple(begun.call for begun in self.calls if begun.call is not None)
+        ended = tuple(call for begun in self.calls if (call := begun.ended()) is not None)
         return ended if ended or self.complete or self.without_tools else None
 
 
@@ -120,7 +129,7 @@ class step:  # noqa: N801  read as a word: with step("search", query=q) as s
             tool=self._tool,
             arguments={name: shown(value) for name, value in self._arguments.items()},
             result=shown(self.result),
-            error=None if error is None else f"{type(error).__name__}: {error}",
+            error=None if error is None or kind is GeneratorExit else f"{type(error).__name__}: {error}",
             duration_ms=(time.perf_counter() - self._started) * 1000,
         )
 
@@ -128,8 +137,23 @@ class step:  # noqa: N801  read as a word: with step("search", query=q) as s
 setattr(step, MARK, True)
 
 
+class _Marked(step):
+    """The step of a marked function; where it returns a generator, its result is what the generator yields."""
+
+    def returned(self, result: object) -> object:
+        """Returns what the caller gets; a generator that is recorded ends the step anew when it ends."""
+        begun = self._begun
+        if begun is None or not is_stream(result):
+            self.result = result
+            return result
+        begun.items = items = list[JsonValue]()
+        return followed(result, lambda item: items.append(shown(item)), self)
+
+
 def shown(value: object) -> JsonValue:
-    """The value as JSON; what is none as it describes itself."""
+    """The value as JSON; what is none as it describes itself, and so is a generator: its items are the caller's."""
+    if is_stream(value):
+        return repr(value)[:2000]
     try:
         return plain_json(value)
     except ValueError:
@@ -159,19 +183,16 @@ def _marked(function: Callable[P, R], name: str | None) -> Callable[P, R]:
 
         @wraps(function)
         async def awaited(*args: P.args, **kwargs: P.kwargs) -> object:
-            with step(called, **_bound(signature, args, kwargs)) as made:
-                made.result = await cast("Callable[P, Awaitable[object]]", function)(*args, **kwargs)
-            return made.result
+            with _Marked(called, **_bound(signature, args, kwargs)) as made:
+                return made.returned(await cast("Callable[P, Awaitable[object]]", function)(*args, **kwargs))
 
         wrapped = cast("Callable[P, R]", awaited)
     else:
 
         @wraps(function)
         def ran(*args: P.args, **kwargs: P.kwargs) -> R:
-            with step(called, **_bound(signature, args, kwargs)) as made:
-                result = function(*args, **kwargs)
-                made.result = result
-            return result
+            with _Marked(called, **_bound(signature, args, kwargs)) as made:
+                return cast("R", made.returned(function(*args, **kwargs)))
 
         wrapped = ran
     setattr(wrapped, MARK, True)
