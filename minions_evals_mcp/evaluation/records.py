@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +13,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json, RubricCriterion, TestCase
 from minions_evals_mcp.domain.definitions import Rubric as RubricFields
-from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON, Record
@@ -28,15 +29,18 @@ from minions_evals_mcp.targets.function.task import Task
 
 PAGE = 500
 LONGEST_TITLE = 80
+LONGEST_PART = 60
 _NAME = re.compile(r"[^A-Za-z0-9._:/@-]+")
 
 
 def name_of(text: str) -> str:
-    """The text as an id's part: what an id may not hold is a hyphen."""
-    name = _NAME.sub("-", text.strip()).strip("-")[:60]
+    """The text as an id's part: what an id may not hold is a hyphen; beyond ASCII a digest tells the name from its like."""
+    whole = unicodedata.normalize("NFC", text.strip())
+    bare = "".join(sign for sign in unicodedata.normalize("NFKD", whole) if not unicodedata.combining(sign))
+    name = _NAME.sub("-", bare).strip("-")[:LONGEST_PART]
     if not name:
         raise BadInputError(f"{text!r} is no name for an evaluation.", remedy="Use letters, digits, . _ : / @ and -.")
-    return name
+    return name if whole.isascii() else f"{name[: LONGEST_PART - 9]}-{text_digest(whole)[:8]}"
 
 
 @dataclass(slots=True)

@@ -109,6 +109,20 @@ def same_yardsticks(db: Db, previous: str, current: str) -> bool:
     return changed.fetchone() is None
 
 
+def all_edited(db: Db, previous: str, current: str) -> bool:
+    """Returns whether the runs have cases in common, and each of them or what scores it was edited in between."""
+    query = (
+        "SELECT test_case_id, json_extract(rest, '$.digests.testCase') AS content, json_extract(rest, '$.digests.scorer') AS scorer,"
+        " json_extract(rest, '$.digests.embedder') AS embedder FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id"
+    )
+    in_common, alike = db.execute(
+        "SELECT count(*), total(p.content IS c.content AND p.scorer IS c.scorer AND p.embedder IS c.embedder)"
+        f" FROM ({query}) p JOIN ({query}) c USING (test_case_id)",
+        (previous, current),
+    ).fetchone()
+    return in_common > 0 and not alike
+
+
 @frozen_type
 class Shared:
     """Two runs on the cases that both have. `worse` and `better` count the cases whose share of passes fell or rose."""

@@ -279,12 +279,47 @@ def test_a_fall_that_too_few_cases_decide_is_no_verdict(evaluated: Any) -> None:
 
     assert answered(0).passed is True
     fallen = answered(5)
-    assert (fallen.passed, fallen.is_regression) == (None, False)
+    assert (fallen.passed, fallen.is_regression, fallen.gate) == (None, True, "undecided")
+    assert "a regression: 10 of 10 passed before" in str(fallen)
     assert (answered(5).passed, answered(4).passed) == (None, True), "undecided until a case gets better"
     assert (answered(0).passed, answered(5).passed, answered(8).passed) == (True, None, False)
     for missed in (None, 0.9):
         assert answered(0).passed is True
         assert answered(5, min_pass_rate=missed).passed is False, "an undecided fall excuses no failed case"
+
+
+def silent(output: str, case: Case) -> bool:
+    return False
+
+
+def test_checks_that_were_edited_in_every_case_call_no_regression_and_are_measured_against_from_then_on(
+    evaluated: Any,
+) -> None:
+    cases = [Case({"n": n}, expected="good") for n in range(10)]
+    kept = partial(evaluated, cases=cases, name="edited", min_pass_rate=0.0, fail_on_regression=True)
+
+    def good(n: int) -> str:
+        return "good"
+
+    def bad(n: int) -> str:
+        return "bad"
+
+    kept(good)
+    edited = kept(good, checks=["contains", silent])
+    assert (edited.passed, edited.is_regression, edited.gate) == (True, False, "held")
+    assert "no case is measured as in the run before" in str(edited)
+    assert kept(good, checks=["contains"]).is_regression is False
+    assert (fallen := kept(bad, checks=["contains"])).passed is False
+    assert fallen.is_regression is True
+
+
+def test_names_that_differ_beyond_ascii_share_no_id(evaluated: Any) -> None:
+    names = ("größe", "grüße", "gr-e", "café", "cafe\u0301", "cafe", "geo graphy", "é" * 80)
+    ids = [evaluated(answer, CASES[:1], name=name).name for name in names]
+    assert (ids[2], ids[3], ids[5], ids[6]) == ("gr-e", ids[4], "cafe", "geo-graphy")
+    assert len(set(ids)) == len(names) - 1, "only the two spellings of café are one"
+    assert re.fullmatch(r"gro-e-[0-9a-f]{8}", ids[0])
+    assert len(ids[7]) == 60
 
 
 def test_cases_come_from_files_frames_and_generators(evaluated: Any, tmp_path: Path) -> None:

@@ -147,7 +147,12 @@ def _origins(db: Db, about: Concluding, alike: runs.Earlier | None) -> Origins:
         return Origins(version, digests)
     then = setup_of(db, before.id, before.fields)
     now = setup_with(version, digests, about.request.target)
-    return Origins(version, digests, changes(then, now), incomparable(then, now))
+    return Origins(version, digests, changes(then, now), incomparable(then, now) or _edited(db, before, about))
+
+
+def _edited(db: Db, before: Record[BenchmarkRun], about: Concluding) -> str:
+    """Returns that nothing in the run is measured as in the one before; empty where something is."""
+    return "every case that both have, or its checks, was edited" if runs.all_edited(db, before.id, about.run_id) else ""
 
 
 def _regression(
@@ -187,7 +192,7 @@ def _fallen_since(
     if base is None or base.id == previous.id or not runs.same_yardsticks(db, base.id, about.run_id):
         return None
     now = setup_with(origins.version, origins.digests, about.request.target)
-    if incomparable(setup_of(db, base.id, base.fields), now):
+    if incomparable(setup_of(db, base.id, base.fields), now) or _edited(db, base, about):
         return None
     return base.id if _fell(about, runs.shared(db, base.id, about.run_id)) else None
 
