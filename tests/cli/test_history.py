@@ -71,6 +71,7 @@ def test_what_is_not_there_is_named(at: Terminal) -> None:
     for said in at.many(["stats", "x"], ["history", "x"], ["accept", "x"], ["run-test-case", "c", "--embedder", "x"]):
         assert said.code == 2
         assert "'x'" in said.err
+    assert "no test case or run with the id 'x'" in at.run("accept", "x").err
 
 
 def test_similar_rows_are_scored_with_the_embedder_of_the_environment(at: Terminal) -> None:

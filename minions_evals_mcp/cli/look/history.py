@@ -226,5 +226,12 @@ async def _meant(engine: Engine, ident: str) -> tuple[str, str | None]:
     try:
         record = await get_record(engine, ident)
     except NotFoundError:  # an output that waits is no record yet
-        return await case_of_run(engine, ident), ident
-    return (ident, None) if record.type == "test-case" else (await case_of_run(engine, ident), ident)
+        return await _case_of_run(engine, ident), ident
+    return (ident, None) if record.type == "test-case" else (await _case_of_run(engine, ident), ident)
+
+
+async def _case_of_run(engine: Engine, ident: str) -> str:
+    try:
+        return await case_of_run(engine, ident)
+    except NotFoundError:
+        raise NotFoundError("test case or run", ident, remedy="`minions-evals runs` lists runs.") from None

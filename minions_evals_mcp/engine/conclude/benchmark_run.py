@@ -152,7 +152,12 @@ def _origins(db: Db, about: Concluding, alike: runs.Earlier | None) -> Origins:
 
 def _edited(db: Db, before: Record[BenchmarkRun], about: Concluding) -> str:
     """Returns that nothing in the run is measured as in the one before; empty where something is."""
-    return "every case that both have, or its checks, was edited" if runs.all_edited(db, before.id, about.run_id) else ""
+    then, now = before.fields.digests, about.digests
+    if (then.test_case, then.scorer, then.embedder) == (now.test_case, now.scorer, now.embedder):
+        return ""
+    return (
+        "every case that both have, or its checks, was edited" if runs.all_edited(db, before.id, about.run_id) else ""
+    )
 
 
 def _regression(
