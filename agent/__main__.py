@@ -20,7 +20,7 @@ from agent.sources.standard_input import read_letter
 from agent.status import Status, told
 from agent.status import status as status_of
 from minions_evals_mcp.cli.app import INTERRUPTED, tell_error
-from minions_evals_mcp.cli.session import missing_store, say
+from minions_evals_mcp.cli.session import missing_store, say, short_path
 from minions_evals_mcp.cli.session import run as run_async
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.configured import default_db
@@ -104,9 +104,13 @@ def _payload(text: str) -> object:
 
 async def _send(db: Path | None, text: str) -> tuple[Receipt, list[str]]:
     letter = read_letter(text)
-    async with engine_on(db) as engine:
+    async with engine_on(db, made=_say_made) as engine:
         receipt = await send_message(engine, letter)
         return receipt, await foreseen(engine, letter) if receipt.state == "pending" else []
+
+
+def _say_made(path: Path) -> None:
+    tell(f"Made a new store at {short_path(path)}.\n", aside=True)
 
 
 @app.command

@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import anyio
 
@@ -32,10 +33,12 @@ async def work(working: Working, *, until_quiet: bool) -> None:
     if working.watch is not None:
         vet_watched(working.watch.absolute())
     log_events()
+    new_stores: list[Path] = []
     async with (
         working.opened_neighbours() as neighbours,
         engine_on(
             working.db,
+            made=new_stores.append,
             judge_model=working.judge_model,
             people=working.people(),
             explain=working.explain,
@@ -54,7 +57,8 @@ async def work(working: Working, *, until_quiet: bool) -> None:
             for origin in neighbours.origins:
                 tasks.start_soon(partial(Reader(agent, origin).follow, once=until_quiet))
             async with _listening(agent, working, judging, until_quiet=until_quiet):
-                log.info("agent-started", db=str(engine.config.db), holder=holder, **_delivers_to(working))
+                db, is_new = str(engine.config.db), bool(new_stores)
+                log.info("agent-started", db=db, new_store=is_new, holder=holder, **_delivers_to(working))
                 await serve(agent, until_quiet=until_quiet)
             log.info("agent-stopped", holder=holder)
             tasks.cancel_scope.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -138,6 +138,7 @@ def common(db: Path | None, *, as_json: bool = False) -> Common:
 async def engine_on(
     db: Path | None,
     *,
+    made: Callable[[Path], None],
     judge_model: str | None = None,
     people: Sequence[str] = (),
     explain: str | None = None,
@@ -145,12 +146,15 @@ async def engine_on(
 ) -> AsyncGenerator[Engine]:
     """An open engine, set up as for `minions-evals`: what the one has measured the other can continue.
 
-    `people`: the addressees whose answers are a person's word.
+    `people`: the addressees whose answers are a person's word; `made` is told the file of a store that was not there.
     """
     config = engine_config(
         read_settings(project=project_at(project)), Chosen(db=db, judge_model=judge_model, explain=explain)
     )
+    is_new = not config.db.exists()
     async with open_engine(replace(config, people=tuple(people))) as engine:
+        if is_new:
+            made(config.db)
         yield engine
 
 

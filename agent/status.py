@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from datetime import datetime
 from pathlib import Path
+from typing import get_args
 
 from pydantic import JsonValue
 
@@ -16,15 +18,19 @@ from minions_evals_mcp.engine.messages.send_message import UNREADABLE
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
+from minions_evals_mcp.store.agent.inbox import MessageState
 from minions_evals_mcp.store.agent.lease import Lease
 from minions_evals_mcp.store.agent.sources import sources_down
 from minions_evals_mcp.store.connection import Db
 
 SHOWN = 10
+STATES = get_args(MessageState)
 
 
 class Status(Value):
-    """`lagSeconds`: the age of the oldest message that is not settled; `eventsBehind`: so many that start something.
+    """`messages`: all in the inbox; `sent`: those of them that the agent did not put to itself, for an event or a schedule.
+
+    `lagSeconds`: the age of the oldest message that is not settled; `eventsBehind`: so many that start something.
 
     `cannotWrite`: since when, and what is free on the disk, where the agent lives and its lease has run out all the same.
     """
@@ -33,6 +39,7 @@ class Status(Value):
     cannot_write: str
     holder: str | None
     messages: dict[str, int]
+    sent: dict[str, int]
     lag_seconds: float
     events_behind: int
     sources_down: list[Json]
@@ -46,15 +53,17 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
     """The status as of that moment."""
     held = lease.lease(db)
     fresh = held is not None and held.expires_at > now
-    stalled = held is not None and not fresh and is_alive_here(store)
-    running = fresh or stalled
+    is_here = held is not None and held.host == socket.gethostname()
+    stalled = is_here and not fresh and is_alive_here(store)
+    running = stalled or (fresh and not (is_here and not is_alive_here(store)))
     oldest, last = inbox.oldest_pending(db), last_event(db)
-    counted = inbox.counts(db)
+    counted, sent = inbox.counts(db), inbox.counts(db, besides=OWN)
     return Status(
         running=running,
         cannot_write=_cannot_write(held, store) if held is not None and stalled else "",
         holder=held.holder if held is not None and running else None,
-        messages={state: counted.get(state, 0) for state in ("pending", "done", "dead")},
+        messages={state: counted.get(state, 0) for state in STATES},
+        sent={state: sent.get(state, 0) for state in STATES},
         lag_seconds=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
         events_behind=count_happened(db, after=lease.position(db, "events"), types=tuple(OWN)),
         sources_down=[source.wire() for source in sources_down(db)],
@@ -75,11 +84,12 @@ def _cannot_write(held: Lease, store: Path) -> str:
 
 def told(state: Status) -> str:
     """The status for a person."""
-    counted = ", ".join(f"{number} {state}" for state, number in state.messages.items())
+    own = {name: number - state.sent[name] for name, number in state.messages.items()}
     lines = [
         f"agent: {f'running as {state.holder}' if state.running else 'not running'}",
         *([f"CANNOT WRITE: {state.cannot_write}"] if state.cannot_write else []),
-        f"messages: {counted}; the oldest that is pending waits for {state.lag_seconds:.0f} s",
+        f"messages: {_counted(state.sent)}; the oldest that is pending waits for {state.lag_seconds:.0f} s",
+        *([f"its own, for events and schedules: {_counted(own)}"] if any(own.values()) else []),
         f"events not looked at yet: {state.events_behind}",
         *(
             f"source {source['source']} is down since {source['since']}: {_short(source['reason'])}"
@@ -92,6 +102,10 @@ def told(state: Status) -> str:
         *(f"event {event['seq']} {event['at']} {event['type']} {event['subjectId']}" for event in state.last_events),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _counted(messages: dict[str, int]) -> str:
+    return ", ".join(f"{number} {state}" for state, number in messages.items())
 
 
 def _what_can_be_done(failed: list[Json]) -> list[str]:

@@ -57,15 +57,19 @@ class NotFoundError(BadInputError):
 
     code = "not-found"
 
-    def __init__(self, kind: str, ident: str, *, remedy: str = "", near: Sequence[str] = ()) -> None:
+    def __init__(
+        self, kind: str, ident: str, *, remedy: str = "", near: Sequence[str] = (), other_kind: str = ""
+    ) -> None:
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+        if other_kind:
+            hint = f": that is {'an' if other_kind[0] in 'aeiou' else 'a'} {other_kind}."
         super().__init__(f"no {kind} with the id {ident!r}{hint}", remedy=remedy)
         self.kind = kind
         self.ident = ident
 
-    def meaning(self, near: Sequence[str]) -> NotFoundError:
-        """The same refusal, naming what may have been meant."""
-        return NotFoundError(self.kind, self.ident, remedy=self.remedy, near=near)
+    def meaning(self, near: Sequence[str], *, other_kind: str = "") -> NotFoundError:
+        """The same refusal, naming what may have been meant, or what of another kind stands under that id."""
+        return NotFoundError(self.kind, self.ident, remedy=self.remedy, near=near, other_kind=other_kind)
 
 
 class UnsupportedError(BadInputError):
@@ -102,7 +106,8 @@ class SealedError(BadInputError):
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(
-            message, remedy=remedy or "Only `minions-evals seal BENCHMARK --unseal REASON` ends a seal, for good."
+            message,
+            remedy=remedy or "Only its operator ends a seal, for good: minions-evals seal BENCHMARK --unseal REASON",
         )
 
 

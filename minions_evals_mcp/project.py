@@ -39,6 +39,7 @@ class Thresholds(_Table):
 
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
     fail_on_regression: bool = False
+    allow_skipped: bool = False
 
 
 class Caps(_Table):
@@ -167,9 +168,16 @@ def _refusal(file: Path, error: ValidationError) -> BadInputError:
     place = ".".join(map(str, first["loc"]))
     if first["type"] != "extra_forbidden":
         return BadInputError(f"{file}: {place}: {first['msg']}.", remedy="docs/settings.md lists the keys.")
-    inner = {"thresholds": Thresholds, "caps": Caps}.get(str(first["loc"][0]), ProjectFields)
+    prefix = "tool.minions-evals." if file.name == PYPROJECT else ""
+    tables = {"thresholds": Thresholds, "caps": Caps}
+    inner = tables.get(str(first["loc"][0]), ProjectFields)
     known = [name.replace("_", "-") for name in inner.model_fields]
-    near = difflib.get_close_matches(str(first["loc"][-1]), known, 1)
+    key = str(first["loc"][-1]).replace("_", "-")
+    near = difflib.get_close_matches(key, known, 1) or [
+        f"{name.replace('_', '-')} in [{prefix}{table}]"
+        for table, fields in tables.items()
+        for name in difflib.get_close_matches(key.replace("-", "_"), fields.model_fields, 1)
+    ]
     hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
     return BadInputError(f"{file}: there is no key {place!r}.", remedy=hint)
 

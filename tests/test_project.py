@@ -59,6 +59,7 @@ def test_the_environment_goes_before_the_file_and_the_file_before_the_default(tm
 @pytest.mark.parametrize(
     ("text", "match"),
     [
+        ("min-scores = 0.9", "no key 'min-scores'. Did you mean min-score in .thresholds."),
         ("suitez = []", "no key 'suitez'. Did you mean suites"),
         ("[thresholds]\nmin_score = 1", "no key 'thresholds.min_score'. Did you mean min-score"),
         ("concurrency = 0", "concurrency: Input should be greater than or equal to 1"),

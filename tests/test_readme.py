@@ -102,12 +102,23 @@ def test_the_main_job_runs_as_it_is_written(project: Terminal) -> None:
 
 def test_the_recipe_for_any_shell_passes_a_good_build_and_fails_one_that_got_worse(project: Terminal) -> None:
     kept, _ = blocks("sh", PAGES["ci"])
+    assert kept in blocks("sh", section("In CI"))
     good = shell(project.with_env(BUILD="1", VERSION="support/prompt@1"), kept)
     assert good.code == 0, good
     assert summary(project).startswith("**Support quality passed")
     worse = shell(project.with_env(BUILD="2", VERSION="support/prompt@2"), kept)
     assert worse.code == 1, worse
     assert summary(project).startswith("**Support quality regressed")
+
+
+def test_a_build_whose_suite_is_refused_judges_nothing_in_a_shell_that_goes_on_after_an_error(
+    project: Terminal,
+) -> None:
+    (project.folder / "suite.yaml").write_text("minions: [{id: b, type: benchmark, fields: {nam: B}}]\n")
+    build = project.with_env(BUILD="1", VERSION="v1", CURRENT="v0")
+    for script in blocks("sh", PAGES["ci"]):
+        refused = build.carried_out(["sh", "-c", script])
+        assert (refused.code, refused.out) == (2, ""), refused
 
 
 def test_the_recipe_without_a_kept_store_fails_on_the_verdict_regressed(project: Terminal) -> None:

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import ASKED, Record
-from minions_evals_mcp.domain.values import Text, Value
+from minions_evals_mcp.domain.values import Text, Value, unknown_key
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.toolboxes.servers import ServerSettings
@@ -133,7 +133,10 @@ def read_neighbours(path: Path) -> NeighboursFile:
         detail = min(
             error.errors(include_url=False, include_input=False), key=lambda detail: detail["type"] != "extra_forbidden"
         )
-        problem = "unknown key" if detail["type"] == "extra_forbidden" else detail["msg"].removeprefix("Value error, ")
+        is_unknown = detail["type"] == "extra_forbidden"
+        problem = (
+            unknown_key(NeighboursFile, detail["loc"]) if is_unknown else detail["msg"].removeprefix("Value error, ")
+        )
         raise InvalidRecordError(
             problem, field=".".join(str(part) for part in detail["loc"]), where=str(path)
         ) from None

@@ -12,7 +12,7 @@ from minions_evals_mcp.cli.commands import ABOUT, COMMANDS, GROUP_OF, NOUNS, ORD
 from minions_evals_mcp.cli.helping import Help, told_whole
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
-from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.errors import BadInputError, EvalsError, ungrouped
 from minions_evals_mcp.report.plain import printable
 
 INTERRUPTED = 130
@@ -70,7 +70,8 @@ def main() -> None:
     arguments = sys.argv[1:]
     told_whole()
     try:
-        code = build(arguments)(arguments, result_action="return_value", exit_on_error=False, print_error=False)
+        with ungrouped():
+            code = build(arguments)(arguments, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:
         sys.exit(tell_error(_usage(error, arguments), as_json="--json" in arguments))
@@ -89,6 +90,11 @@ def _usage(error: CycloptsError, arguments: list[str]) -> BadInputError:
     """A command line that does not fit, and where its form is shown."""
     known = {*COMMANDS, *NOUNS, *(verb for _, verbs in NOUNS.values() for verb in verbs)}
     words = [word for word in arguments[:2] if word in known]
+    command = next((word for word in arguments if word in COMMANDS or word in NOUNS), None)
+    if command is not None and arguments[0].startswith("-"):
+        return BadInputError(
+            "options come after the command.", remedy=f"For example: minions-evals {command} … {arguments[0]} …"
+        )
     if not words and arguments and (near := get_close_matches(arguments[0], [*COMMANDS, *NOUNS], 1)):
         return BadInputError(
             f'there is no command {arguments[0]!r}. Did you mean "{near[0]}"?',

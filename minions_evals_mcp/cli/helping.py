@@ -89,9 +89,10 @@ def _print_commands(console: Console, panel: HelpPanel) -> None:
 
 def _lines(commands: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
     """A line for each command: what is said of it is cut where the terminal ends."""
-    wide = 14
+    listed = [*commands]
+    wide = max(14, *(len(name) for name, _ in listed))
     room = width - wide - 3
-    for name, text in commands:
+    for name, text in listed:
         summary = " ".join(text.split())
         yield f"  {name:<{wide}} {summary if len(summary) <= room else summary[: room - 1].rstrip() + '…'}"
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
-import secrets
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from minions_evals_mcp.cluster.address import LocalWorkers, Where
-from minions_evals_mcp.cluster.orders import Setup, Told
-from minions_evals_mcp.cluster.plugin import attended, carried_out, told
+from minions_evals_mcp.cluster.channel import Channel
+from minions_evals_mcp.cluster.orders import Setup
 from minions_evals_mcp.cluster.setup import described, setup_of, unlike, worker_config
-from minions_evals_mcp.cluster.wire import packed
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError
 
@@ -83,27 +82,14 @@ class Crew:
             ) from error
         return {worker: list(unlike(here, digests)) for worker, digests in there.items()}
 
-    async def carry_out(self, worker: str, name: str, chunk: bytes) -> bytes | None:
-        """Returns what came of a chunk; None where its worker was lost, or does not know the run."""
-        try:
-            return (await self.client.run(carried_out, name, chunk, workers=[worker])).get(worker)
-        except OSError:
-            return None
+    async def connected(self, worker: str, name: str) -> Channel:
+        """A channel to a worker's side of the run; raises `OSError` where the worker cannot be reached from here."""
+        from distributed.comm import core  # noqa: PLC0415  slow, and an extra
 
-    async def tell(self, name: str, several: Sequence[Told | None], worker: str | None = None) -> None:
-        """Tells the run's side of that worker, or of all; one that is gone is not told."""
-        workers = None if worker is None else [worker]
-        await self.client.run(told, name, packed(several), workers=workers, on_error="ignore")
-
-    @contextmanager
-    def attending(self, worker: str, name: str) -> Generator[None]:
-        """While this holds the worker works; it begins nothing more once this process is gone."""
-        key = f"{name}-{secrets.token_hex(4)}"
-        held = self.client.submit(attended, name, key=key, workers=[worker], pure=False)
-        try:
-            yield
-        finally:
-            held.release()
+        transport: Any = core
+        comm = await transport.connect(worker, **self.client.connection_args)
+        await comm.write({"op": name, "reply": False})
+        return Channel(comm)
 
 
 def _described(setup: Setup, target: str | None) -> dict[str, str]:
@@ -159,6 +145,7 @@ async def _opened(where: Where) -> AsyncGenerator[Any]:
             threads_per_worker=1,
             processes=True,
             scheduler_kwargs=QUIET,
+            silence_logs=logging.ERROR,  # that a worker takes long to end says nothing of the run
             asynchronous=True,
         )
         async with local as cluster, Client(cluster, asynchronous=True) as client:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -13,23 +13,18 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
+from minions_evals_mcp.cluster.channel import Channel, Channels
 from minions_evals_mcp.cluster.chunks import TOGETHER, Chunks, Outgoing
 from minions_evals_mcp.cluster.crew import Crew
-from minions_evals_mcp.cluster.orders import (
-    Back,
-    Broke,
-    Chunk,
-    Message,
-    Orders,
-)
+from minions_evals_mcp.cluster.orders import Chunk, Message, Orders
 from minions_evals_mcp.cluster.out import Out, Sent, listening_s
 from minions_evals_mcp.cluster.permits import Permits
 from minions_evals_mcp.cluster.returns import Returns
-from minions_evals_mcp.cluster.wire import packed, taken
+from minions_evals_mcp.cluster.wire import taken
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.engine.run.pipeline import Health
 from minions_evals_mcp.engine.run.units import Bench, Unit
-from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.store import leases
 from minions_evals_mcp.store.leases import Lease, LeaseEnding
 
@@ -44,6 +39,7 @@ class Dispatch:
     """Sends the chunks of one pass out, and keeps count of what is where."""
 
     crew: Crew
+    channels: Channels
     bench: Bench
     orders: Orders
     chunks: Chunks
@@ -56,7 +52,7 @@ class Dispatch:
     silent: set[str] = field(default_factory=set[str])
     """Workers of which nothing was heard for a lease: they get nothing until something is."""
     refused: set[str] = field(default_factory=set[str])
-    """Workers that are not set up alike."""
+    """Workers that are not set up alike, or cannot be reached from here."""
     suspects: anyio.Lock = field(default_factory=anyio.Lock)
     taking: int = 0
     judged_at: float = -math.inf
@@ -97,7 +93,7 @@ class Dispatch:
         """Sends a chunk out and waits until it is back, or lost; one that was with lost workers goes when no other such is out."""
         try:
             async with self.suspects if sent.outgoing.attempt > TOGETHER else nullcontext():
-                if sent.lost.is_set():
+                if sent.is_lost:
                     self.chunks.again.append(sent.outgoing)
                 else:
                     await self._out_and_back(sent)
@@ -107,34 +103,11 @@ class Dispatch:
 
     async def _out_and_back(self, sent: Sent) -> None:
         await self._granted(sent)
-        await self._ended(sent, await self._awaited(sent))
-
-    async def _awaited(self, sent: Sent) -> LeaseEnding:
-        """Waits for the chunk or for the loss of its worker."""
-        ending: LeaseEnding = "lost"
-        async with anyio.create_task_group() as racing:
-
-            async def result() -> None:
-                nonlocal ending
-                worker, content = sent.lease.worker, packed(self._chunk(sent))
-                back = _whole(await self.crew.carry_out(worker, self.orders.name, content))
-                if back is not None:
-                    await self.returns.take(back)
-                    await self._all_back(sent, back)
-                    ending = "stopped" if sent.missing or back.left else "returned"
-                    racing.cancel_scope.cancel()
-                elif worker not in self.staff:
-                    racing.cancel_scope.cancel()
-
-            racing.start_soon(result)
-            await sent.lost.wait()
-            racing.cancel_scope.cancel()
-        return ending
-
-    async def _all_back(self, sent: Sent, back: Back) -> None:
-        """Waits for what its worker told of single units, which comes by another way than the chunk's end."""
-        while not sent.missing.keys() <= set(back.left):
-            await self.out.changed.wait()
+        if not sent.is_lost:
+            self.channels.tell(sent.lease.worker, self._chunk(sent))
+        await sent.over.wait()
+        ending: LeaseEnding = "lost" if sent.is_lost else "stopped" if sent.missing else "returned"
+        await self._ended(sent, ending)
 
     def _leased(self, worker: str, outgoing: Outgoing) -> Sent:
         keys = [unit.key for unit in outgoing.units]
@@ -182,11 +155,11 @@ class Dispatch:
                 there = await self.crew.workers()  # meanwhile what has arrived is read
                 self._met(tasks, there)
                 self._judge(there)
-                await self.returns.renew(tasks)
+                await self.returns.renew()
                 self.health.switch.look()
             if self.health.switch.is_off and not warned:
                 warned = True
-                await self.crew.tell(self.orders.name, [None])
+                self.channels.tell_all(None)
             with anyio.move_on_after(LOOK_S):
                 await changed.wait()
 
@@ -199,11 +172,8 @@ class Dispatch:
         """Hears from the scheduler that a worker is gone: one that comes back under the same address is another."""
         worker = str(event.get("worker"))
         if event.get("action") == "remove-worker":
-            self.silent.discard(worker)
             self.refused.discard(worker)
-            if worker in self.staff:
-                self._lost(worker)
-                self.out.change()
+            self._gone(worker)
 
     def _met(self, tasks: TaskGroup, there: set[str]) -> None:
         for worker in there - self.staff.keys() - self.silent:
@@ -214,11 +184,53 @@ class Dispatch:
             self._lost(worker)
 
     async def _welcomed(self, tasks: TaskGroup, worker: str, lost: anyio.Event) -> None:
-        """Sends chunks to a worker, once it is known to be set up alike."""
-        if not await self._is_ready(worker, lost):
-            return
-        with self.crew.attending(worker, self.orders.name):
+        """Sends chunks to a worker, once it is known to be set up alike and there is a way to it."""
+        if await self._is_ready(worker, lost) and await self._is_connected(tasks, worker, lost):
             await self.feed(tasks, worker, lost)
+
+    async def _is_connected(self, tasks: TaskGroup, worker: str, lost: anyio.Event) -> bool:
+        """Opens a channel to the worker, unless there is one: one of which nothing was heard for a while may speak again."""
+        while not lost.is_set() and worker not in self.channels.by_worker:
+            try:
+                channel = await self.crew.connected(worker, self.orders.name)
+            except OSError as error:
+                await self._out_of_reach(worker, lost, str(error))
+                continue
+            if lost.is_set():
+                channel.end()
+            else:
+                self.refused.discard(worker)
+                self.channels.by_worker[worker] = channel
+                tasks.start_soon(self._listen, worker, channel)
+        return not lost.is_set()
+
+    async def _out_of_reach(self, worker: str, lost: anyio.Event, reason: str) -> None:
+        """Counts the worker as none until it is tried again; one that is lost is no more spoken of."""
+        if not lost.is_set():
+            if worker not in self.refused:
+                log.warning("cluster-worker-unreachable", worker=worker, reason=reason)
+            self.refused.add(worker)
+            await anyio.sleep(LOOK_S)
+
+    async def _listen(self, worker: str, channel: Channel) -> None:
+        """Hears a worker until its channel ends: then it is lost."""
+
+        def hear(content: bytes) -> None:
+            with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the run has ended
+                for message in taken(content):
+                    self.hear(worker, message)
+
+        await channel.serve(hear)
+        if self.channels.by_worker.get(worker) is channel:
+            self._gone(worker)
+
+    def _gone(self, worker: str) -> None:
+        """What is there under that address from now on is another."""
+        self.silent.discard(worker)
+        self.channels.end(worker)
+        if worker in self.staff:
+            self._lost(worker)
+            self.out.change()
 
     async def _is_ready(self, worker: str, lost: anyio.Event) -> bool:
         """Waits until the worker has the run's plugin; not for one that is lost, or not set up alike."""
@@ -238,7 +250,7 @@ class Dispatch:
             self.staff.pop(worker).set()
         self.permits.lose(worker)
         for sent in self.out.with_worker(worker):
-            sent.lost.set()
+            sent.lose()
 
     def _judge(self, there: set[str]) -> None:
         """Gives up what was not heard of for a lease; raises `InstrumentError` where for so long no worker is left."""
@@ -252,14 +264,6 @@ class Dispatch:
         self.without_s = 0.0 if is_served else self.without_s + listened_s
         if self.without_s > self.orders.lease_s:
             raise InstrumentError(
-                f"no worker is left at {self.crew.address}.",
+                f"no worker is left at {self.crew.address} that can be reached from here.",
                 remedy=f"Start some: dask worker {self.crew.address}; then resume with --key.",
             )
-
-
-def _whole(content: bytes | None) -> Back | None:
-    """Returns what the chunk came to; None where its worker was lost. Raises what broke the worker's side."""
-    back: Back | Broke | None = None if content is None else taken(content)
-    if isinstance(back, Broke):
-        raise (BadInputError if back.is_bad_input else InstrumentError)(back.message, remedy=back.remedy)
-    return back

@@ -32,16 +32,17 @@ from minions_evals_mcp.models.replies import Reply
 from minions_evals_mcp.store.jobs import UnitRow, VerdictKey
 from minions_evals_mcp.store.unit_rows import Ending, rows_of
 
+UNHEARD = "the connection with the coordinator ended."
 GROUPED_S = 0.03
 """So long what is sent back waits for more of it."""
 
 
 @dataclass(slots=True, eq=False)
 class _Open:
-    """A question that waits for its answer."""
+    """A question that waits for its answer; None where none will come."""
 
     done: anyio.Event = field(default_factory=anyio.Event)
-    answer: Answer = ""
+    answer: Answer | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -57,6 +58,8 @@ class Line:
     waiting: dict[int, _Open] = field(default_factory=dict[int, _Open])
     wake: anyio.Event = field(default_factory=anyio.Event)
     asked: int = 0
+    is_cut: bool = False
+    """Whether nobody hears what is asked."""
 
     def tell(self, message: Message) -> None:
         """Sends it before long."""
@@ -81,13 +84,17 @@ class Line:
         return rows_of(unit.key, unit.measure.case.id, ended, observed=output and output.observed)
 
     async def ask(self, question: Question) -> Answer:
-        """The coordinator's answer."""
+        """The coordinator's answer; raises `HaltedError` where none will come, for the unit is another's by then."""
+        if self.is_cut:
+            raise HaltedError(UNHEARD)
         self.asked += 1
         number, waiting = self.asked, _Open()
         self.waiting[number] = waiting
         self.told.append(CallRequest(number, question))
         self.flush()
         await waiting.done.wait()
+        if waiting.answer is None:
+            raise HaltedError(UNHEARD)
         return waiting.answer
 
     def answered(self, number: int, answer: Answer) -> None:
@@ -96,6 +103,18 @@ class Line:
         if waiting is not None:
             waiting.answer = answer
             waiting.done.set()
+
+    def cut(self) -> None:
+        """The connection has ended: an answer may be lost with it, so nobody waits for one any more."""
+        self.is_cut = True
+        waiting, self.waiting = self.waiting, {}
+        for question in waiting.values():
+            question.done.set()
+
+    def join(self) -> None:
+        """There is a connection; what was asked over another one gets no answer."""
+        self.cut()
+        self.is_cut = False
 
     def flush(self) -> None:
         """Sends what was told so far."""
@@ -160,7 +179,7 @@ class AskedBudget(Budget):
     async def begin_own(self) -> None:
         """Lets it be made: the coordinator stops handing out units once their cost has reached the cap."""
 
-    def end_own(self, cost_usd: float) -> None:
-        """Tells what the output cost."""
-        if cost_usd:
+    def end_own(self, cost_usd: float | None) -> None:
+        """Tells what the output cost, where a cap or a sum asks for it."""
+        if cost_usd or (cost_usd is None and self.max_cost_usd is not None):
             self.line.tell(OwnCost(cost_usd))

@@ -142,9 +142,9 @@ class Freed:
 
 @dataclass(frozen=True, slots=True)
 class OwnCost:
-    """The cost of an output as the user's own application says it."""
+    """The cost of an output as the user's own application says it; None where it does not."""
 
-    usd: float
+    usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +163,11 @@ class Renewed:
     gone: Collection[str]
 
 
-Matter = Back | KeepOutput | KeepVerdict | CallRequest | Settled | Freed | OwnCost
+Matter = Back | KeepOutput | KeepVerdict | CallRequest | Settled | Freed | OwnCost | Broke
 """What is to be done in the order in which a worker sends it."""
 Message = Matter | Alive
 """What a worker sends."""
 Answer = list[tuple[Said, datetime] | None] | str
 """The verdicts that are kept; or why a call may not be made, empty where it may."""
-Told = Renewed | tuple[int, Answer]
-"""What the coordinator says to a worker that is at work: an answer goes by the number of its question."""
+Told = Chunk | Renewed | tuple[int, Answer]
+"""What the coordinator says to a worker: an answer goes by the number of its question."""

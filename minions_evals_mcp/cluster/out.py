@@ -27,12 +27,26 @@ class Sent:
     outgoing: Outgoing
     lease: Lease
     missing: dict[UnitKey, Unit]
-    lost: anyio.Event = field(default_factory=anyio.Event)
+    left: set[UnitKey] = field(default_factory=set[UnitKey])
+    """Those of them that its worker will not begin."""
+    over: anyio.Event = field(default_factory=anyio.Event)
+    """Set once nothing more of it comes."""
+    is_lost: bool = False
     went: bool = False
     named: bool = False
     """Whether its worker named it since the last look."""
     unheard_s: float = 0.0
     """For so long the coordinator listened in vain for its worker to name it: never longer than that was silent."""
+
+    def look(self) -> None:
+        """It is over when all is back that its worker did not leave."""
+        if self.missing.keys() <= self.left:
+            self.over.set()
+
+    def lose(self) -> None:
+        """Its worker is lost."""
+        self.is_lost = True
+        self.over.set()
 
 
 @dataclass(slots=True, eq=False)
@@ -82,11 +96,11 @@ class Out:
 
     def several(self, names: Iterable[str]) -> list[Sent]:
         """Those of the named chunks that are out, and not given up."""
-        return [sent for name in names if (sent := self.chunks.get(name)) is not None and not sent.lost.is_set()]
+        return [sent for name in names if (sent := self.chunks.get(name)) is not None and not sent.is_lost]
 
     def listened(self, seconds: float) -> list[Sent]:
         """Counts so much more silence; the chunks of which nothing was heard for a lease."""
         for sent in self.chunks.values():
             sent.unheard_s = 0.0 if sent.named or not sent.went else sent.unheard_s + seconds
             sent.named = False
-        return [sent for sent in self.chunks.values() if sent.unheard_s > self.lease_s and not sent.lost.is_set()]
+        return [sent for sent in self.chunks.values() if sent.unheard_s > self.lease_s and not sent.is_lost]

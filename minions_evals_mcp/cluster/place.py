@@ -14,6 +14,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from minions_evals_mcp.cluster.address import parse_cluster
+from minions_evals_mcp.cluster.channel import Channels
 from minions_evals_mcp.cluster.chunks import Chunks
 from minions_evals_mcp.cluster.crew import Crew, open_crew
 from minions_evals_mcp.cluster.dispatch import Dispatch
@@ -23,7 +24,6 @@ from minions_evals_mcp.cluster.permits import Permits
 from minions_evals_mcp.cluster.plugin import WorkshopPlugin
 from minions_evals_mcp.cluster.returns import Heard, Returns
 from minions_evals_mcp.cluster.setup import setup_of
-from minions_evals_mcp.cluster.wire import taken
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.pipeline import Done, Health, Pages, Place, parted, received
@@ -93,10 +93,10 @@ class Cluster:
         heard_in, heard_out = anyio.create_memory_object_stream[Heard](math.inf)
         chunks = Chunks(bench, pages, newest)
         permits = Permits(bench.budget, places)
-        out = Out(orders.lease_s)
+        out, channels = Out(orders.lease_s), Channels()
         async with _gathering(done) as gathered:
-            returns = Returns(self.crew, bench, orders, gathered, health, permits, out, heard_in)
-            dispatch = Dispatch(self.crew, bench, orders, chunks, health, permits, out, returns)
+            returns = Returns(channels, bench, orders, gathered, health, permits, out, heard_in)
+            dispatch = Dispatch(self.crew, channels, bench, orders, chunks, health, permits, out, returns)
             async with heard_in, heard_out, self._listening(dispatch), anyio.create_task_group() as tasks:
                 tasks.start_soon(returns.listen, tasks, heard_out)
                 await dispatch.watch(tasks)
@@ -115,14 +115,9 @@ class Cluster:
 
     @asynccontextmanager
     async def _listening(self, dispatch: Dispatch) -> AsyncGenerator[None]:
-        """The run's plugin on every worker, and whatever they and the scheduler say brought to the dispatch."""
+        """The run's plugin on every worker, and what the scheduler says of them brought to the dispatch."""
         client: Any = self.crew.client
         name = dispatch.orders.name
-
-        def heard(event: tuple[float, dict[str, Any]]) -> None:
-            with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the run has ended
-                for message in taken(event[1]["told"]):
-                    dispatch.hear(event[1]["worker"], message)
 
         def changed(event: tuple[float, dict[str, object]]) -> None:
             dispatch.noticed(event[1])
@@ -133,12 +128,10 @@ class Cluster:
             raise InstrumentError(
                 f"a worker of {self.crew.address}: {error.message}", remedy="Set it there."
             ) from error
-        client.subscribe_topic(name, heard)
         client.subscribe_topic("all", changed)
         try:
             yield
         finally:
             client.unsubscribe_topic("all")
-            client.unsubscribe_topic(name)
             with anyio.move_on_after(CLOSING_S, shield=True), suppress(OSError):
                 await client.unregister_worker_plugin(name)

@@ -10,12 +10,13 @@ from typing import assert_never
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from minions_evals_mcp.cluster.crew import Crew
+from minions_evals_mcp.cluster.channel import Channels
 from minions_evals_mcp.cluster.orders import (
     Alive,
     Answer,
     AskCall,
     Back,
+    Broke,
     CallRequest,
     Freed,
     KeepOutput,
@@ -31,6 +32,7 @@ from minions_evals_mcp.cluster.out import Out
 from minions_evals_mcp.cluster.permits import Permits
 from minions_evals_mcp.engine.run.pipeline import Behind, Done, Endings, Health
 from minions_evals_mcp.engine.run.units import Bench
+from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.store import leases
 from minions_evals_mcp.store.jobs import UnitRow
 from minions_evals_mcp.store.leases import Lease, LeaseEnding
@@ -43,7 +45,7 @@ Heard = tuple[str, Matter]
 class Returns:
     """Does what workers say, and answers them."""
 
-    crew: Crew
+    channels: Channels
     bench: Bench
     orders: Orders
     done: MemoryObjectSendStream[Done]
@@ -67,7 +69,7 @@ class Returns:
                 self.heard.send_nowait((worker, message))
 
     async def listen(self, tasks: TaskGroup, heard: MemoryObjectReceiveStream[Heard]) -> None:
-        """Does what the messages of the workers are about, in order."""
+        """Does what the messages of the workers are about, in order; raises what broke the side of one."""
         async for worker, message in heard:
             match message:
                 case Back():
@@ -84,6 +86,10 @@ class Returns:
                     self.permits.free(worker, message.call)
                 case OwnCost():
                     self.permits.budget.count_own(message.usd)
+                case Broke():
+                    raise (BadInputError if message.is_bad_input else InstrumentError)(
+                        message.message, remedy=message.remedy
+                    )
                 case _:
                     assert_never(message)
 
@@ -94,6 +100,8 @@ class Returns:
             return
         endings = [(sent.missing.pop(key), ended) for key, ended in back.ended if key in sent.missing]
         await self.pass_on(endings)
+        sent.left.update(back.left)
+        sent.look()
         self.out.change()
 
     async def _keep(self, worker: str, row: UnitRow) -> None:
@@ -124,9 +132,9 @@ class Returns:
             await self._answer(worker, output_request.number, await self.bench.judging.kept.stored(question.wanted))
 
     async def _answer(self, worker: str, number: int, answer: Answer) -> None:
-        await self.crew.tell(self.orders.name, [(number, answer)], worker)
+        self.channels.tell(worker, (number, answer))
 
-    async def renew(self, tasks: TaskGroup) -> None:
+    async def renew(self) -> None:
         """Renews the leases of what workers say that they still have, and tells each what it has no more."""
         signs, self.signs = self.signs, {}
         held = [sent.lease for alive in signs.values() for sent in self.out.several(alive.chunks)]
@@ -135,4 +143,4 @@ class Returns:
             await self.bench.judging.kept.queue(partial(leases.renew, several=held, until=until))
         for worker, alive in signs.items():
             gone = set(alive.chunks) - {lease.id for lease in held}
-            tasks.start_soon(self.crew.tell, self.orders.name, [Renewed(alive.at, gone)], worker)
+            self.channels.tell(worker, Renewed(alive.at, gone))

@@ -10,16 +10,19 @@ from functools import partial
 from typing import Any, TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from minions_evals_mcp.cluster.line import AskedBudget, Line, SentVerdicts
 from minions_evals_mcp.cluster.orders import (
     Alive,
     Back,
+    Broke,
     Chunk,
     Message,
     Orders,
     Renewed,
+    Told,
 )
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine_on
@@ -29,7 +32,7 @@ from minions_evals_mcp.engine.run.pipeline import Endings, Health, Switch, here
 from minions_evals_mcp.engine.run.unit_pages import pages_of
 from minions_evals_mcp.engine.run.units import Bench, Unit
 from minions_evals_mcp.engine.run.versions import RunVersions
-from minions_evals_mcp.errors import StoppedError, StoreError
+from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, StoreError
 from minions_evals_mcp.models.registry import parse_model
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Store, Ticket
@@ -112,12 +115,40 @@ class Workshop:
     line: Line
     todo: MemoryObjectSendStream[list[Unit]]
     watch: Watch
+    tasks: TaskGroup
     chunks: dict[str, _AtWork] = field(default_factory=dict[str, _AtWork])
     chunk_of: dict[int, _AtWork] = field(default_factory=dict[int, _AtWork])
     """The chunk of each unit that is at work, by the unit's identity: a lost one may come twice."""
     stopped: bool = False
     """Whether no unit is begun any more. The pipeline runs on: what it has taken ends, or is left, and is told."""
     broken: BaseException | None = None
+
+    def hear(self, messages: Sequence[Told | None]) -> None:
+        """Does what the coordinator says; nothing: that no further unit begins."""
+        for message in messages:
+            match message:
+                case None:
+                    self.stop_all()
+                case Chunk():
+                    self.tasks.start_soon(self._answered, message)
+                case Renewed():
+                    self.renewed(message)
+                case _:
+                    self.line.answered(*message)
+
+    async def _answered(self, chunk: Chunk) -> None:
+        """Carries a chunk out, and tells what is still to be told of it."""
+        try:
+            back = await self.carry_out(chunk)
+        except StoppedError:
+            return
+        except EvalsError as error:  # some of them carry more than travels
+            self.line.tell(Broke(error.message, error.remedy, isinstance(error, BadInputError)))
+        except Exception as error:  # noqa: BLE001  the coordinator ends the run with it
+            self.line.tell(Broke(f"a worker broke: {type(error).__name__}: {error}", "Report it.", is_bad_input=False))
+        else:
+            if back.ended or back.left:
+                self.line.tell(back)
 
     async def carry_out(self, chunk: Chunk) -> Back:
         """Returns how the chunk's units ended, but for those that were sent back before; raises what broke the pipeline."""
@@ -133,7 +164,6 @@ class Workshop:
             del self.chunks[chunk.id]
         if self.broken is not None:
             raise self.broken
-        self.line.flush()
         return Back(chunk.id, at_work.ended, at_work.left)
 
     async def _begun(self, at_work: _AtWork, page: list[Unit]) -> None:
@@ -194,6 +224,16 @@ class Workshop:
             self.stop(chunk_id)
         self.watch.heard(renewed.at)
 
+    def begin(self) -> None:
+        """There is a coordinator: units may begin."""
+        self.line.join()
+        self.stopped = False
+
+    def cut_off(self) -> None:
+        """The coordinator is gone: nothing begins, and what waits for its answer stays open."""
+        self.stop_all()
+        self.line.cut()
+
     def stop_all(self) -> None:
         """Begins nothing any more."""
         self.stopped = True
@@ -224,11 +264,13 @@ async def open_workshop(
     todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]]()
     done_in, done_out = anyio.create_memory_object_stream[Endings](1)
     async with open_engine_on(config, NoStore()) as engine:
-        shop = Workshop(_bench(engine, orders, line), line, todo_in, Watch(orders.lease_s))
-        health = Relayed(Switch(), left=shop.left)
-        work = partial(here, shop.bench, shop.in_time(todo_out), done_in, health=health, workers=config.concurrency)
+        bench = _bench(engine, orders, line)
         with todo_in, todo_out, done_in, done_out:
             async with anyio.create_task_group() as tasks:
+                shop = Workshop(bench, line, todo_in, Watch(orders.lease_s), tasks)
+                health = Relayed(Switch(), left=shop.left)
+                pages = shop.in_time(todo_out)
+                work = partial(here, bench, pages, done_in, health=health, workers=config.concurrency)
                 tasks.start_soon(_until_broken, shop, work)
                 for serve in (partial(shop.send_back, done_out), shop.beat, line.serve):
                     tasks.start_soon(serve)

@@ -71,14 +71,17 @@ class TestCase(Fields):
 
 
 class Rubric(Fields):
-    """The criteria by which outputs are judged: ordered criteria and the weighted total that passes."""
+    """The criteria by which outputs are judged, in order, and the weighted total in points from which one passes."""
 
     slug: ClassVar[str] = "rubric"
 
     name: Text
     description: str = ""
     criteria_ids: Ids = ()
-    passing_threshold: float
+    passing_threshold: Annotated[
+        float,
+        Field(description="in points, not a share: passes at Σ weight·score >= it; the highest is Σ weight·maxScore"),
+    ]
     version: Annotated[int, Field(ge=1)] = 1
     is_active: bool = True
 

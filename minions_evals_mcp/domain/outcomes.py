@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import Json, JudgeType
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
-from minions_evals_mcp.domain.values import Count, Id, Unit, Value
+from minions_evals_mcp.domain.values import Amount, Count, Id, Unit, Value
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 
@@ -43,10 +43,10 @@ class Observed(Value):
     prompt_version_ref: Id | None = None
     produced_by: str | None = None
     execution_id: str | None = None
-    latency_ms: float | None = None
+    latency_ms: Amount | None = None
     input_tokens: Count | None = None
     output_tokens: Count | None = None
-    cost_usd: float | None = None
+    cost_usd: Amount | None = None
     finish_reason: str | None = None
     tool_calls: tuple[ToolCall, ...] | None = None
     agent_error: str | None = None

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 
 TEXT_KEYS = ("output", "text", "content", "response")
+
+
+_TEXT_KEYS = frozenset(TEXT_KEYS)
+_BESIDE = frozenset({
+    "cost", "costUsd", "finishReason", "inputTokens", "latencyMs", "metadata", "outputTokens", "tokenUsage", "toolCalls",
+    "usage",
+})  # fmt: skip
+"""What an answer says beside its text of how it came about."""
 
 
 def value_text(value: JsonValue) -> str:
@@ -22,6 +32,29 @@ def output_value(output: Json) -> JsonValue:
             return output[key]
     strings = [value for value in output.values() if isinstance(value, str)]
     return strings[0] if len(strings) == 1 else output
+
+
+def answered_record(output: Json) -> Json | None:
+    """The record that a program answered with; None where it is a bare text or value, which we keep under `output`."""
+    return None if output.keys() == {"output"} else output
+
+
+def answer_given(output: Json) -> JsonValue:
+    """Returns what a program answered: a record as it is, else the bare text or value."""
+    return output["output"] if output.keys() == {"output"} else output
+
+
+def is_envelope(record: Json) -> bool:
+    """Returns whether a record only wraps a text: one of `TEXT_KEYS`, and beside it nothing but how it came about."""
+    return len(record.keys() & _TEXT_KEYS) == 1 and record.keys() <= _TEXT_KEYS | _BESIDE
+
+
+def told_cost(answer: JsonValue) -> float | None:
+    """Returns what a program's answer says in `costUsd` that it cost; None where it says nothing that is an amount."""
+    cost = answer.get("costUsd") if isinstance(answer, dict) else None
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
+        return None
+    return float(cost)
 
 
 def output_text(output: Json) -> str:

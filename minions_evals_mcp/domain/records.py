@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.step_fields import with_extra
-from minions_evals_mcp.domain.values import ID_PATTERN, Id, Text, Timestamp, Value, iso
+from minions_evals_mcp.domain.values import ID_PATTERN, Id, Text, Timestamp, Value, iso, unknown_key
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 
@@ -123,7 +123,7 @@ def fields_from_json(kind: type[F], text: str | bytes, *, record: str = "") -> F
     try:
         return kind.model_validate_json(text)
     except ValidationError as error:
-        raise _refusal(error, record or kind.slug, "fields") from None
+        raise _refusal(error, record or kind.slug, "fields", kind) from None
 
 
 def of_type(record: Record[Fields] | None, kind: type[F]) -> Record[F] | None:
@@ -175,7 +175,7 @@ def _envelope(around: JsonValue, name: str) -> Envelope:
     try:
         return Envelope.model_validate_json(_json(around, name))
     except ValidationError as error:
-        raise _refusal(error, name, "") from None
+        raise _refusal(error, name, "", Envelope) from None
 
 
 def _parted(wire: JsonValue) -> tuple[dict[str, JsonValue], JsonValue]:
@@ -233,19 +233,26 @@ def _name_of(wire: JsonValue) -> str:
     return f"{kind if isinstance(kind, str) else 'record'} {ident if isinstance(ident, str) else '(no id)'}"
 
 
-def _refusal(error: ValidationError, record: str, under: str) -> InvalidRecordError:
+NAMED = 5
+"""So many faults of a record are named."""
+
+
+def _refusal(error: ValidationError, record: str, under: str, kind: type[Value]) -> InvalidRecordError:
     details = error.errors(include_url=False, include_context=False, include_input=True)
-    first = details[0]
-    path = ".".join(str(part) for part in ((under,) if under else ()) + tuple(first["loc"]))
-    more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
-    return InvalidRecordError(_in_words(first) + more, field=path, record=record)
+    places = [".".join(map(str, (*([under] if under else []), *detail["loc"]))) for detail in details]
+    problems = [_in_words(detail, kind) for detail in details]
+    others = [f"{place}: {problem}" for place, problem in zip(places[1:NAMED], problems[1:NAMED], strict=True)]
+    if len(details) > NAMED:
+        others.append(f"and {len(details) - NAMED} more")
+    also = f" (also {'; '.join(others)})" if others else ""
+    return InvalidRecordError(problems[0] + also, field=places[0], record=record)
 
 
-def _in_words(detail: ErrorDetails) -> str:
+def _in_words(detail: ErrorDetails, kind: type[Value]) -> str:
     """One detail of pydantic's in a person's words, without the whole input."""
     match detail["type"]:
         case "extra_forbidden":
-            return "unknown key"
+            return unknown_key(kind, detail["loc"])
         case "missing":
             return "is missing"
         case "value_error":

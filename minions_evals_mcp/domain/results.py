@@ -8,7 +8,7 @@ from pydantic import Field
 
 from minions_evals_mcp.domain.definitions import Fields, Ids, Json, JudgeType
 from minions_evals_mcp.domain.failure_types import FailureType
-from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value, Visible
+from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, Unit, Value, Visible
 
 Outcome = Literal[
     "scored", "judge-error", "target-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable"
@@ -83,10 +83,10 @@ class TestRun(Fields):
     regression_type: RegressionType | None = None
     regression_types: Annotated[tuple[RegressionType, ...], Field(strict=False)] = ()
     flipped: bool = False
-    latency_ms: Annotated[float, Field(ge=0)] | None = None
+    latency_ms: Amount | None = None
     input_tokens: Count | None = None
     output_tokens: Count | None = None
-    cost_usd: Annotated[float, Field(ge=0)] | None = None
+    cost_usd: Amount | None = None
 
 
 class EvalJudgment(Fields):
@@ -207,7 +207,7 @@ class PromptComparison(Fields):
     sample_size: Count
     compared_at: Timestamp
     notes: str = ""
-    tie_threshold: Annotated[float, Field(ge=0)] = 0.01
+    tie_threshold: Amount = 0.01
     score_delta: float
     delta_ci: Interval | None = None
     p_value: Unit | None = None
@@ -439,13 +439,13 @@ class TestBranchExecution(Fields):
     output: str
     error: str | None = None
     status: Literal["success", "error"]
-    latency_ms: Annotated[float, Field(ge=0)]
-    time_to_first_token: Annotated[float, Field(ge=0)] | None = None
-    tokens_per_second: Annotated[float, Field(ge=0)] | None = None
+    latency_ms: Amount
+    time_to_first_token: Amount | None = None
+    tokens_per_second: Amount | None = None
     input_tokens: Count
     output_tokens: Count
     total_tokens: Count
-    estimated_cost: Annotated[float, Field(ge=0)] | None = None
+    estimated_cost: Amount | None = None
     quality_score: Unit | None = None
     similarity_score: Unit | None = None
     clarity_score: Unit | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -65,6 +66,9 @@ Unit = Annotated[float, Field(ge=0, le=1)]
 
 Count = Annotated[int, Field(ge=0)]
 
+Amount = Annotated[float, Field(ge=0)]
+"""A number from 0, such as milliseconds or US dollars."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -83,6 +87,11 @@ def iso(moment: datetime) -> str:
     """The moment as ISO-8601 in UTC with a `Z`."""
     text = moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
     return text.replace("+00:00", "Z")
+
+
+def minute(at: datetime) -> str:
+    """The moment to the minute, in UTC."""
+    return iso(at)[:16].replace("T", " ")
 
 
 def from_millis(millis: int) -> datetime:
@@ -148,3 +157,39 @@ def _made(kind: type[V], held: dict[str, Any], given: set[str]) -> V:
     _say_extra(made, None)
     _say_private(made, None)
     return made
+
+
+def unknown_key(kind: type[BaseModel], place: Sequence[int | str]) -> str:
+    """Returns that the key at that place is unknown, and the key of the same value that may have been meant, or all of them."""
+    import difflib  # noqa: PLC0415  for a refusal only
+
+    known = sorted({name for value in _values_at([kind], place[:-1]) for name in _keys(value)})
+    near = difflib.get_close_matches(str(place[-1]), known, 1)
+    if near:
+        return f"unknown key; did you mean {near[0]!r}?"
+    return f"unknown key; known are {', '.join(known)}" if known else "unknown key"
+
+
+def _values_at(kinds: Sequence[type[BaseModel]], place: Sequence[int | str]) -> Sequence[type[BaseModel]]:
+    """The types of the value at that place; the names by which a union tells its members apart are passed over."""
+    for part in place:
+        inner = [
+            field.annotation
+            for kind in kinds
+            for name, field in kind.model_fields.items()
+            if part in {name, field.alias}
+        ]
+        kinds = [value for annotation in inner for value in _types_in(annotation)] or kinds
+    return kinds
+
+
+def _types_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _types_in(inner)
+
+
+def _keys(kind: type[BaseModel]) -> Iterator[str]:
+    for name, field in kind.model_fields.items():
+        yield field.alias or name

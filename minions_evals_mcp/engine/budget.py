@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,8 +18,22 @@ from minions_evals_mcp.models.prices import estimate_usd, price_known
 from minions_evals_mcp.models.replies import Failed, FaultKind, Reply
 from minions_evals_mcp.models.request import ModelRequest
 
+AHEAD = 16
+"""So many calls are written down as possibly sent, before the first of them is; as many as are under way where those are more."""
+UNANSWERED = "unansweredCalls"
+"""Calls that may have been sent, and so paid, and of which nothing is kept."""
 SLACK = 1e-9
 """Sums of dollars are as exact as floats: this much over a cap is not over it."""
+
+HIGHER = "a higher one goes on"
+"""What a run that a cost cap stopped says of its cap: under the same one it would stop again."""
+
+
+def how_on(reason: str, key: str) -> str:
+    """How a stopped run goes on, beside its reason, which says it already where a cost cap is why."""
+    if HIGHER in reason:
+        return f"What was judged is kept under --key {key}."
+    return f"Resume with --key {key}, what was judged is kept."
 
 
 class HaltedError(Exception):
@@ -35,9 +49,13 @@ class Call(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class OwnCosts:
-    """The costs of outputs as the user's own application says them: all so far, the dearest, and how many are under way."""
+    """The costs of outputs as the user's own application says them: all so far, the dearest, how many are under way.
+
+    `untold` counts the outputs of which it says no cost.
+    """
 
     made: int = 0
+    untold: int = 0
     in_flight: int = 0
     usd: float = 0.0
     dearest: float = 0.0
@@ -47,7 +65,8 @@ class OwnCosts:
 class Budget:
     """The amount that a run may still spend, and what it has spent: `earlier_usd` by the starts before, the rest by this one.
 
-    `stop` is called with the reason when a cap is reached.
+    `stop` is called with the reason when a cap is reached. `write_down` keeps `news` before calls are sent that it tells of, so
+    that a kill leaves none uncounted; `lost` counts calls of a start that was killed before it knew what one costs.
     """
 
     max_cost_usd: float | None
@@ -59,6 +78,13 @@ class Budget:
     settled: anyio.Event = field(default_factory=anyio.Event)
     earlier_usd: float = 0.0
     spent_usd: float = 0.0
+    write_down: Callable[[dict[str, float]], Awaitable[object]] | None = None
+    asked: int = 0
+    announced: int = 0
+    noted: int = 0
+    sent: int = 0
+    announcing: anyio.Lock = field(default_factory=anyio.Lock)
+    lost: int = 0
     calls: int = 0
     attempts: int = 0
     input_tokens: int = 0
@@ -71,10 +97,10 @@ class Budget:
     async def own_output(self, making: Callable[[], Awaitable[Observed | TargetErrored]]) -> Observed | TargetErrored:
         """Returns what the user's own application makes, once the cap lets it; what it says that this cost is counted."""
         await self.begin_own()
-        cost_usd = 0.0
+        cost_usd: float | None = 0.0
         try:
             seen = await making()
-            cost_usd = (seen.cost_usd or 0.0) if isinstance(seen, Observed) else 0.0
+            cost_usd = seen.cost_usd if isinstance(seen, Observed) else 0.0
         finally:
             self.end_own(cost_usd)
         return seen
@@ -91,15 +117,18 @@ class Budget:
             self._halt(self._own_reason())
         self.own.in_flight += 1
 
-    def end_own(self, cost_usd: float) -> None:
-        """Counts what an output cost; a cap that it exceeds stops the run."""
+    def end_own(self, cost_usd: float | None) -> None:
+        """Counts what an output cost, None where that was not said; a cap that it exceeds stops the run."""
         self.own.in_flight -= 1
         self.count_own(cost_usd)
         self._wake()
 
-    def count_own(self, cost_usd: float) -> None:
+    def count_own(self, cost_usd: float | None) -> None:
         """Adds what an output cost that was made already."""
         self.own.made += 1
+        if cost_usd is None:
+            self.own.untold += 1
+            return
         self.own.usd += cost_usd
         self.own.dearest = max(self.own.dearest, cost_usd)
         self.spent_usd += cost_usd
@@ -113,23 +142,61 @@ class Budget:
 
     def _own_reason(self) -> str:
         spent = f"${self.earlier_usd + self.spent_usd:.4f} spent, by what the target says that its outputs cost"
-        return f"the next output might exceed the cost cap of ${self.max_cost_usd:g} ({spent}); a higher one goes on"
+        return f"the next output might exceed the cost cap of ${self.max_cost_usd:g} ({spent}); {HIGHER}"
+
+    def take_up(self, spent: Mapping[str, float]) -> None:
+        """Counts what the starts before have spent; what was under way when one was killed, by what a call cost so far."""
+        self.earlier_usd, calls = spent.get("costUsd", 0.0), spent.get("calls", 0)
+        unanswered = int(spent.get(UNANSWERED, 0))
+        if calls:
+            self.earlier_usd += unanswered * (self.earlier_usd - spent.get("ownCostUsd", 0.0)) / calls
+        else:
+            self.lost = unanswered
+
+    def break_off(self) -> dict[str, float]:
+        """The `news` at the end of a start: no further call is sent, and what was and has no answer gets none any more."""
+        self.asked = self.announced = self.noted = self.sent
+        return self.news()
+
+    async def _announce(self) -> None:
+        """Has it written down that the next call may be sent."""
+        if self.write_down is None:
+            return
+        self.asked += 1
+        mine = self.asked
+        while mine > self.announced:
+            async with self.announcing:
+                if mine > self.announced:
+                    await self._noted(self.write_down, self.announced + max(AHEAD, self.in_flight))
+
+    async def _noted(self, write_down: Callable[[dict[str, float]], Awaitable[object]], sent: int) -> None:
+        """Has so many calls noted; what could not be written is news still, and no interruption leaves in doubt whether it was."""
+        told, noted, self.noted = self.told, self.noted, sent
+        with anyio.CancelScope(shield=True):
+            try:
+                await write_down(self.news())
+            except BaseException:
+                self.told, self.noted = told, noted
+                raise
+        self.announced = sent
 
     async def reserve(self, call: Call) -> None:
         """Takes the estimate of the next call out of the budget; raises `HaltedError` where it does not fit.
 
         A call in flight mostly costs less than was set aside for it, so one that does not fit waits until none is.
         """
+        await self._announce()
         estimate = call.estimate_usd
+        self.earlier_usd, self.lost = self.earlier_usd + self.lost * estimate, 0
         while self._exceeds(estimate) and self.reserved > 0:
             await self.settled.wait()
         if reason := self.look_at_clock():
             raise HaltedError(reason)
         if self._exceeds(estimate):
-            self._halt(
-                f"the next call might exceed the cost cap of ${self.max_cost_usd:g} (${self.earlier_usd + self.spent_usd:.4f} spent)"
-            )
+            spent = f"${self.earlier_usd + self.spent_usd:.4f} spent, ${estimate:.4f} set aside for one call"
+            self._halt(f"the next call might exceed the cost cap of ${self.max_cost_usd:g} ({spent}); {HIGHER}")
         self.in_flight += 1
+        self.sent += 1
         self.reserved += estimate
 
     def look_at_clock(self) -> str:
@@ -180,7 +247,9 @@ class Budget:
         """Returns what was spent since this was last asked, for the job's record."""
         now = self._spent()
         spent = {
-            name: amount - self.told.get(name, 0.0) for name, amount in now.items() if amount != self.told.get(name)
+            name: now.get(name, 0.0) - self.told.get(name, 0.0)
+            for name in (now | self.told)
+            if now.get(name) != self.told.get(name)
         }
         self.told = now
         return spent
@@ -189,6 +258,8 @@ class Budget:
         spent: dict[str, float] = {
             "costUsd": self.spent_usd, "calls": self.calls, "attempts": self.attempts, "inputTokens": self.input_tokens,
             "outputTokens": self.output_tokens, "unpricedCalls": self.unpriced, "ownCostUsd": self.own.usd,
+            UNANSWERED: max(0, self.noted - self.calls),
+            "untoldCosts": self.own.untold if self.max_cost_usd is not None else 0,
         }  # fmt: skip
         spent.update({f"fault:{kind}": count for kind, count in self.faults.items()})
         return {name: amount for name, amount in spent.items() if amount}

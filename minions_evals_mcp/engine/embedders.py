@@ -31,11 +31,16 @@ def open_embedder(name: str, models: Models) -> Embedder:
         return wordllama_embedder()
     if name == SEMANTIC:
         return semantic_embedder()
-    if name.partition(":")[0] not in {row.name for row in with_embeddings()}:
-        remedy = f"Use {WORDLLAMA}, {SEMANTIC} or one of {examples(with_embeddings())}."
-        raise UnsupportedError(f"the embedder {name!r} is not known.", remedy=remedy)
+    vet_embedder(name)
     ref = parse_model(name)
     return model_embedder(ref, models.embeddings(ref), deadline_s=models.settings.call_timeout_s)
+
+
+def vet_embedder(name: str) -> None:
+    """Raises `UnsupportedError` for a name that stands for no embedder."""
+    if name not in {WORDLLAMA, SEMANTIC} and name.partition(":")[0] not in {row.name for row in with_embeddings()}:
+        remedy = f"Use {WORDLLAMA}, {SEMANTIC} or one of {examples(with_embeddings())}."
+        raise UnsupportedError(f"the embedder {name!r} is not known.", remedy=remedy)
 
 
 def model_embedder(ref: ModelRef, client: ModelClient, *, deadline_s: float) -> Embedder:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.engine.budget import how_on
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import (
@@ -29,6 +31,8 @@ from minions_evals_mcp.store.jobs import Job, JobState
 from minions_evals_mcp.store.queries import run_lines
 
 LATEST = "latest"
+LOOK_S = 0.1
+"""A lock that is held no longer than this was only looked at."""
 SHORTEST = 4
 """So many characters of a run's id stand for it, at the least."""
 
@@ -71,7 +75,7 @@ async def working_on(engine: Engine, job: Job) -> AsyncGenerator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path, thread_local=False)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 4)
     except Timeout:
         raise BusyError(
             f"the run {job.id} is being worked on by another process.",
@@ -90,15 +94,28 @@ def resumed_under(key: str) -> Generator[None]:
     try:
         yield
     except (StoppedError, InstrumentError) as error:
-        raise type(error)(
-            error.message,
-            remedy=f"Resume with --key {key}, what was judged is kept; `minions-evals doctor --ping` tells what works.",
-        ) from error
+        checked = "" if isinstance(error, StoppedError) else " `minions-evals doctor --ping` tells what works."
+        raise type(error)(error.message, remedy=how_on(error.message, key) + checked) from error
 
 
 def lock_path(db: Path, job_id: str) -> Path:
     """Returns where the lock of a job lies: beside the store."""
     return db.with_name(db.name + ".locks") / f"{text_digest(job_id)}.lock"
+
+
+def with_gone(engine: Engine, job: Job) -> Job:
+    """The job; one that stands as running although no process holds it any more, with that and how it goes on as its reason.
+
+    Another process that begins on it in this very moment waits out the look.
+    """
+    path = lock_path(engine.config.db, job.id)
+    if job.state != "running" or not path.exists():
+        return job
+    try:
+        FileLock(path, thread_local=False).acquire(timeout=0).lock.release()
+    except (Timeout, OSError):
+        return job
+    return replace(job, reason=f"its process is gone; the same command with --key {job.key} goes on")
 
 
 async def set_state(engine: Engine, job: Job, state: JobState, *, reason: str = "") -> None:
@@ -142,6 +159,14 @@ def _meant(db: Db, run_id: str) -> Job | None:
     if len(begun) > 1:
         raise BadInputError(f"{run_id} begins the ids of several runs: {', '.join(begun)}.", remedy="Give more of it.")
     return jobs.job(db, begun[0]) if begun else None
+
+
+def run_and_case(db: Db, ident: str) -> Iterator[tuple[Job, str]]:
+    """What RUN:CASE may mean, RUN being an id, its beginning, a key or `latest`; either may hold colons."""
+    for place, sign in enumerate(ident):
+        job = find_job(db, ident[:place]) if sign == ":" and place else None
+        if job is not None:
+            yield job, ident[place + 1 :]
 
 
 def request_of(job: Job) -> RunRequest:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
-from minions_evals_mcp.store.queries.pages.near_ids import ids_of
+from minions_evals_mcp.store.queries.pages.near_ids import ids_of, ids_titled, kind_under
 
 SHOWN = 3
 KINDS = {"prompt or prompt-version": "prompt-version"}
@@ -15,6 +15,12 @@ KINDS = {"prompt or prompt-version": "prompt-version"}
 async def with_near_ids(engine: Engine, refused: NotFoundError) -> NotFoundError:
     """The same refusal, naming ids of that type that are spelled much alike; as it is where there are none."""
     kind = KINDS.get(refused.kind, refused.kind)
+    other = await engine.store.read(lambda db: kind_under(db, refused.ident))
+    if other and other != kind:
+        return refused.meaning((), other_kind=other)
+    called = await engine.store.read(lambda db: ids_titled(db, kind, refused.ident))
+    if called:
+        return refused.meaning(called)
     near = near_ids(refused.ident, await engine.store.read(lambda db: ids_of(db, kind)))
     return refused.meaning(near) if near else refused
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import SET, Assertion
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
 from minions_evals_mcp.evaluation.code_version import source_digest, whole_source
 from minions_evals_mcp.interop.score_rows import read_assertion
@@ -66,6 +67,8 @@ class Checks:
 
     given: tuple[Check, ...]
     threshold: float
+    grades_rubrics: bool = True
+    """Whether a model grades a rubric beside other checks; else the outputs that pass those have no verdict."""
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
     digests: dict[str, str] = field(default_factory=dict[str, str])
     """Of each function's code, by its name here."""
@@ -101,7 +104,7 @@ class Checks:
                 bare = check.removeprefix("not-") in WITHOUT_VALUE
                 return Assertion(type=check, value=None if bare else expected)
             case Rubric():
-                return _as_set(check)
+                return _as_set(check) if self.grades_rubrics else self._ungraded(check)
             case Mapping():
                 return read_assertion(_mapping(check), number)
             case _ if callable(check):
@@ -111,19 +114,30 @@ class Checks:
                     f"{check!r} is no check.", remedy="Give a name, a mapping, a Rubric or a function (output, case)."
                 )
 
+    def _ungraded(self, rubric: Rubric) -> Assertion:
+        """The rubric as a check that has no verdict."""
+        name = self._kept_as(rubric.name, _no_model)
+        self.digests[name] = digest([criterion_text(criterion) for criterion in rubric.criteria])
+        return Assertion(type=FUNCTION, value={"name": name, "code": self.digests[name]})
+
+    def _kept_as(self, name: str, function: Function) -> str:
+        """Keeps the function under that name, with a number where another has it, and returns the name."""
+        names = (name, *(f"{name} {at}" for at in range(2, 1000)))
+        return next(free for free in names if self.functions.setdefault(free, function) is function)
+
     def _function(self, function: Function) -> Assertion:
-        name = function_name(function)
-        known = self.functions.setdefault(name, function)
-        if known is not function:
-            name = next(
-                other
-                for other in (name, *(f"{name} {at}" for at in range(2, 1000)))
-                if self.functions.setdefault(other, function) is function
-            )
+        name = self._kept_as(function_name(function), function)
         if name not in self.digests:
             self.digests[name] = source_digest(whole_source(function))
         value: Json = {"name": name, "code": self.digests[name]}
         return Assertion(type=FUNCTION, value=value, threshold=self.threshold)
+
+
+def _no_model(_output: object, _case: object) -> Verdict:
+    return Verdict(
+        None,
+        'no model judges it: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or judge="provider:model"; alone it waits for a person',
+    )
 
 
 def _mapping(check: Mapping[str, Any]) -> Json:

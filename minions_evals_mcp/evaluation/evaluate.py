@@ -35,6 +35,7 @@ from minions_evals_mcp.evaluation.refusals import told_in_python
 from minions_evals_mcp.evaluation.result import EvaluationResult, result_of
 from minions_evals_mcp.evaluation.waiting import waited
 from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.models.registry import parse_judges
 from minions_evals_mcp.report.progress import ProgressShown, shown_progress
 from minions_evals_mcp.scoring.checks import OwnVerdict, Unmet
 from minions_evals_mcp.settings import settings_here
@@ -147,6 +148,8 @@ def _vetted(  # noqa: PLR0913  as above
         judge_model=None if judge in JUDGES else judge,
         concurrency=concurrency,
     )
+    if chosen.judge_model is not None:
+        parse_judges(chosen.judge_model)
     config = engine_config(settings_here(), chosen)
     asked_judge = cast("JudgeChoice", judge) if judge in JUDGES else "auto"
     request = _request(subject, judge=asked_judge, trials=trials, key=key, max_cost_usd=max_cost_usd)
@@ -157,7 +160,10 @@ def _vetted(  # noqa: PLR0913  as above
     )  # fmt: skip
     source = whole_source(task)
     label = version or version_label(task, source)
-    return _Call(task, cases, Checks(given, threshold), request, subject, label, source, config, options, progress)
+    grades = asked_judge == "llm" or (asked_judge == "auto" and has_judge)
+    return _Call(
+        task, cases, Checks(given, threshold, grades), request, subject, label, source, config, options, progress
+    )
 
 
 def _name(task: Callable[..., object]) -> str:
@@ -195,7 +201,7 @@ async def _in(engine: Engine, call: _Call, progress: ProgressShown) -> Evaluatio
     suite = Suite(engine, call.name, call.checks, task)
     await suite.save(call.cases)
     version = await save_version(engine, call.name, call.label, call.source)
-    engine = replace(engine, own_checks=_own_checks(call.checks, suite.known), watch=progress.stands)
+    engine = replace(engine, own_checks=own_checks(call.checks, suite.known), watch=progress.stands)
     request = call.request.model_copy(
         update={
             "prompt_version_ref": version,
@@ -217,7 +223,8 @@ async def _carried_out(started: StartedCases, progress: ProgressShown) -> str:
     return ""
 
 
-def _own_checks(checks: Checks, known: dict[str, Case]) -> dict[str, OwnCheck]:
+def own_checks(checks: Checks, known: dict[str, Case]) -> dict[str, OwnCheck]:
+    """The user's functions among the checks, by their names, asked about an output beside its case."""
     return {name: partial(_own_verdict, name, function, known) for name, function in checks.functions.items()}
 
 

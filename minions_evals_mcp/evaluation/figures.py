@@ -8,7 +8,9 @@ from minions_evals_mcp.engine.answers.gates import regression_gate
 from minions_evals_mcp.engine.answers.run_diff import RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import EngineConfig
-from minions_evals_mcp.stats.regression import Gate
+from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
+from minions_evals_mcp.store.queries.shared_cases import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Figures:
     before: str | None = None
     """The id of the run of this name that it is compared with: the one before, or the last that held where that one fell."""
     changes: RunDiff | None = field(default=None, repr=False)
+    beside: Shared | None = field(default=None, repr=False)
+    """Both runs on the cases that were asked alike, what broke now counted as not passed: the figures of the gate."""
     problem: str = ""
     """Why the run did not come to its end, if it did not."""
 
@@ -80,15 +84,23 @@ class Figures:
 
     @property
     def gate(self) -> Gate:
-        """Returns what `fail_on_regression` makes of the run: held, failed, or undecided where too few cases changed to tell."""
-        return regression_gate(self.summary)
+        """Returns what `fail_on_regression` makes of the run: held, failed, or undecided where too few cases changed to tell.
+
+        A case that broke has not passed: where it did before, that is a fall, too.
+        """
+        judged, beside = regression_gate(self.summary), self.beside
+        if judged == "failed" or beside is None or not beside.broke:
+            return judged
+        dropped = pass_rate_dropped(beside.previous_passed, beside.previous_total, beside.passed, beside.total)
+        return fall_gate(evidence(beside.worse, beside.better), better=beside.better) if dropped else judged
 
     @property
     def passed(self) -> bool | None:
         """True if every case that could be judged passed (or `min_pass_rate` is met), None if none could be judged.
 
-        A task or judge that failed is no pass. The run before counts with `fail_on_regression` only: None where too few
-        cases tell whether the fall since then is chance, and the cases themselves have not failed.
+        A case that the task or a judge broke at has not passed, and counts so in the rate. The run before counts with
+        `fail_on_regression` only: None where too few cases tell whether the fall since then is chance, and the cases
+        themselves have not failed.
         """
         fallen = self.gate if self.asked.fail_on_regression else "held"
         if fallen == "failed" or self._own_verdict is False:
@@ -101,7 +113,7 @@ class Figures:
         tried = self.scored_count + self.error_count
         if not tried:
             return None
-        if self.asked.min_pass_rate is not None:
+        if self.asked.min_pass_rate is not None and self.scored_count:
             return self.passed_count / tried >= self.asked.min_pass_rate
         return self.passed_count == tried
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
@@ -13,16 +12,19 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.budget import Budget
-from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.context import Engine, OwnCheck
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, measures
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.run_benchmark import silent, start_cases
 from minions_evals_mcp.errors import InstrumentError
-from minions_evals_mcp.interop.score_rows import Answer, read_assertion, verdict_row
+from minions_evals_mcp.evaluation.checks import Checks
+from minions_evals_mcp.evaluation.evaluate import own_checks
+from minions_evals_mcp.evaluation.records import expected_record
+from minions_evals_mcp.interop.score_rows import Answer, verdict_row
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.checks import Aggregate
+from minions_evals_mcp.scoring.checks import Aggregate, OwnVerdict, Unmet
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import UnitRow
 from minions_evals_mcp.targets.function.output import Output, observed
@@ -61,7 +63,8 @@ class CheckAsked:
     case_id: str
     title: str
     output: JsonValue
-    assertions: Sequence[Json]
+    checks: Checks
+    expected: JsonValue = None
     threshold: float | None = None
     is_history: bool = True
 
@@ -73,10 +76,14 @@ class CheckAsked:
 
     def record(self, engine: Engine) -> Record[Fields]:
         """The test case; raises `InvalidRecordError` for an assertion that does not fit."""
-        checks = tuple(read_assertion(assertion, number) for number, assertion in enumerate(self.assertions))
         fields = TestCase(
-            name=self.title, inputs={"test": self.case_id}, assertions=checks, threshold=self.threshold, tags=("pytest",)
-        )  # fmt: skip
+            name=self.title,
+            inputs={"test": self.case_id},
+            expected_outputs=expected_record(self.expected),
+            assertions=self.checks.assertions((), self.expected, "the check"),
+            threshold=self.threshold,
+            tags=("pytest",),
+        )
         now = engine.clock()
         return Record(self.case_id, fields, self.title, now, now, ("pytest",), created_by=MADE_BY)
 
@@ -84,6 +91,7 @@ class CheckAsked:
 async def kept_check(engine: Engine, wanted: CheckAsked) -> Answer:
     """The verdict `{id, pass, score, results}`, kept; raises `InstrumentError` where there is none."""
     await save_records(engine, [Arrival(wanted.record(engine))])
+    engine = replace(engine, own_checks={name: _asked_once(own) for name, own in own_checks(wanted.checks, {}).items()})
     request = RunRequest(
         subject_id=wanted.case_id,
         target=GIVEN,
@@ -99,6 +107,18 @@ async def kept_check(engine: Engine, wanted: CheckAsked) -> Answer:
     except InstrumentError:
         raise InstrumentError(f"it could not be checked: {(await _unit(engine, started.job.id)).reason}") from None
     return await _answer(engine, started.job.id, request)
+
+
+def _asked_once(own: OwnCheck) -> OwnCheck:
+    """The function, called for the run; what it said is used again where each check's own verdict is told."""
+    answers: list[OwnVerdict | Unmet] = []
+
+    async def asked(work: Work) -> OwnVerdict | Unmet:
+        if not answers:
+            answers.append(await own(work))
+        return answers[0]
+
+    return asked
 
 
 async def _unit(engine: Engine, job_id: str) -> UnitRow:

@@ -1,7 +1,8 @@
 """Code that a function reaches by name: functions, types and values of the user's own modules, each with its source.
 
 Nothing is run or imported for it: names are looked up where they stand now, and a value is told by the statement that
-sets it, never by what it holds (which may be a key, or another one with every run).
+sets it, not by what it holds (which may be a key, or another one with every run). Only a text or number that no statement
+tells, or several, counts by the digest of what it is now, unless code sets it or its name is a secret's.
 """
 
 from __future__ import annotations
@@ -149,17 +150,36 @@ class _Reach:
         file = None if module is None else _file(module)
         if module is None or file is None or f"{module_name}.{name}" in self.sources or not _is_own(file):
             return
-        held = _statements(_text(file))
+        held = _statements_of(module, file)
         if name in held.imported:
             relative, imported = held.imported[name]
             source = sys.modules.get(resolve_name(relative, module.__package__))
             if source is not None and _is_own(_file(source)):
                 self._name((imported,), vars(source))
-        elif name in held.assigned:
-            written = "\n".join(held.assigned[name])
-            secret = SECRET_NAME.search(name) is not None
-            self.sources[f"{module_name}.{name}"] = f"# {name}: {text_digest(written)[:DIGITS]}" if secret else written
-            self._names(_written_names(written), vars(module))
+            return
+        written = held.assigned.get(name, [])
+        secret = SECRET_NAME.search(name) is not None
+        text = "\n".join(written)
+        parts = [f"# {name}: {text_digest(text)[:DIGITS]}" if secret else text] if written else []
+        value = vars(module).get(name)
+        if len(written) != 1 and type(value) in PLAIN and not secret and name not in _set_by_code(vars(module)):
+            parts.append(f"# {name}: {text_digest(repr(value))[:DIGITS]}")
+        if parts:
+            self.sources[f"{module_name}.{name}"] = "\n".join(parts)
+        self._names(_written_names(text), vars(module))
+
+
+def _set_by_code(scope: Mapping[str, object]) -> set[str]:
+    """The module's names that a function or method of it sets: a counter is no constant."""
+    types = [value for value in scope.values() if type(value) is type]
+    held = [*scope.values(), *(member for kind in types for member in vars(kind).values())]
+    codes = [value.__code__ for value in held if type(value) is FunctionType and value.__globals__ is scope]
+    return {name for code in codes for name in _stored(code)}
+
+
+def _stored(code: CodeType) -> set[str]:
+    names = {str(step.argval) for step in dis.get_instructions(code) if step.opname == "STORE_GLOBAL"}
+    return names.union(*(_stored(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 
 def _closed_over(function: FunctionType) -> Iterator[tuple[str, object]]:
@@ -250,6 +270,19 @@ class _Statements:
 def _text(file: str) -> str:
     linecache.checkcache(file)
     return "".join(linecache.getlines(file))
+
+
+def _statements_of(module: ModuleType, file: str) -> _Statements:
+    """The statements of a module's file; of a notebook those of its cells, the last that sets a name."""
+    cells = vars(module).get("In")
+    if getattr(module, "__file__", None) or not isinstance(cells, list):
+        return _statements(_text(file))
+    held = _Statements({}, {})
+    for cell in cast("list[object]", cells):
+        ran = _statements(str(cell))
+        held.assigned.update({name: written[-1:] for name, written in ran.assigned.items()})
+        held.imported.update(ran.imported)
+    return held
 
 
 @cache

@@ -94,7 +94,7 @@ class Suite:
         fields = TestCase(
             name=title,
             inputs=inputs,
-            expected_outputs=_expected(expected),
+            expected_outputs=expected_record(expected),
             rubric_id=f"{self.name}/rubric" if alone else None,
             assertions=() if alone else self.checks.assertions(case.checks, expected, ident),
             timeout_ms=None if case.timeout is None else max(1, round(case.timeout * 1000)),
@@ -154,7 +154,7 @@ async def _pages(given: Cases) -> AsyncIterator[list[Case]]:
         yield page
 
 
-def _expected(value: JsonValue) -> Json | None:
+def expected_record(value: JsonValue) -> Json | None:
     """Returns what is expected, as a record holds it; an empty text is no expectation of a record's, as every text contains it."""
     if value is None or value == "":
         return None

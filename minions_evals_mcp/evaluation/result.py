@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.domain.outputs import output_value
+from minions_evals_mcp.domain.outputs import answer_given, output_value
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.engine.answers.report_data import find_subject, read_report
 from minions_evals_mcp.engine.answers.run_diff import RunDiff, diff_runs
@@ -27,6 +27,7 @@ from minions_evals_mcp.report.documents.forms import form_of
 from minions_evals_mcp.report.writing import written
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.shared_cases import Shared, shared, shared_with_broken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +56,17 @@ class CaseResult:
     test_run_id: str | None
 
 
+class ResultDiff(RunDiff):
+    """The changes between two results; printed as `minions-evals diff` prints them."""
+
+    def __str__(self) -> str:
+        from minions_evals_mcp.evaluation.shown import diff_text  # noqa: PLC0415  rich is imported where a person looks
+
+        return diff_text(self)
+
+    __repr__ = __str__
+
+
 @dataclass(eq=False, repr=False)
 class EvaluationResult(Figures):
     """A kept evaluation. `print(result)` tells it; `result.passed` is its verdict."""
@@ -69,10 +81,11 @@ class EvaluationResult(Figures):
         """Those that failed or have no verdict because something broke."""
         return [case for case in self.cases if case.passed is False or case.outcome in UNSCORED]
 
-    def compare(self, other: EvaluationResult | str) -> RunDiff:
-        """Returns what changed case by case from the other result (or run id) to this one."""
+    def compare(self, other: EvaluationResult | str) -> ResultDiff:
+        """Returns what changed case by case from the other result (or run id) to this one: `print` tells it."""
         before = other if isinstance(other, str) else other.run_id
-        return waited(partial(self._opened, partial(diff_runs, before=before, after=self.run_id, limit=SHOWN)))
+        changed = waited(partial(self._opened, partial(diff_runs, before=before, after=self.run_id, limit=SHOWN)))
+        return ResultDiff.model_construct(**dict(changed))
 
     def accept(self, *, by: str = "python") -> None:
         """Takes the run as it is: `fail_on_regression` measures later runs against it, though it fell."""
@@ -151,7 +164,7 @@ def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
                 name=case.title,
                 inputs=case.fields.inputs,
                 expected=None if case.fields.expected_outputs is None else output_value(case.fields.expected_outputs),
-                output=None if output is None else output_value(output),
+                output=None if output is None else answer_given(output),
                 passed=None if run is None else run.fields.passed,
                 outcome=unit.outcome,
                 score=None if run is None else run.fields.total_score / run.fields.max_possible_score,
@@ -169,15 +182,27 @@ def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
 async def result_of(engine: Engine, run_id: str, limits: ResultOptions, *, problem: str) -> EvaluationResult:
     """The result of a run, beside the whole run of the same name before it, or the last that held where that one fell, too."""
     summary = await summarize(engine, run_id, limit=SHOWN)
-    held = None if summary.regression is None else summary.regression.get("fallenSince")
-    before = str(held) if held else await engine.store.read(partial(runs.run_before, run_id=run_id))
-    changes = None
-    if before is not None and summary.benchmark_run is not None:
-        try:
-            changes = await diff_runs(engine, before, run_id, limit=SHOWN)
-        except BadInputError:  # no case in common: all are new
-            changes = None
-    return EvaluationResult(summary, limits, before, changes, problem)
+    fall = summary.regression or {}
+    known = fall.get("previousRunId")
+    before = str(known) if known else await engine.store.read(partial(runs.run_before, run_id=run_id))
+    result = EvaluationResult(summary, limits, before, problem=problem)
+    if before is None or summary.benchmark_run is None:
+        return result
+    result.beside = await engine.store.read(
+        partial(_beside, before=before, run_id=run_id, broke=result.error_count > 0, fallen="fallenSince" in fall)
+    )
+    with suppress(BadInputError):  # no case in common: all are new
+        result.changes = await diff_runs(engine, before, run_id, limit=SHOWN)
+    return result
+
+
+def _beside(db: Db, *, before: str, run_id: str, broke: bool, fallen: bool) -> Shared | None:
+    """Both runs as the gate looks at them; None where they were not judged alike."""
+    if not runs.same_yardsticks(db, before, run_id):
+        return None
+    if broke:
+        return shared_with_broken(db, before, run_id)
+    return shared(db, before, run_id, left_out=fallen)
 
 
 async def _report(engine: Engine, *, run_id: str, file: Path) -> None:

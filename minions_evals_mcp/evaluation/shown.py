@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from rich.console import Console, RenderableType
@@ -14,16 +14,21 @@ from rich.text import Text
 from minions_evals_mcp.configured import default_db
 from minions_evals_mcp.engine.answers.gates import stays_red
 from minions_evals_mcp.engine.answers.names import short_id
-from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.evaluation.figures import Figures
+from minions_evals_mcp.report.diffs import diff_view
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import EVIDENCE, failed_functions, failures_table, headline, unscored_list
+from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.store.queries.shared_cases import Shared
 
 CHANGED: dict[Kind, str] = {
     "newly-failing": "newly failing", "worse": "worse", "newly-passing": "newly passing", "better": "better",
     "not-alike": "not comparable (the case or its checks were edited)", "only-after": "new, or without a verdict before",
     "only-before": "without a verdict now, or gone",
 }  # fmt: skip
+SINCE: dict[Kind, str] = {"newly-failing": "failing", "newly-passing": "passing"}
+"""Of a run after one that fell: what has been so since the last run that held is not new."""
 NAMED = 8
 FEW = 3
 LONGEST_WHY = 300
@@ -38,12 +43,26 @@ VERDICTS = {True: "passed", False: "failed", None: "no verdict"}
 
 def text_of(result: Figures) -> str:
     """The figures, what failed, the verdict against the run before, what changed, and the next command."""
+    console = _console()
+    return _printed(console, _parts(result, console.width))
+
+
+def diff_text(diff: RunDiff) -> str:
+    """The figures of both runs, then each change with what it did to the output."""
+    console = _console()
+    return _printed(console, [diff_view(diff, console)])
+
+
+def _console() -> Console:
     width = shutil.get_terminal_size().columns
-    out = io.StringIO()
-    console = Console(file=out, width=width, highlight=False, color_system=None, force_jupyter=False)
-    for part in _parts(result, width):
+    return Console(file=io.StringIO(), width=width, highlight=False, color_system=None, force_jupyter=False)
+
+
+def _printed(console: Console, parts: Iterable[RenderableType]) -> str:
+    for part in parts:
         console.print(part, crop=False, soft_wrap=isinstance(part, str))
-    return out.getvalue().rstrip("\n")
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().rstrip("\n")
 
 
 def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
@@ -58,7 +77,7 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     yield Text(verdict_line(result))
     for line in change_lines(result):
         yield Text(line)
-    if result.asked.fail_on_regression and result.gate != "held":
+    if result.asked.fail_on_regression and result.summary.regression is not None and result.gate != "held":
         yield f"{stays_red(short_id(result.run_id))}{_where(result)}"
     if result.summary.outcomes.get("awaiting-judgments") and result.asked.lacks_judge:
         yield Text(NO_JUDGE)
@@ -106,24 +125,32 @@ def short_line(result: Figures) -> str:
 
 
 def _standing(result: Figures) -> str:
-    changes = result.changes
+    changes, beside = result.changes, result.beside
     if result.summary.benchmark_run is None:
         return "nothing to compare"
     if result.before is None:
         return "the first run of this name"
-    if changes is None:
+    if changes is None and not (beside and beside.cases):
         return f"no case in common with the run before ({result.before})"
-    if not changes.alike:
+    if beside is None or not beside.cases:
         return f"no case is measured as in the run before ({result.before})"
-    before, after = changes.before, changes.after
-    counted = f"{before.passed} of {before.trials} passed before, {after.passed} of {after.trials} now"
+    counted = f"{beside.previous_passed} of {beside.previous_total} passed before{_now(beside)}"
+    against_noise = EVIDENCE[evidence(beside.worse, beside.better)]
     if result.summary.regression is not None:
         since = f" since {short_id(result.before)}" if "fallenSince" in result.summary.regression else ""
-        return f"a regression{since}: {counted}; {EVIDENCE[changes.evidence]}"
-    if before.passed * after.trials == after.passed * before.trials:
+        return f"a regression{since}: {counted}; {against_noise}"
+    gain = beside.passed * beside.previous_total - beside.previous_passed * beside.total
+    if gain == 0:
         return f"as the run before: {counted}"
-    better = after.passed * before.trials > before.passed * after.trials
-    return f"{'better' if better else 'worse'} than the run before: {counted}; {EVIDENCE[changes.evidence]}"
+    return f"{'better' if gain > 0 else 'worse'} than the run before: {counted}; {against_noise}"
+
+
+def _now(beside: Shared) -> str:
+    """Returns how many pass now; of those that do not, which broke."""
+    if not beside.broke:
+        return f", {beside.passed} of {beside.total} now"
+    failed = beside.total - beside.passed - beside.broke
+    return f"; {beside.passed} passed{f', {failed} failed' if failed else ''} and {beside.broke} broke now"
 
 
 def change_lines(result: Figures) -> Iterator[str]:
@@ -131,9 +158,11 @@ def change_lines(result: Figures) -> Iterator[str]:
     changes = result.changes
     if changes is None:
         return
+    fallen = result.summary.regression is not None and "fallenSince" in result.summary.regression
+    since = f" since {short_id(changes.before.run_id)}" if fallen else ""
     before, after = changes.before.version, changes.after.version
     if before != after:
-        yield f"  version: {_short(before)} → {_short(after)}"
+        yield f"  version{since}: {_short(before)} → {_short(after)}"
     for kind, words in CHANGED.items():
         changes_of_kind = [change for change in changes.changes if change.kind == kind]
         count = changes.counts.get(kind, 0)
@@ -144,7 +173,8 @@ def change_lines(result: Figures) -> Iterator[str]:
                 if named and count > min(len(changes_of_kind), NAMED)
                 else ""
             )
-            yield f"  {words}: {count}" + (f" ({named}{more})" if named else "")
+            told = f"{SINCE[kind]}{since}" if since and kind in SINCE else words
+            yield f"  {told}: {count}" + (f" ({named}{more})" if named else "")
     if before == after and not any(changes.counts.get(kind) for kind in CHANGED):
         yield "  nothing changed that can be seen"
 

@@ -69,7 +69,7 @@ def _score(cell: Cell) -> float:
     """The score as promptfoo has it: a number that code gave may lift it over 1, or under 0; it is kept as the nearer of them."""
     if cell.outcome == WAITING:
         return 1.0
-    if cell.selected is False or cell.score is None:
+    if cell.selected is False or cell.score is None or (cell.selected and not cell.scores):
         return 0.0
     weight = math.fsum(score.weight for score in cell.scores)
     mean = math.fsum(score.weight * score.score for score in cell.scores) / weight if weight else 0.0

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.domain.outputs import output_value, value_text
+from minions_evals_mcp.domain.outputs import answered_record, output_value, value_text
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
-from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.scoring.assertions import is_type, vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
-from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination
+from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination, answered_alone
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.judge.door import Judges
 
 MEASURED = frozenset({"latencyMs", "cost", "toolCalls"})
 KEYS = frozenset({"id", "output", "assert", "threshold"}) | MEASURED
@@ -32,6 +34,8 @@ _KNOWN: dict[str | tuple[str, str], Assertion] = {}
 Answer = dict[str, JsonValue]
 Asked = Examination[Answer]
 """A row as its reader made it."""
+Batch = list[tuple[int, bytes]]
+"""Lines with their numbers."""
 
 
 class Row(NamedTuple):
@@ -153,10 +157,11 @@ def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
     else:
         text = value_text(value) if isinstance(output, dict) else json.dumps(value, ensure_ascii=False)
         log = value
+    record = answered_record(output) if isinstance(output, dict) else None
     if measured.keys().isdisjoint(MEASURED):
-        return Subject(text, value=log)
+        return Subject(text, value=log, record=record)
     times = _number(measured, "latencyMs"), _number(measured, "cost")
-    return Subject(text, *times, tool_calls=_tool_calls(measured), value=log)
+    return Subject(text, *times, tool_calls=_tool_calls(measured), value=log, record=record)
 
 
 def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:
@@ -196,11 +201,13 @@ class Tally:
     passed: int = 0
     errors: int = 0
 
-    def count(self, answer: Answer) -> None:
-        """Counts one answer."""
-        self.rows += 1
-        self.passed += answer.get("pass") is True or answer.get("selected") is not None
-        self.errors += "error" in answer
+    def counted(self, answers: list[Answer]) -> list[Answer]:
+        """The answers, once they are counted."""
+        self.rows += len(answers)
+        for answer in answers:
+            self.passed += answer.get("pass") is True or answer.get("selected") is not None
+            self.errors += "error" in answer
+        return answers
 
 
 class Source(Protocol):
@@ -209,7 +216,7 @@ class Source(Protocol):
     def read1(self, size: int, /) -> bytes: ...
 
 
-def batches(source: Source) -> Iterator[list[tuple[int, bytes]]]:
+def batches(source: Source) -> Iterator[Batch]:
     """The lines with their numbers, as many as are there at once; blank ones are left out.
 
     A producer that waits for each verdict is answered, for no more is read than what has come.
@@ -225,23 +232,28 @@ def batches(source: Source) -> Iterator[list[tuple[int, bytes]]]:
         yield [(number + 1, rest)]
 
 
-async def answers(
-    batch: Sequence[tuple[int, str | bytes]],
-    judges: Judges,
-    tally: Tally,
-    read: Callable[[str | bytes], Asked] = read_row,
-) -> list[Answer]:
-    """One answer for each line; a bad row says why and does not stop the others."""
+def rows_of(batch: Sequence[tuple[int, str | bytes]], read: Callable[[str | bytes], Asked] = read_row) -> list[Asked]:
+    """The rows of the lines; a bad one has its answer already, which says why, and does not stop the others."""
     rows: list[Asked] = []
     for number, line in batch:
         try:
             rows.append(read(line))
         except EvalsError as error:
             rows.append(_Unreadable({"id": _id_of(line), "error": f"line {number}: {error}"}))
-    verdicts = await judge(rows, judges)
-    for verdict in verdicts:
-        tally.count(verdict)
-    return verdicts
+    return rows
+
+
+def answers_alone(rows: Sequence[Asked], tally: Tally) -> list[Answer] | None:
+    """One answer for each row, from what stands in it; None, and nothing counted, where one needs more than that."""
+    verdicts = answered_alone(rows)
+    return None if verdicts is None else tally.counted(verdicts)
+
+
+async def answers(rows: Sequence[Asked], judges: Judges, tally: Tally) -> list[Answer]:
+    """One answer for each row."""
+    from minions_evals_mcp.engine.judge.door import judge  # noqa: PLC0415  most rows need no evidence, nor what fetches it
+
+    return tally.counted(await judge(rows, judges))
 
 
 class _Unreadable(NamedTuple):

@@ -54,16 +54,18 @@ def is_otlp(document: JsonValue) -> bool:
 
 def spans_of(document: JsonValue) -> Iterator[Span]:
     """The document's spans; raises `ValueError` saying what of one cannot be read."""
-    return (span_of(span, service) for span, service in raw_spans(document))
+    return (span_of(span, service) for span, service, _ in raw_spans(document))
 
 
-def raw_spans(document: JsonValue) -> Iterator[tuple[Json, str | None]]:
-    """The document's spans as they are written, each with the name of the service that it comes from."""
+def raw_spans(document: JsonValue) -> Iterator[tuple[Json, str | None, Json]]:
+    """The document's spans as they are written, each with the name of the service that it comes from, and all that is said of that."""
     for resource in _objects(document, "resourceSpans"):
-        service = attributes(obj(resource.get("resource")).get("attributes")).get("service.name")
+        about = attributes(obj(resource.get("resource")).get("attributes"))
+        service = about.get("service.name")
         for scope in _objects(resource, "scopeSpans"):
             for span in _objects(scope, "spans"):
-                yield span, service if isinstance(service, str) else None
+                around: Json = {"resource": about, "scope": scope.get("scope")}
+                yield span, service if isinstance(service, str) else None, around
 
 
 def _objects(held: JsonValue, name: str) -> list[Json]:

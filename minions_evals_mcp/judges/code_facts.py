@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed
-from minions_evals_mcp.scoring.rendering import HIDDEN
+from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 
 
 class ToldLater(Mapping[str, JsonValue]):

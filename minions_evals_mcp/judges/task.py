@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
-from minions_evals_mcp.domain.outputs import output_text, output_value
+from minions_evals_mcp.domain.outputs import answered_record, output_text, output_value
 from minions_evals_mcp.judges.code_facts import ToldLater, told_of
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
@@ -63,6 +63,7 @@ class Work:
             {} if seen.told is None else seen.told.offered,
             seen.told is not None and seen.told.whole,
             seen.told is not None,
+            answered_record(seen.output) if seen.told is None and seen.agent_run_id is None else None,
         )
 
     @cached_property

@@ -77,10 +77,16 @@ class ProviderSettings:
         return bool(self.access.get(parse_model(model).provider, NO_ACCESS).api_key)
 
 
+_KNOWN_BY = {"openai": ("gpt-", "chatgpt-", "o1", "o3", "o4-"), "gemini": ("gemini-",)}
+"""What models of others than Anthropic are called: without a provider the name would be taken for one of Anthropic's."""
+
+
 def parse_model(ref: str) -> ModelRef:
     """`provider:model`; Anthropic's where no provider is named. Raises `UnsupportedError` for another provider."""
     before, colon, after = ref.strip().partition(":")
     provider, model = (before, after) if colon else (UNNAMED, before)
+    if not colon and (owner := next((name for name, begins in _KNOWN_BY.items() if before.startswith(begins)), None)):
+        raise BadInputError(f"{ref!r} names no provider.", remedy=f"Write it as provider:model, here {owner}:{before}.")
     if provider not in PROVIDERS:
         raise UnsupportedError(
             f"unknown model provider {provider!r} in {ref!r}; known are {', '.join(PROVIDERS)}.",

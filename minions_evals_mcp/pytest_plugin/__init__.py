@@ -74,7 +74,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Shows what was judged, at the end of the test run."""
     entries = [
-        json.loads(str(value))
+        {**json.loads(str(value)), "green": getattr(report, "passed", False)}
         for reports in terminalreporter.stats.values()
         for report in reports
         if getattr(report, "when", None) == "call"

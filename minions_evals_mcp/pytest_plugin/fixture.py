@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.answers.gates import regression_gate, stays_red, undecided_words
+from minions_evals_mcp.engine.answers.gates import regression_gate, skipped_words, stays_red, undecided_words
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.records.save_records import save_records
@@ -22,6 +22,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.evaluation.case import Cases
+from minions_evals_mcp.evaluation.checks import PASSES_AT, Check, Checks
 from minions_evals_mcp.evaluation.evaluate import evaluate
 from minions_evals_mcp.evaluation.one_check import CheckAsked, kept_check
 from minions_evals_mcp.evaluation.result import EvaluationResult
@@ -67,23 +68,37 @@ class Evals:
         self._checked_so_far = 0
 
     def check(
-        self, output: JsonValue, *, assertions: Sequence[dict[str, JsonValue]], threshold: float | None = None
+        self,
+        output: JsonValue,
+        *,
+        assertions: Sequence[Check] = (),
+        checks: Sequence[Check] = (),
+        expected: JsonValue = None,
+        threshold: float | None = None,
     ) -> Answer:
         """The verdict on an output, which is kept: `{id, pass, score, results: [{type, pass, score, reason}]}`.
 
-        The output is a text, a mapping, or `Output(text, tool_calls=[…])`, of which the calls can be checked, too.
+        The output is a text, a mapping, or `Output(text, tool_calls=[…])`, of which the calls can be checked, too. `checks` are
+        those of `evaluate` (a name is an assertion whose value is `expected`, a function is called with output and case);
+        `assertions` is an older name of theirs.
         Raises AssertionError where it does not pass, `InvalidRecordError` for an assertion that is none,
         `InstrumentError` where one could not be carried out.
         Example: `evals.check(reply, assertions=[{"type": "icontains", "value": "refund"}])`
         """
         __tracebackhide__ = True  # a failure shows the caller's line
+        if not assertions and not checks:
+            raise BadInputError(
+                "there is nothing to check the output by.",
+                remedy='evals.check(output, checks=["icontains"], expected="…")',
+            )
         self._checked_so_far += 1
         number = self._checked_so_far
         check_request = CheckAsked(
             f"{case_id(self._node_id)}/{number}",
             self._node_id if number == 1 else f"{self._node_id} (check {number})",
             output,
-            assertions,
+            Checks((*assertions, *checks), PASSES_AT),
+            expected,
             threshold,
             is_history=self.trials.at == 1,
         )
@@ -129,7 +144,7 @@ class Evals:
         if self._tell is not None:
             self._tell(entry)
 
-    def run_benchmark(  # a test names what it asks for
+    def run_benchmark(  # noqa: PLR0913  a test names what it asks for
         self,
         benchmark_id: str,
         *,
@@ -138,11 +153,12 @@ class Evals:
         target: str | None = None,
         min_score: float | None = None,
         fail_on_regression: bool = False,
+        allow_skipped: bool = False,
     ) -> RunSummary:
         """The benchmark's run, on a suite file's records in a store of this test, else on the store that is set up.
 
-        Raises AssertionError where a gate fails, `InstrumentError` where an output could not be judged.
-        Example: `evals.run_benchmark("support", suite="support.yaml", min_score=0.9)`
+        Raises AssertionError where a gate fails, `InstrumentError` where an output could not be judged, or a gate not look at all
+        outputs and `allow_skipped` does not say so. Example: `evals.run_benchmark("support", suite="support.yaml", min_score=0.9)`
         """
         __tracebackhide__ = True
         request = RunRequest(
@@ -150,6 +166,9 @@ class Evals:
         )
         summary = waited(partial(self._ran, request, None if suite is None else Path(suite)))
         _vet(summary, min_score=min_score, fail_on_regression=fail_on_regression)
+        is_gated = min_score is not None or fail_on_regression
+        if is_gated and not allow_skipped and (missing := skipped_words(summary)):
+            raise InstrumentError(missing)
         return summary
 
     async def _ran(self, request: RunRequest, suite: Path | None) -> RunSummary:
@@ -184,9 +203,9 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
             f"{summary.reason}.",
             remedy="In tests, judge by rules or by a model: set ANTHROPIC_API_KEY, or write guides.",
         )
-    if summary.unscored and any(unscored_case.outcome != "skipped" for unscored_case in summary.unscored):
-        first = summary.unscored[0]
-        raise InstrumentError(f"{len(summary.unscored)} outputs could not be judged, the first: {first.reason}")
+    unjudged = [unscored_case for unscored_case in summary.unscored if unscored_case.outcome != "skipped"]
+    if unjudged:
+        raise InstrumentError(f"{len(unjudged)} outputs could not be judged, the first: {unjudged[0].reason}")
     assert summary.benchmark_run is not None
     score = summary.benchmark_run["overallScore"]
     assert isinstance(score, float)

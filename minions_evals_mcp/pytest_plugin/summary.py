@@ -17,8 +17,11 @@ def summary_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     evaluations = [entry for entry in entries if entry["kind"] == "evaluation"]
     if checks:
         passed = sum(1 for check in checks if check["passed"])
-        yield f"{passed} of {len(checks)} checks passed"
-        for check in [check for check in checks if not check["passed"]][:SHOWN]:
+        lost = [check for check in checks if not check["passed"]]
+        allowed = sum(1 for check in lost if check["green"])
+        within = f"; {allowed} that did not {'is' if allowed == 1 else 'are'} of tests that passed" if allowed else ""
+        yield f"{passed} of {len(checks)} checks passed{within}"
+        for check in [check for check in lost if not check["green"]][:SHOWN]:
             ended = "failed" if check["passed"] is False else "not judged"
             yield f"  {ended}: {check['name']} (minions-evals history {check['name']})"
     for check in evaluations[:SHOWN]:

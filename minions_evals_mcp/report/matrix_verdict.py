@@ -48,7 +48,8 @@ def _beside(matrix: Matrix, best: int, other: int, *, level: float) -> str:
     if higher <= 0:
         return f"[{best}] scores as high as [{other}]."
     difference = compare(pairs, level=level)
-    return f"[{best}] scores {difference.delta:.3f} higher than [{other}], {how_sure(difference, level, len(pairs))}."
+    settle = f" What would settle it: {difference.settle.replace(' case', ' test')}." if difference.settle else ""
+    return f"[{best}] scores {difference.delta:.3f} higher than [{other}], {how_sure(difference, level, len(pairs))}.{settle}"
 
 
 def _since(before: ColumnBefore) -> str:

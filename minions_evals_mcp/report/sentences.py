@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
-from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.engine.answers.comparison_summary import labels_words
 from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase, Side, Status
 from minions_evals_mcp.engine.answers.run_before import Before
@@ -90,7 +90,7 @@ DOUBTS = {"provisional": "provisional: few runs", "volatile": "its scores jump f
 
 def since_words(since: Before) -> str:
     """Returns what changed since the run before, and whether that is real."""
-    at = f"{iso(since.at)[:16].replace('T', ' ')} UTC"
+    at = f"{minute(since.at)} UTC"
     if since.change is None or since.evidence is None:
         return f"It cannot be compared with the run before of {at}. {changes_sentence(since.changed)}"
     moved = f"Score {since.change:+.3f} since the run before of {at}: {REAL[since.evidence]}."
@@ -235,8 +235,9 @@ def trend_words(trend: Json) -> str:
     points = trend["points"]
     if isinstance(points, int) and points < SMALLEST_WINDOW:
         return f"no trend yet: {points} of {SMALLEST_WINDOW} runs"
+    fell = f"; {trend['slowFall']}" if "slowFall" in trend else ""
     doubts = [words for name, words in DOUBTS.items() if trend[name] is True]
-    return f"trend {trend['direction']}" + (f" ({', '.join(doubts)})" if doubts else "")
+    return f"trend {trend['direction']}" + (f" ({', '.join(doubts)})" if doubts else "") + fell
 
 
 def interval_words(interval: Interval, *, signed: bool = False) -> str:

@@ -18,14 +18,16 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
-from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.engine.answers.names import named
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.next_command import next_command, next_line
 from minions_evals_mcp.report.plain import hanging, printable, shortened
 from minions_evals_mcp.report.sentences import standing, trend_words, trust
+from minions_evals_mcp.scoring.failure_causes import OWN_CHECK, tells_cause
 from minions_evals_mcp.scoring.failures.texts import told_apart
+from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_lines import RunLine
 
 SEVERITY = {"critical": "bold red", "major": "yellow", "minor": "dim"}
@@ -36,6 +38,7 @@ EVIDENCE = {
 }
 NO_LOG = "There is no tool-call log; "
 FUNCTION = re.compile(r"failed function: (.*?)(?=; (?:passed|failed) [\w-]+|$)")
+LOOKS_FOR = re.compile(r"(?:^|; )failed (?:not-)?(?:equals|i?contains(?!-[jsxh])|similar|levenshtein|starts-with)")
 QUOTED = re.compile(r" \([^()]*\)")
 LONGEST, WIDEST, WHY, VERSION = 60, 110, 90, 24
 """A table is no wider, its reasons no longer: a person reads lines, not a screen's width."""
@@ -91,7 +94,7 @@ def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str]) -> None:
     jobs = [line.job for line in lines]
     columns = [
         Column("run", short_ids([job.id for job in jobs])),
-        Column("state", [job.state for job in jobs], 1),
+        Column("state", [_state(job) for job in jobs], 1),
         Column("of", [printable(named(names, job.subject_id), LONGEST) for job in jobs]),
         Column("score", ["" if line.score is None else f"{line.score:.3f}" for line in lines], right=True),
         Column(
@@ -102,12 +105,17 @@ def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str]) -> None:
         Column("version", [shortened(named(names, line.version), VERSION) for line in lines], 1),
         Column("target", [printable(line.target or "", 24) for line in lines], 3),
         Column("cost", ["" if line.cost_usd is None else f"${line.cost_usd:.4f}" for line in lines], 2, right=True),
-        Column("at", [iso(job.created_at)[:16].replace("T", " ") for job in jobs], 4),
+        Column("at", [minute(job.created_at) for job in jobs], 4),
         Column("kind", [job.kind for job in jobs], 7),
     ]
     if any(job.reason for job in jobs):
         columns.append(Column("reason", [printable(job.reason, LONGEST) for job in jobs], 2))
     show_columns(console(), columns)
+
+
+def _state(job: Job) -> str:
+    """Returns the state of a run in a word; one that stands as running and has a reason has lost its process."""
+    return "killed" if job.state == "running" and job.reason else job.state
 
 
 def headline(summary: RunSummary, width: int) -> Group:
@@ -190,7 +198,9 @@ def regression_panel(regression: Json, width: int) -> Group:
     if not isinstance(failing, list) or not failing:
         return Group(panel)
     more = f" and {len(failing) - 8} more" if len(failing) > 8 else ""
-    named = f"newly failing: {', '.join(printable(str(case_id)) for case_id in failing[:8])}{more}"
+    since = regression.get("fallenSince")
+    label = "newly failing" if since is None else f"failing since {str(since)[:SHORT]}"
+    named = f"{label}: {', '.join(printable(str(case_id)) for case_id in failing[:8])}{more}"
     # Below the panel, which would break a long id.
     lines = wrap(
         named, width, initial_indent=" ", subsequent_indent=" ", break_long_words=False, break_on_hyphens=False
@@ -225,10 +235,11 @@ def failures_table(summary: RunSummary, width: int) -> Group:
 
 def _causes(summary: RunSummary, width: int) -> Iterator[Text]:
     """Yields what several failures go back to: each cause with its share of the loss and what to do next."""
-    shared = [cause for cause in summary.causes if cause.cases > 1][:SHOWN_CAUSES]
+    shared = [cause for cause in summary.causes if cause.cases > 1 and tells_cause(cause.title)][:SHOWN_CAUSES]
     for cause in shared:
         yield Text(f" {shortened(printable(cause.summary, 400), width - 1)}", style="bold")
-        lost = f"{100 * cause.share_of_loss:.0f} % of what was lost. Next: {cause.suggestion}"
+        share = f"{100 * cause.share_of_loss:.0f} % of what was lost. " if cause.share_of_loss < 1 else ""
+        lost = f"{share}Next: {cause.suggestion}"
         yield Text(f"   {shortened(lost, min(width - 4, WHY))}", style="dim")
     if shared:
         yield Text("")
@@ -243,15 +254,25 @@ def _reasons(failure: FailureLine, room: int) -> tuple[str, str]:
     """Returns what was wrong, then the step or the criterion that it rests on where that says more."""
     sentence, _, lost = failure.description.partition(" Lost most on ")
     own_checks = failed_functions(lost)
+    cause = failure.root_cause.removeprefix(NO_LOG)
+    if not own_checks and not failure.lost_most:  # a criterion's name says more
+        own_checks = cause if OWN_CHECK.search(cause) else _failed_rules(sentence, lost)
     if own_checks:
         return shortened(own_checks, room), _compared(sentence, room)
     logged = failure.root_cause != "" and not failure.root_cause.startswith(NO_LOG)
     if logged or FAILURE_TYPES[failure.failure_type].shows_cause:
-        cause = printable(failure.root_cause.removeprefix(NO_LOG), 600)
+        cause = printable(cause, 600)
         rests_on = cause if len(cause) <= room else QUOTED.sub("", cause)
     else:
         rests_on = f"lost most on: {failure.lost_most}" if failure.lost_most else ""
     return _compared(sentence, room), shortened(rests_on, room)
+
+
+def _failed_rules(sentence: str, lost: str) -> str:
+    """The checks that failed, where what was expected does not say it: nothing was, or none of them looks for it."""
+    failed = lost.partition("): ")[2].partition("; passed ")[0]
+    looked_for = sentence.startswith("Expected") and LOOKS_FOR.search(failed) is not None
+    return failed if failed.startswith("failed ") and not looked_for else ""
 
 
 def failed_functions(text: str) -> str:
@@ -319,8 +340,16 @@ def _closing(summary: RunSummary, store: Path | None, kept: str) -> list[str]:
         lines.append(
             f"{int(spent['calls'])} model calls{cost}" + (f", {faults} faults met and retried" if faults else "")
         )
+    if unanswered := int(spent.get("unansweredCalls", 0)):
+        lines.append(
+            f"up to {unanswered} more model calls were under way, of which nothing is kept; they may have been paid"
+        )
     if own := spent.get("ownCostUsd"):
         lines.append(f"the target says that its outputs cost ${own:.4f}")
+    if untold := int(spent.get("untoldCosts", 0)):
+        lines.append(
+            f"not capped: of {untold} {'output' if untold == 1 else 'outputs'} the target did not say what they cost (costUsd)"
+        )
     lines.extend(_workers(summary))
     lines.append(f"run {summary.run_id}{kept}")
     if command := next_command(summary):

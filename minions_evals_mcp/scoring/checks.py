@@ -8,7 +8,9 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.outputs import is_envelope
 from minions_evals_mcp.frozen_types import frozen_type
 
 _NOTHING: Mapping[str, JsonValue] = {}
@@ -35,6 +37,17 @@ class Subject(NamedTuple):
     """Whether all that its provider answered is in `told`, so that what is missing there was not said."""
     of_config: bool = False
     """Whether a config of promptfoo's asked for it: code that goes wrong fails it then, as it does there."""
+    record: dict[str, JsonValue] | None = None
+    """The whole record that a program answered with, of which `text` may be a part; None where that is not known."""
+
+    @property
+    def printed(self) -> str:
+        """What the program printed, for checks of its form: the text, unless that is a part taken out of a record.
+
+        A record whose keys all belong to an envelope (`output`, `usage`, …) only wraps its text.
+        """
+        record = self.record
+        return self.text if record is None or is_envelope(record) else canonical(record)
 
 
 @frozen_type

@@ -21,6 +21,11 @@ _TOOL = late(r"`([^`]{1,80})`")
 _ELLIPSES = late(r"…(?:[\s,;:]*…)+")
 
 
+_SAY_NOTHING = FAILURE_TYPES.keys() | {words.cause for words in FAILURE_TYPES.values()}
+"""Causes that only say the type: failures with them need have nothing else in common."""
+OWN_CHECK = late(r"^the checks? .* failed$", re.DOTALL)
+
+
 @frozen_type
 class FailureSeen:
     """One failed test-run as it is grouped. `loss` is the share of its score that was lost, 0 to 1."""
@@ -104,17 +109,29 @@ def cause_key(failure_type: FailureType, root_cause: str, signals: tuple[str, ..
     return digest([failure_type, *_without_values(failure_type, root_cause, signals, criteria)])[:16]
 
 
-def cause_sentence(group: CauseGroup, count: int, total: int, *, new: bool, since: str, came_back: int) -> str:
-    """The cause as it is told: "6 of 9 new failures: `get_order` called with the order of another customer, first seen with prompt@3"."""
-    failures = f"{'new ' if new else ''}failure{'' if total == 1 else 's'}"
+def cause_sentence(group: CauseGroup, count: int, total: int, *, older: int | None, since: str, came_back: int) -> str:
+    """The cause as it is told: "6 of 9 new failures: `get_order` called with the order of another customer, first seen with prompt@3".
+
+    `older` counts the cases that failed so before; None where all failures are told of, not the new ones.
+    """
+    failures = f"{'' if older is None else 'new '}failure{'' if total == 1 else 's'}"
+    besides = f" (and {older} older)" if older else ""
+    told = f"{count} of {total} {failures}{besides}: {group.title}"
+    if not tells_cause(group.title):
+        return told
     back = "" if not came_back else ", back after it was gone" + (f" {came_back} times" if came_back > 1 else "")
-    return f"{count} of {total} {failures}: {group.title}{f', first seen with {since}' if since else ''}{back}"
+    return f"{told}{f', first seen with {since}' if since else ''}{back}"
+
+
+def tells_cause(title: str) -> bool:
+    """Returns whether a cause's title says more than the type of its failures."""
+    return title not in _SAY_NOTHING
 
 
 def _title(failures: Sequence[FailureSeen]) -> str:
     """The cause in words: with the values where all say the same ones, else without."""
     exact = {_plain(failure.failure_type, failure.root_cause) for failure in failures}
-    if len(exact) == 1:
+    if len(exact) == 1 and not exact & _SAY_NOTHING:
         return _shortened(exact.pop())
     first = failures[0]
     parts = _without_values(first.failure_type, first.root_cause, first.signals, first.criteria)
@@ -180,4 +197,6 @@ def suggestion(root_cause: str, failure_type: FailureType) -> str:
                 return action.format(tool=f"`{tool[1]}`")
     if _CUT_OFF.search(root_cause):
         return "Raise the limit of output tokens, or ask for less."
+    if OWN_CHECK.search(_plain(failure_type, root_cause)):
+        return "Read the costliest case beside what that check asks: one of them is wrong."
     return FAILURE_TYPES[failure_type].advice

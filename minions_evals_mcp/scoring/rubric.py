@@ -58,13 +58,15 @@ def in_use(rubric: Record[Rubric], criteria: Sequence[Record[RubricCriterion]]) 
 def totals(rubric: RubricInUse, verdicts: Sequence[Verdict]) -> Totals:
     """`Σ weight·score`, `Σ weight·maxScore`, and whether the threshold is reached (inclusive)."""
     by_id = {verdict.criterion_id: verdict for verdict in verdicts}
-    score = math.fsum(criterion.weight * by_id[ident].score for ident, criterion in rubric.criteria)
-    possible = math.fsum(criterion.weight * criterion.max_score for _, criterion in rubric.criteria)
+    score = math.fsum([criterion.weight * by_id[ident].score for ident, criterion in rubric.criteria])
+    possible = math.fsum([criterion.weight * criterion.max_score for _, criterion in rubric.criteria])
     return Totals(score, possible, score >= rubric.rubric.passing_threshold - TOLERANCE)
 
 
 def run_judge_type(rubric: RubricInUse, verdicts: Sequence[Verdict]) -> JudgeType:
     """The judge type of the criterion with the most weight, the first among equals."""
+    if len(verdicts) == 1:
+        return verdicts[0].judged_by_type
     by_id: dict[str, JudgeType] = {verdict.criterion_id: verdict.judged_by_type for verdict in verdicts}
     heaviest = max(rubric.criteria, key=lambda part: part[1].weight)
     return by_id[heaviest[0]]
@@ -73,6 +75,19 @@ def run_judge_type(rubric: RubricInUse, verdicts: Sequence[Verdict]) -> JudgeTyp
 def fraction(verdict: Verdict) -> float:
     """The verdict's score on a scale from 0 (`minScore`) to 1 (`maxScore`)."""
     return (verdict.score - verdict.min_score) / (verdict.max_score - verdict.min_score)
+
+
+def threshold_note(rubric: Record[Rubric], criteria: Sequence[RubricCriterion]) -> str:
+    """Returns in words from where the rubric passes, where its threshold reads like a share or no output could miss it."""
+    threshold = rubric.fields.passing_threshold
+    possible = math.fsum(criterion.weight * criterion.max_score for criterion in criteria)
+    least = math.fsum(criterion.weight * criterion.min_score for criterion in criteria)
+    words = f"rubric {rubric.id} passes from {threshold:g} of {possible:g} points ({100 * threshold / possible:.3g} %)"
+    if threshold <= least + TOLERANCE:
+        return f"{words}, which every output has: the lowest total is {least:g}"
+    if threshold <= 1 < possible - TOLERANCE:
+        return f"{words}; for {100 * threshold:.3g} % of them set passingThreshold to {threshold * possible:.6g}"
+    return ""
 
 
 def vet_rubric(rubric: Record[Rubric], criteria: Sequence[Record[RubricCriterion]]) -> None:

@@ -145,8 +145,11 @@ def mean(numbers: Sequence[float]) -> float:
     """The mean of at least one number; the order in which they come changes nothing."""
     try:
         return math.fsum(numbers) / len(numbers)
-    except OverflowError:  # a sum beyond every float can have a mean that is none
-        return math.fsum(number / len(numbers) for number in numbers)
+    except (
+        OverflowError
+    ):  # of the sum, or amid it in this order alone: the same sum, exactly, some powers of two smaller
+        smaller = len(numbers).bit_length()
+        return math.ldexp(math.fsum(math.ldexp(number, -smaller) for number in numbers) / len(numbers), smaller)
 
 
 def score_card(columns: Sequence[Column], chosen: Sequence[str] = ()) -> ScoreCard:

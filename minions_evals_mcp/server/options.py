@@ -71,6 +71,7 @@ def read_options(arguments: Sequence[str]) -> Options:
     parser.add_argument("--http", metavar="HOST:PORT", help="listen there instead of on stdin; 127.0.0.1:8765, say")
     parser.add_argument(
         "--allowed-host",
+        dest="allowed_hosts",
         action="append",
         default=[],
         metavar="NAME",
@@ -91,22 +92,14 @@ def read_options(arguments: Sequence[str]) -> Options:
         help="llm: callers may have a model say why something failed, where rules are unsure",
     )
     options = parser.parse_args(arguments)
-    if options.allowed_host and options.http is None:
+    if options.allowed_hosts and options.http is None:
         raise BadInputError("--allowed-host goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
     if options.graphql and options.http is None:
         raise BadInputError("--graphql goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
-    return Options(
-        db=options.db,
-        read_only=options.read_only,
-        toolsets=_names("toolset", options.toolsets, TOOLSETS),
-        tools=_names("tool", options.tools, tuple(CATALOGUE)),
-        target=options.target,
-        http=options.http,
-        allowed_hosts=tuple(options.allowed_host),
-        graphql=options.graphql,
-        explain=options.explain,
-        project=options.project,
-    )
+    options.toolsets = _names("toolset", options.toolsets, TOOLSETS)
+    options.tools = _names("tool", options.tools, tuple(CATALOGUE))
+    options.allowed_hosts = tuple(options.allowed_hosts)
+    return Options(**vars(options))
 
 
 def _names(kind: str, given: str, known: Sequence[str]) -> tuple[str, ...]:

@@ -233,7 +233,7 @@ def _settle(
 ) -> str:
     if next_level is not None and next_level != terms.level:
         again = _settle(pairs, measured, tested, replace(terms, level=next_level), None)
-        return f"{again} (comparing again is a further attempt)"
+        return f"{again} (comparing again is a further attempt, decided at p <= {1 - next_level:.3g})"
     if len(pairs) == 1:
         return f"at least {terms.fewest_changed - 1} more cases"
     spread = spread_of(pairs, measured)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 from minions_evals_mcp.domain.results import Evidence
@@ -23,6 +25,25 @@ def fall_gate(evidence: Evidence | None, *, better: int, is_within_noise: bool =
     if evidence == "supported":
         return "failed"
     return "undecided" if evidence == "undecidable" and better == 0 else "held"
+
+
+LOOKED_BACK = 13
+"""So many runs are looked at for a slow fall."""
+FEWEST_STEPS = 3
+
+
+def slow_fall(newest_first: Sequence[tuple[int, int]], *, points: float = 10) -> str:
+    """Returns how far the pass rate fell in steps of which none is a regression, in words; empty where it did not.
+
+    `newest_first` are the passed and all test-runs of runs that were measured alike. It takes three falls in a row, and more
+    than `points` in all.
+    """
+    rates = [Fraction(passed, total) for passed, total in newest_first]
+    steps = next((at for at, (now, before) in enumerate(pairwise(rates)) if now >= before), max(0, len(rates) - 1))
+    fell = (rates[steps] - rates[0]) * 100 if rates else Fraction(0)
+    if steps < FEWEST_STEPS or fell <= Fraction(str(points)):
+        return ""
+    return f"fell {steps} runs in a row by {float(fell):.0f} points in all"
 
 
 def pass_rate_dropped(

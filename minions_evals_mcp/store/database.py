@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from minions_evals_mcp.errors import ConflictError, StoreError, ungrouped
 from minions_evals_mcp.store import row_digests
-from minions_evals_mcp.store.connection import Connection, Db, connect, make_durable, sqlite, translated
+from minions_evals_mcp.store.connection import Connection, Db, connect, make_durable, open_raw, sqlite, translated
 from minions_evals_mcp.store.migrate import migrate, refuse_foreign, require_store, vet_version
 from minions_evals_mcp.store.veil import connect_veiled, is_anything_sealed
 
@@ -253,4 +253,32 @@ async def _opened(path: Path, *, read_only: bool = False) -> AsyncGenerator[Conn
             await connection.close()
 
 
-__all__ = ["Db", "Store", "Ticket", "open_store", "sqlite"]
+def remove_unused(path: Path) -> bool:
+    """Removes a store in which nothing was ever written; whether it did. One that anybody else has open stays."""
+    if not path.exists():
+        return False
+    with closing(open_raw(path)) as db:
+        db.execute("PRAGMA busy_timeout = 0")
+        try:
+            was_shared = db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            is_ours = was_shared and db.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+            return is_ours and _removed_empty(db, path)
+        except sqlite.OperationalError:  # somebody has it open
+            return False
+
+
+def _removed_empty(db: Db, path: Path) -> bool:
+    """Removes the file while nobody else can read it, and marked as none of ours: who has just opened it is refused, and loses nothing."""
+    db.execute("BEGIN EXCLUSIVE")
+    names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    if any(db.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for name in names):
+        db.execute("ROLLBACK")
+        make_durable(db)
+        return False
+    db.execute("PRAGMA application_id = 1")
+    path.unlink()
+    db.execute("COMMIT")
+    return True
+
+
+__all__ = ["Db", "Store", "Ticket", "open_store", "remove_unused", "sqlite"]

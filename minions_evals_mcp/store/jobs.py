@@ -73,13 +73,15 @@ def job_by_key(db: Db, key: str) -> Job | None:
     return _job(db.execute(f"SELECT {_JOB} FROM job WHERE key = ?", (key,)).fetchone())
 
 
-def jobs(db: Db, *, limit: int = 20, state: str | None = None) -> list[Job]:
+def jobs(db: Db, *, limit: int = 20) -> list[Job]:
     """The newest jobs first."""
-    rows = db.execute(
-        f"SELECT {_JOB} FROM job WHERE (? IS NULL OR state = ?) ORDER BY created_at DESC, id {AT_MOST}",
-        (state, state, limit),
-    )
+    rows = db.execute(f"SELECT {_JOB} FROM job ORDER BY created_at DESC, id {AT_MOST}", (limit,))
     return [read_job for row in rows if (read_job := _job(row)) is not None]
+
+
+def count(db: Db) -> int:
+    """Returns how many runs there are."""
+    return db.execute("SELECT count(*) FROM job").fetchone()[0]
 
 
 def start(db: Db, new: Job) -> Job:
@@ -117,7 +119,8 @@ def add_spent(db: Db, ident: str, spent: dict[str, float]) -> None:
     total: dict[str, float] = json.loads(row[0])
     for name, amount in spent.items():
         total[name] = total.get(name, 0) + amount
-    db.execute("UPDATE job SET spent = ? WHERE id = ?", (json.dumps(total), ident))
+    kept = {name: amount for name, amount in total.items() if amount}
+    db.execute("UPDATE job SET spent = ? WHERE id = ?", (json.dumps(kept), ident))
 
 
 def _unit(row: tuple[object, ...]) -> UnitRow:
@@ -204,14 +207,12 @@ def unit_of_packet(db: Db, job_id: str, packet: str) -> UnitRow | None:
     return None if row is None else _unit(row)
 
 
-def units_with(
-    db: Db, job_id: str, outcomes: tuple[Outcome, ...], *, limit: int, after: tuple[int, int] = (-1, 0)
-) -> list[UnitRow]:
-    """The units that ended so, in order, after that position and trial."""
+def units_with(db: Db, job_id: str, outcomes: tuple[Outcome, ...], *, limit: int) -> list[UnitRow]:
+    """The units that ended so, in order."""
     rows = db.execute(
         f"SELECT {_UNIT} FROM unit WHERE job_id = ? AND outcome IN (SELECT value FROM json_each(?))"
-        f" AND (position, trial) > (?, ?) ORDER BY position, trial {AT_MOST}",
-        (job_id, json.dumps(outcomes), *after, limit),
+        f" ORDER BY position, trial {AT_MOST}",
+        (job_id, json.dumps(outcomes), limit),
     )
     return [_unit(row) for row in rows]
 

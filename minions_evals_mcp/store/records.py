@@ -166,6 +166,17 @@ def page(
     return [(row[0], _record(row)) for row in rows]
 
 
+def count(db: Db, kind: str, *, most: int) -> int:
+    """The number of one type's records that lists show; of more than `most`, one more than that."""
+    if kind in TABLES:
+        query, values = f"SELECT 1 FROM {TABLES[kind].name}", ()
+    elif kind in events.OUTBOX_TYPES:
+        query, values = "SELECT 1 FROM outbox WHERE type = ?", (kind,)
+    else:
+        query, values = "SELECT 1 FROM minion WHERE type = ? AND deleted_at IS NULL", (kind,)
+    return db.execute(f"SELECT count(*) FROM ({query} LIMIT {most + 1})", values).fetchone()[0]
+
+
 def save(db: Db, record: Record[Fields]) -> bool:
     """Writes a definition or copy; false where it says what is kept already."""
     content = record.content_digest()
@@ -175,7 +186,7 @@ def save(db: Db, record: Record[Fields]) -> bool:
     if row is None:
         add_all(db, [record])
         return True
-    _vet_unsealed(db, record)
+    vet_unsealed(db, record)
     db.execute(
         "UPDATE minion SET title = ?, fields = ?, tags = ?, status = ?, digest = ?, updated_at = ?, deleted_at = ?"
         " WHERE id = ?",
@@ -185,7 +196,7 @@ def save(db: Db, record: Record[Fields]) -> bool:
     return True
 
 
-def _vet_unsealed(db: Db, record: Record[Fields]) -> None:
+def vet_unsealed(db: Db, record: Record[Fields]) -> None:
     """Raises `SealedError` for an edit of what is sealed, by its name; the triggers refuse it, whoever writes."""
     rubric = record.fields.rubric_id if isinstance(record.fields, RubricCriterion) else record.id
     row = db.execute(
@@ -196,7 +207,7 @@ def _vet_unsealed(db: Db, record: Record[Fields]) -> None:
     if row is not None:
         raise SealedError(
             f"{record.type} {record.id} belongs to the sealed benchmark {row[0]} and is not edited.",
-            remedy=f"Only `minions-evals seal {row[0]} --unseal REASON` ends the seal, for good.",
+            remedy=f"Only its operator ends the seal, for good: minions-evals seal {row[0]} --unseal REASON",
         )
 
 

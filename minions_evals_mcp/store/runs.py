@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.outcomes import Ended, UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, TestRun
@@ -121,68 +120,6 @@ def all_edited(db: Db, previous: str, current: str) -> bool:
         (previous, current),
     ).fetchone()
     return in_common > 0 and not alike
-
-
-@frozen_type
-class Shared:
-    """Two runs on the cases that both have. `worse` and `better` count the cases whose share of passes fell or rose."""
-
-    cases: int
-    previous_passed: int
-    previous_total: int
-    passed: int
-    total: int
-    worse: int
-    better: int
-
-
-_PER_CASE = (
-    "SELECT test_case_id, sum(passed) AS passed, count(*) AS runs, avg(total_score / max_possible_score) AS part"
-    " FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id"
-)
-
-
-_SAME_BASELINE = (
-    "NOT EXISTS (SELECT 1 FROM event e WHERE e.subject_id = p.test_case_id AND e.type = 'expected-output-updated'"
-    " AND e.at BETWEEN (SELECT ran_at FROM benchmark_run WHERE id = ?)"
-    " AND (SELECT max(ran_at) FROM test_run WHERE benchmark_run_id = ?))"
-)
-"""The cases of which no other output was accepted as the expected one between the two runs."""
-
-
-def shared(db: Db, previous: str, current: str) -> Shared:
-    """The two runs' passes on the cases that both have, and that expect what they did."""
-    row = db.execute(
-        f"SELECT count(*), total(p.passed), total(p.runs), total(c.passed), total(c.runs),"
-        f" total(c.passed * p.runs < p.passed * c.runs), total(c.passed * p.runs > p.passed * c.runs)"
-        f" FROM ({_PER_CASE}) p JOIN ({_PER_CASE}) c USING (test_case_id) WHERE {_SAME_BASELINE}",
-        (previous, current, previous, current),
-    ).fetchone()
-    return Shared(*(int(number) for number in row))
-
-
-@frozen_type
-class NewlyFailing:
-    """A failing run of a case that passed more often before; `loss` is the fall of its score fraction."""
-
-    run_id: str
-    case_id: str
-    failure_type: FailureType
-    loss: float
-
-
-def newly_failing(db: Db, previous: str, current: str, *, limit: int = 200) -> list[NewlyFailing]:
-    """The runs behind a fall of the pass rate, the largest loss first."""
-    rows = db.execute(
-        f"SELECT r.id, r.test_case_id, (SELECT failure_type FROM eval_failure f WHERE f.test_run_id = r.id ORDER BY f.seq LIMIT 1),"
-        f" p.part - r.total_score / r.max_possible_score AS loss"
-        f" FROM test_run r JOIN ({_PER_CASE}) p USING (test_case_id) JOIN ({_PER_CASE}) c USING (test_case_id)"
-        f" WHERE r.benchmark_run_id = ? AND r.passed = 0 AND c.passed * p.runs < p.passed * c.runs"
-        f" AND {_SAME_BASELINE}"
-        " ORDER BY loss DESC, r.test_case_id, r.trial LIMIT ?",
-        (previous, current, current, previous, current, limit),
-    )
-    return [NewlyFailing(*row) for row in rows]
 
 
 @frozen_type

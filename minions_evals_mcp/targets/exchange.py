@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.neighbours import PromptVersion, ToolCall
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
-from minions_evals_mcp.domain.outputs import output_text, value_text
+from minions_evals_mcp.domain.outputs import output_text, told_cost, value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.domain.values import Count, Value
@@ -207,7 +207,9 @@ def _read(body: bytes, exchange: Exchange) -> Observed:
         tool_calls=log,
         input_tokens=_number(answer[0], exchange.usage.input_tokens, _TOKENS),
         output_tokens=_number(answer[0], exchange.usage.output_tokens, _TOKENS),
-        cost_usd=_number(answer[0], exchange.usage.cost_usd, _COST),
+        cost_usd=told_cost(answer[0])
+        if exchange.usage.cost_usd is None
+        else _number(answer[0], exchange.usage.cost_usd, _COST),
     )
 
 

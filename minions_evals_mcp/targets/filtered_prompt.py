@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.scoring.nunjucks import as_js, plain, prompt_text
+from minions_evals_mcp.scoring.nunjucks.values import UNDEFINED, Undefined
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.module_file import module_answer
 from minions_evals_mcp.targets.prompted import WrittenPrompt
@@ -25,15 +26,16 @@ Answers = dict[tuple[str, str], JsonValue]
 class _WantedError(Exception):
     """A rendering came to a filter whose answer for those arguments is not known yet."""
 
-    def __init__(self, name: str, arguments: list[JsonValue]) -> None:
+    def __init__(self, name: str, arguments: tuple[object, ...]) -> None:
         super().__init__(name)
-        self.name, self.arguments = name, arguments
-        self.key = (name, canonical(arguments))
+        self.name, self.arguments = name, [plain(argument) for argument in arguments]
+        self.absent: list[JsonValue] = [place for place, value in enumerate(arguments) if isinstance(value, Undefined)]
+        self.key = (name, canonical([self.arguments, self.absent]))
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The return of a filter."""
+    """The return of a filter: a list of it, empty where it is undefined."""
 
     value: JsonValue
 
@@ -64,7 +66,8 @@ class FilteredPrompt:
     async def _filtered(self, wanted: _WantedError, question: Asking) -> _Given | TargetErrored:
         """Returns what the filter gives for the arguments, or why it gives nothing."""
         path = Path(self.filters[wanted.name])
-        answer = await module_answer({"file": str(path), "name": None, "arguments": wanted.arguments}, question)
+        request: Json = {"file": str(path), "name": None, "arguments": wanted.arguments, "absent": wanted.absent}
+        answer = await module_answer(request, question)
         match answer:
             case None:
                 return TargetErrored(f"the filter {wanted.name} did not end within {question.limit_s:g} s")
@@ -76,7 +79,11 @@ class FilteredPrompt:
 
 def _answer(answers: Answers, name: str, *arguments: object) -> object:
     """Returns what the filter gave for those arguments; raises `_WantedError` where it was not asked yet."""
-    wanted = _WantedError(name, [plain(argument) for argument in arguments])
+    wanted = _WantedError(name, arguments)
     if wanted.key not in answers:
         raise wanted
-    return as_js(answers[wanted.key])
+    match answers[wanted.key]:
+        case [value]:
+            return as_js(value)
+        case _:
+            return UNDEFINED

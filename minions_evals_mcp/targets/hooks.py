@@ -22,7 +22,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.scoring.rendering import TEST
+from minions_evals_mcp.scoring.reserved_inputs import TEST
 from minions_evals_mcp.targets.module_file import HOST, node_command
 from minions_evals_mcp.targets.prompted import variables_of
 from minions_evals_mcp.targets.python_file import awaited, function_in

@@ -13,7 +13,7 @@ import anyio
 from pydantic import AfterValidator, JsonValue, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import canonical, digest
+from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import value_text
@@ -24,6 +24,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, origin, same_host
+from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.exchange import (
     PLACE,
     Exchange,
@@ -152,7 +153,7 @@ class Question:
         """Returns what is sent behind the headers."""
         if self.text is not None:
             return self.text.encode()
-        return None if self.json is None else canonical(self.json).encode()
+        return None if self.json is None else js_json(self.json).encode()
 
 
 @frozen_type

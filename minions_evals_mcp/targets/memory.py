@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.scoring.rendering import CONVERSATION, STORES
+from minions_evals_mcp.scoring.reserved_inputs import CONVERSATION, STORES
 
 HISTORY = "_conversation"
 """The variable in which a prompt finds the turns before it."""

@@ -15,6 +15,7 @@ from minions_evals_mcp import sandbox
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.scoring.assertions.kinds.snippets import OF_MODULE
 from minions_evals_mcp.targets.command import Finished, beside, finished
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.prompt_code import read_prompt
@@ -43,9 +44,22 @@ def node_command(script: Path = _RUNNER) -> tuple[str, ...]:
     return (node, "--no-warnings", *flag, str(script))
 
 
-def exported(path: Path, name: str | None, *arguments: JsonValue) -> JsonValue:
-    """Returns what the module's export gives for the arguments; raises `ModuleError`. It waits: for reading a config only."""
-    request = json.dumps({"file": str(path), "name": name, "arguments": [*arguments]}).encode()
+def exported(path: Path, name: str | None, *arguments: JsonValue, withheld: str = "") -> JsonValue:
+    """Returns what the module's export gives for the arguments; raises `ModuleError`. It waits: for reading a config only.
+
+    Of a `withheld` argument, which stands behind the others, the function may read nothing.
+    """
+    asked: Json = {"file": str(path), "name": name, "arguments": [*arguments], "functions": OF_MODULE}
+    return _waited(asked | ({"withheld": withheld} if withheld else {}))
+
+
+def described(path: Path, options: Json) -> JsonValue:
+    """Returns what the module's provider, made with the options, says of itself: {id, label, config}; raises and waits as above."""
+    return _waited({"file": str(path), "options": options, "describe": True})
+
+
+def _waited(asked: Json) -> JsonValue:
+    request = json.dumps(asked).encode()
     try:
         done = subprocess.run(  # noqa: S603  the operator trusts what the config names
             node_command(), input=request, capture_output=True, check=False, timeout=_LONGEST_S

@@ -14,6 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import TargetErrored
+from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.command import Finished, finished
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.prompted import WrittenPrompt, variables_of
@@ -57,7 +58,7 @@ def read_prompt(name: str, returned: object, config: Json) -> WrittenPrompt | Ta
     if isinstance(value, str):
         return WrittenPrompt(value, config)
     if isinstance(value, dict | list):
-        return WrittenPrompt(json.dumps(value, ensure_ascii=False), config)
+        return WrittenPrompt(js_json(value), config)
     return TargetErrored(f"{name} gave {type(returned).__name__}; return a text, chat messages, or {{'prompt': …}}")
 
 
@@ -72,28 +73,31 @@ def prompt_function(path: Path, function: str, *, provider: Json, config: Json) 
 class PromptProgram:
     """A file of Python, or a program, that is run with the context as its argument, and writes the prompt to stdout."""
 
-    path: Path
+    path: str
     provider: Json
     config: Json
+    arguments: tuple[str, ...] = ()
+    folder: str = ""
 
     async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
         """Returns what the file wrote; at the limit it is killed with its children."""
         output_bytes = bytearray()
         context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
-        python = [sys.executable] if self.path.suffix == ".py" else []
-        command = [*python, str(self.path), json.dumps(context, ensure_ascii=False)]
-        answer, _ = await in_time(question, lambda: finished(command, b"", said=output_bytes))
+        name, folder = Path(self.path).name, Path(self.folder) if self.folder else None
+        python = [sys.executable] if name.endswith(".py") and not self.arguments else []
+        command = [*python, self.path, *self.arguments, json.dumps(context, ensure_ascii=False)]
+        answer, _ = await in_time(question, lambda: finished(command, b"", said=output_bytes, cwd=folder))
         match answer:
             case Finished(code=0):
                 text = answer.out.decode("utf-8", "replace")
                 return WrittenPrompt(text.removesuffix("\n") if python else text.strip(), self.config)
             case Finished():
                 printed = output_bytes.decode("utf-8", "replace").strip()
-                return TargetErrored(f"{self.path.name} ended with code {answer.code}: {printed[-600:]}")
+                return TargetErrored(f"{name} ended with code {answer.code}: {printed[-600:]}")
             case TargetErrored():
-                return TargetErrored(f"{self.path.name}: {answer.reason}")
+                return TargetErrored(f"{name}: {answer.reason}")
             case None:
-                return _late(self.path.name, question)
+                return _late(name, question)
 
 
 def _late(name: str, question: Asking) -> TargetErrored:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from typing import Protocol
 
 import anyio
@@ -20,7 +22,7 @@ from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
 from minions_evals_mcp.scoring.checks import Broke
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
-from minions_evals_mcp.scoring.rendering import GIVEN, HIDDEN
+from minions_evals_mcp.scoring.reserved_inputs import COMPUTED, GIVEN, HIDDEN, TEST
 from minions_evals_mcp.targets.exchange import Asking, asking
 from minions_evals_mcp.targets.memory import HISTORY, UNTRANSFORMED, Memory
 
@@ -51,8 +53,8 @@ class PythonTransform(Value):
 class Prompt:
     """The prompt: the rendered prompt with the variables and the template that made it.
 
-    `config` is what the prompt asks of its provider; `given` is the digest of the output that the test brings; `label` says
-    what a judge is asked.
+    `config` is what the prompt asks of its provider; `given` is the digest of the output that the test brings; `label` is
+    its name, or says what a judge is asked.
     """
 
     text: str
@@ -61,13 +63,16 @@ class Prompt:
     config: Json = field(default_factory=dict[str, JsonValue])
     given: str = ""
     label: str = ""
+    test: Json = field(default_factory=dict[str, JsonValue])
+    """The test as it stands in its config, where code is told it."""
 
     def context(self) -> Json:
         """Returns what a function or a program of the user's is told beside the prompt."""
-        beside: Json = {"config": self.config} if self.config else {}
-        if self.label:
-            beside["label"] = self.label
-        return {"vars": self.variables, "prompt": {"raw": self.template, **beside}}
+        return {
+            "vars": self.variables,
+            "prompt": {"raw": self.template, "label": self.label or self.template, "config": self.config},
+            **({"test": self.test} if self.test else {}),
+        }
 
 
 @frozen_type
@@ -163,8 +168,11 @@ class PromptedTarget:
     """What code is told of it."""
     prompt_config: Json = field(default_factory=dict[str, JsonValue])
     """What the prompt asks of the model, where no writer says it."""
+    prompt_label: str = ""
     memory: Memory | None = None
     """What the tests before this one left; they are then asked one after the other."""
+    tests: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """The tests that code is told, by their digests."""
     before: Before | None = None
     """What is called before each output, and may change the variables."""
 
@@ -230,20 +238,21 @@ class PromptedTarget:
         """Returns what is asked: the version's template rendered, else what the writer writes."""
         variables = variables_of(inputs)
         given = str(inputs.get(GIVEN, ""))
+        prompt = partial(Prompt, label=self.prompt_label, test=self.tests.get(str(inputs.get(TEST)), {}))
         if self.writer is None:
-            return Prompt(version_text(version, inputs), variables, version.content, self.prompt_config, given)
+            return prompt(version_text(version, inputs), variables, version.content, self.prompt_config, given)
         written = await self.writer.write(inputs, question)
         if isinstance(written, TargetErrored):
             return written
         if written.rendered:
-            return Prompt(written.template, variables, version.content, written.config, given)
+            return prompt(written.template, variables, version.content, written.config, given)
         from minions_evals_mcp.scoring.nunjucks import prompt_text  # noqa: PLC0415  jinja2 costs what few runs need
 
         try:
-            text = prompt_text(written.template, variables)
+            text = prompt_text(written.template, {**variables, COMPUTED: inputs.get(COMPUTED)})
         except EvalsError as error:
             return TargetErrored(f"{self.name}: the prompt that was written: {error.message}")
-        return Prompt(text, variables, written.template, written.config, given)
+        return prompt(text, variables, written.template, written.config, given)
 
     async def _transformed(self, seen: Observed, prompt: Prompt) -> Observed | TargetErrored:
         """The output after every transform; the answer as it came is kept beside it."""

@@ -192,6 +192,7 @@ class Program:
     name: str
     command: tuple[str, ...]
     options: Json
+    folder: str = ""
 
     async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """Returns what the program wrote; at the limit it is killed with its children."""
@@ -200,7 +201,8 @@ class Program:
         arguments = (prompt.text, *beside_it)  # keys in the order in which they stand
         if any("\0" in argument for argument in arguments):
             return TargetErrored(f"{self.name}: the prompt holds a NUL, which no argument can")
-        answer, latency_ms = await in_time(question, lambda: finished([*self.command, *arguments], b"", said=errors))
+        command, folder = [*self.command, *arguments], Path(self.folder) if self.folder else None
+        answer, latency_ms = await in_time(question, lambda: finished(command, b"", said=errors, cwd=folder))
         errors_beside = beside(errors)
         match answer:
             case None:

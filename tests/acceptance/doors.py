@@ -23,7 +23,8 @@ from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.graphql.schema import Context, graphql_schema
+from minions_evals_mcp.server.graphql.context import Context
+from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.options import Options
 from minions_evals_mcp.server.session.opened import Session
 from tests.agent.inside import drained, kept, sent

@@ -135,6 +135,10 @@ async def test_a_benchmark_killed_at_twenty_moments_judges_every_case_once_and_p
     assert told.code == 0, told
     assert told.json()["outcomes"] == {"scored": CASES}
     assert server.requests <= CALLS + sum(lost_at_kills)
+    spent = told.numbers("spent")
+    assert spent["calls"] + spent["unansweredCalls"] >= server.requests, (
+        "what was paid and lost is counted, if not to the call"
+    )
     assert server.max_in_flight <= AT_ONCE
     assert kills["starting"] == 4
     assert kills["judging"] == 12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -23,6 +24,8 @@ from minions_evals_mcp.errors import (
     StoreError,
 )
 from minions_evals_mcp.judges.packets import GivenJudgment
+from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent.inbox import Arriving
 from tests.agent.inside import drained
 from tests.workshop import answer, case, config_in, rubric, save
 
@@ -52,6 +55,16 @@ class Commands:
 
         anyio.run(work)
 
+    def put(self, *arriving: Arriving) -> None:
+        """The messages are in the inbox."""
+
+        async def work() -> None:
+            async with open_engine(config_in(self.folder)) as engine:
+                for message in arriving:
+                    await engine.store.write(partial(inbox.put, arriving=message, at=engine.clock()))
+
+        anyio.run(work)
+
     def unreadable(self, text: str) -> str:
         """The id under which a text that is no message lies."""
 
@@ -77,6 +90,15 @@ class Commands:
 @pytest.fixture
 def commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
     return Commands(tmp_path, capsys)
+
+
+def test_what_the_agent_puts_to_itself_is_counted_apart(commands: Commands) -> None:
+    commands.put(Arriving("m", "run-test-case", "c", None, {}), Arriving("event:1", "test-run-recorded", "c", None, {}))
+    behind = json.loads(commands.said("status", "--json"))
+    assert (behind["messages"]["pending"], behind["sent"]["pending"]) == (2, 1)
+    shown = commands.said("status")
+    assert "messages: 1 pending, 0 done, 0 dead;" in shown
+    assert "its own, for events and schedules: 1 pending, 0 done, 0 dead" in shown
 
 
 def test_a_message_is_sent_seen_dead_and_retried(commands: Commands) -> None:

@@ -91,7 +91,7 @@ async def test_another_message_under_a_taken_id_is_refused(engine: Engine) -> No
     ("kind", "payload", "said"),
     [
         ("run-test-case", {}, "payload.testCaseId: is missing"),
-        ("run-test-case", {"testCaseId": "c", "trails": 2}, "payload.trails: unknown key"),
+        ("run-test-case", {"testCaseId": "c", "trails": 2}, "payload.trails: unknown key; did you mean 'trials'?"),
         (
             "run-test-case",
             {"testCaseId": "c", "trials": 0},

@@ -28,7 +28,7 @@ UNSPEAKABLE = (
 )
 BAD = (
     ("tell: {people: {server: x, tool: y}}", "tell.people.server: there is no server 'x'"),
-    ("tell: {people: {foldr: x}}", "tell.people.foldr: unknown key"),
+    ("tell: {people: {foldr: x}}", "tell.people.foldr: unknown key; did you mean 'folder'?"),
     ("tell: {people: {folder: x, pulls: true}}", "give one of server with tool"),
     ("tell: {people: {server: x}}", "server and tool go together"),
     ("read: {runs: {}}", "path: give it, or server with tool"),

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from minions_evals_mcp.domain.results import Direction
 from minions_evals_mcp.stats.comparison import compare
 from minions_evals_mcp.stats.sequential import Look, look
-from minions_evals_mcp.stats.series.change_point import change_points
-from minions_evals_mcp.stats.series.trend import consecutive_degrading, read_series
+from minions_evals_mcp.stats.series.change_point import changes
+from minions_evals_mcp.stats.series.trend import read_series, streak_start
 from tests.bench.simulated import Population
 
 CASES, TRIALS = (10, 20, 50, 200), (1, 5)
@@ -124,12 +124,12 @@ def trends(histories: int, shape: str) -> Line:
     windows = Counter(direction for directions in series for direction in directions[4:])
     degrading, improving = (windows[name] / windows.total() for name in ("degrading", "improving"))
     escalated = fmean(
-        any(consecutive_degrading(directions[:end]) == 3 for end in range(5, RUNS + 1)) for directions in series
+        any(streak_start(directions[:end]) == end - 3 for end in range(5, RUNS + 1)) for directions in series
     )
-    points = [change_points(scores) for scores in drawn[: -(-histories // 10)]]
+    points = [[change.place for change in changes(scores)] for scores in drawn[: -(-histories // 10)]]
     split, near = fmean(map(bool, points)), fmean(any(abs(at - STEP) <= 2 for at in found) for found in points)
     looked = fmean(
-        any(change_points(scores[:end]) for end in range(12, RUNS + 1)) for scores in drawn[: -(-histories // 100)]
+        any(changes(scores[:end]) for end in range(12, RUNS + 1)) for scores in drawn[: -(-histories // 100)]
     )
     text = f"{shape:18}: {degrading:.4f} of the windows degrading, {improving:.4f} improving, {escalated:.4f} escalated"
     said = f"{text}; change-points in {split:.3f}, near run {STEP} in {near:.3f}, at some look in {looked:.2f}"

@@ -120,8 +120,10 @@ outputPath: [r.json, m.csv]
 def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_they_are_sums(at: Terminal) -> None:
     at.file("c.yaml", WISHES)
     at.file("p.py", "def write(context):\n    print('aside')\n    return 'code: ' + context['vars']['n']\n")
-    shown, told = at.many(["eval", "c.yaml"], ["eval", "c.yaml", "--json", "--key", "again"])
+    shown, told, again = at.many(["eval", "c.yaml"], ["eval", "c.yaml", "--json", "--key", "again"], ["eval", "c.yaml"])
     assert (shown.code, told.code) == (0, 0), shown.err
+    assert "shown again: nothing was run now; `latest` is a newer run than these" in again.err
+    assert "shown again" not in shown.err
     assert (told.one()["title"], "aside" in shown.out, "aside" in told.err) == ("c.yaml", False, True)
     lines = {line.split("  ")[0].strip(): line.split() for line in shown.out.splitlines()}
     assert "· not asked" in shown.out

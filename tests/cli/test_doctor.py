@@ -26,7 +26,7 @@ def test_an_empty_machine_is_healthy_and_told_what_to_do(at: Terminal) -> None:
         "MCP server": True, "agent": True, "extras": said["extras"]["ok"],
         **dict.fromkeys(PROVIDERS), "judge": None,
     }  # fmt: skip
-    assert "minions-evals demo" in str(said["store"]["remedy"])
+    assert "import, eval, run, add or lift" in str(said["store"]["remedy"])
     assert "ANTHROPIC_API_KEY" in told.out
     assert not at.db.exists()
 

@@ -11,6 +11,7 @@ from tests.cli.terminal import Ended, Terminal
 
 BAD: dict[str, tuple[list[str], str]] = {
     "unknown command": (["run-benchmrk", "x"], 'Did you mean "run-benchmark"?'),
+    "option before the command": (["--db", "x.db", "runs"], "options come after the command"),
     "unknown option": (["list", "benchmark", "--jsn"], "Did you mean --json?"),
     "missing argument": (["list"], "requires an argument"),
     "superfluous argument": (["db", "check", "extra"], "extra"),

@@ -66,5 +66,10 @@ def test_the_commands_stand_on_one_screen_and_every_other_one_is_under_a_noun(at
 
 
 def test_what_stands_under_a_noun_is_the_same_command(at: Terminal) -> None:
-    own, under = at.many(["stats", "--help"], ["data", "stats", "--help"])
+    own, under, *nouns = at.with_env(COLUMNS="80").many(
+        ["stats", "--help"], ["data", "stats", "--help"], *([noun, "--help"] for noun in NOUNS)
+    )
     assert own.out.partition("\n")[2] == under.out.partition("\n")[2]
+    for noun in nouns:
+        assert "…" not in noun.out
+        assert max(map(len, noun.out.splitlines())) <= 80

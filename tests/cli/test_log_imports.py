@@ -65,14 +65,26 @@ def test_a_foreign_score_decides_nothing_here(at: Terminal) -> None:
     assert counts(ran) == (0, 3)
 
 
+def test_every_epoch_is_judged_by_the_command_that_import_prints(at: Terminal) -> None:
+    """Of three cases one was tried once, one twice, one three times; the first try alone is right."""
+    told = [
+        inspect_sample(n, epoch, "It is Paris" if epoch == 1 else "Rome") for n in range(3) for epoch in range(1, n + 2)
+    ]
+    inspect_archive(at.folder / "a.eval", *told)
+    ended = at.run("import", "a.eval")
+    (line,) = [line for line in ended.out.splitlines() if "judge it here" in line]
+    ran = at.run(*line.partition("minions-evals ")[2].split(), "--json")
+    assert counts(ran) == (3, 6)
+
+
 def test_of_a_log_that_is_damaged_at_its_end_nothing_is_kept(at: Terminal) -> None:
     log(at, "one", 3)
     path = Path(at.folder / "one.json")
     path.write_text(path.read_text("utf-8")[:-30], "utf-8")
-    refused, exported = at.many(["import", "one.json"], ["export"])
+    refused = at.run("import", "one.json", "--db", "new.db")
     assert refused.code == 2
     assert "one.json: no JSON: it is cut off" in refused.err
-    assert exported.out == ""
+    assert [file.name for file in at.folder.iterdir()] == ["one.json"]  # no empty store either
 
 
 def test_a_format_can_be_named_and_an_unknown_one_is_refused(at: Terminal) -> None:

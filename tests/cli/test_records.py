@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from pydantic import JsonValue
 
@@ -167,6 +168,12 @@ def test_a_result_is_not_deleted(shop: Terminal) -> None:
     found = shop.run("delete", str(rows(run)[0]["runId"]), "--json")
     assert found.code == 2
     assert found.error()["code"] == "conflict"
+
+
+def test_a_result_is_listed_with_when_it_was_made_how_it_ended_and_its_case(shop: Terminal) -> None:
+    first, *_, more = shop.run("list", "test-run", "--limit", "1").out.splitlines()
+    assert re.search(r":1\.1  \d{4}-\d\d-\d\d \d\d:\d\d  passed  Refund inside 30 days$", first), first
+    assert more.startswith("more: --after ")
 
 
 def test_text_under_test_is_shown_as_text(at: Terminal) -> None:

@@ -97,10 +97,13 @@ def test_a_regression_is_in_the_outbox_at_once(falling: Terminal) -> None:
     _, _, told, first, second = falling.many(
         bench(1), bench(2), ["outbox"], ["outbox", "--limit", "1", "--json"], ["outbox", "--after", "1", "--json"]
     )
-    assert "task              to tasks         Investigate benchmark regression" in told.out
+    said = told.out.splitlines()
+    assert any("  waiting    task to tasks: Investigate benchmark regression (" in line for line in said), said
+    assert any(line.endswith("agent-message to orchestrator: benchmark-regression (b)") for line in said), said
     page, rest = first.one(), second.one()
     assert len(rows(page["outbox"])) == 1
     assert page["nextCursor"] == 1
+    assert {row["state"] for row in rows(page["outbox"])} == {"pending"}  # pyright: ignore[reportUnhashable]  texts
     assert {one["type"] for one in [*rows(page["outbox"]), *rows(rest["outbox"])]} >= {"task", "agent-message"}  # pyright: ignore[reportUnhashable]  texts
 
 
@@ -146,6 +149,46 @@ def test_what_has_no_output_is_skipped_by_name(at: Terminal) -> None:
     assert found.one()["outcomes"] == {"scored": 1, "skipped": 1}
     assert [one["testCaseId"] for one in rows(found.one()["unscored"])] == ["b"]
     assert "not scored" in told.out
+
+
+def test_a_gate_over_fewer_outputs_than_cases_is_undecided_unless_that_is_allowed(at: Terminal) -> None:
+    at.run(
+        "import", at.file("s.json", suite(case("a"), case("b"), answer("r", "a", "green"), benchmark("x", "a", "b")))
+    )
+    gated = ["run-benchmark", "x", "--min-score", "0.9"]
+    ended = at.many(gated, [*gated, "--allow-skipped"], ["run", "x", "--min-score", "0.9"], ["run", "x"])
+    assert [one.code for one in ended] == [3, 0, 3, 0]
+    assert "gate undecided: 1 of 2 outputs was not judged (b: no recorded agent-run" in ended[0].err
+    assert "--allow-skipped" in ended[0].err
+    assert "x: not decided\n" in ended[2].out
+
+
+def test_a_comparison_over_fewer_outputs_than_cases_is_undecided_unless_that_is_allowed(at: Terminal) -> None:
+    records = [
+        answer(f"{name}{n}", name, "green", promptVersionRef=f"v{n}") for name, n in (("a", 1), ("a", 2), ("b", 1))
+    ]
+    versions: list[Json] = [
+        {
+            "id": f"v{n}",
+            "type": "prompt-version",
+            "fields": {"content": f"Say {n}.", "versionNumber": n, "promptId": "p"},
+        }
+        for n in (1, 2)
+    ]
+    at.run("import", at.file("s.json", suite(*versions, case("a"), case("b"), *records, benchmark("x", "a", "b"))))
+    compared = ["compare", "x", "--from", "v1", "--to", "v2"]
+    ended = at.many(
+        [*compared, "--fail-on-regression"], [*compared, "--fail-on-regression", "--allow-skipped"], compared
+    )
+    assert [one.code for one in ended] == [3, 0, 0]
+    assert "gate undecided: 1 of 2 outputs was not judged (b: " in ended[0].err
+
+
+def test_a_key_whose_run_is_complete_says_that_nothing_was_judged_now(at: Terminal) -> None:
+    at.run("import", at.file("s.json", suite(case("a"), answer("r", "a", "green"), benchmark("x", "a"))))
+    first, again = at.many(*[["run-benchmark", "x", "--key", "k"]] * 2)
+    assert "nothing was judged now" not in first.err
+    assert "The run under the key k is complete since" in again.err
 
 
 def packets(found: Ended) -> list[Json]:

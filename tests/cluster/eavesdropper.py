@@ -1,4 +1,4 @@
-"""A relay in front of a scheduler that keeps every byte that passes, or lets none pass: a listener, or a cable that is out."""
+"""A relay before a scheduler or a worker that keeps every byte that passes, or lets none pass: a listener, a cable that is out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import anyio
+import pytest
 from anyio.abc import ByteStream, SocketAttribute
+from distributed.comm import core
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +51,7 @@ async def _relayed(client: ByteStream, *, port: int, overheard: Overheard) -> No
 
 @asynccontextmanager
 async def eavesdropping(address: str) -> AsyncGenerator[Overheard]:
-    """A relay to that scheduler."""
+    """A relay to that address."""
     overheard = Overheard()
     overheard.whole.set()
     relay = partial(_relayed, port=int(address.rpartition(":")[2]), overheard=overheard)
@@ -58,3 +61,17 @@ async def eavesdropping(address: str) -> AsyncGenerator[Overheard]:
         tasks.start_soon(listener.serve, relay)
         yield overheard
         tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def between(worker: str, patch: pytest.MonkeyPatch) -> AsyncGenerator[Overheard]:
+    """A relay between that worker and the coordinator in this process."""
+    transport: Any = core
+    connect = transport.connect
+    async with eavesdropping(worker) as relay:
+
+        async def relayed(address: str, **how: Any) -> Any:
+            return await connect(relay.address if address == worker else address, **how)
+
+        patch.setattr(core, "connect", relayed)
+        yield relay

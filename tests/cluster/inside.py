@@ -38,6 +38,12 @@ class Inside:
         """Where the scheduler listens."""
         return self.scheduler.address
 
+    @property
+    def worker(self) -> str:
+        """The address of the only worker."""
+        (address,) = self.scheduler.workers
+        return address
+
     async def hire(self, count: int = 1) -> None:
         """Starts workers in this process."""
         for _ in range(count):
@@ -52,11 +58,11 @@ class Inside:
             )
             await self.stack.enter_async_context(worker)
 
-    async def hire_process(self, environment: Mapping[str, str] | None = None, address: str | None = None) -> Any:
-        """Starts a worker that is a process of its own; `address` is where it finds the scheduler, if not at its own."""
+    async def hire_process(self, environment: Mapping[str, str] | None = None) -> Any:
+        """Starts a worker that is a process of its own."""
         own = {**os.environ, **self.naps.environment, **(environment or {})}  # noqa: TID251  what the process needs
         known = len(self.scheduler.workers)
-        command = worker_command(address or self.address, self.folder)
+        command = worker_command(self.address, self.folder)
         process = begun(command, self.folder / f"worker{known + 1}.log", own)
         self.stack.callback(ended, process)
         while len(self.scheduler.workers) == known:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
+from typing import Any, cast
 
 import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from minions_evals_mcp.cluster.channel import Channel
 from minions_evals_mcp.cluster.crew import Crew
-from minions_evals_mcp.cluster.orders import Back, Chunk, Message
+from minions_evals_mcp.cluster.orders import Chunk, Message
 from minions_evals_mcp.cluster.place import Cluster
-from minions_evals_mcp.cluster.plugin import carried_out
 from minions_evals_mcp.cluster.wire import packed, unpacked
 from minions_evals_mcp.engine.context import Engine
 
@@ -24,13 +28,47 @@ class Given:
 
     worker: str
     chunk: Chunk
-    over: anyio.Event = field(default_factory=anyio.Event)
-    back: Back | None = None
 
-    def ends(self, back: Back | None) -> None:
-        """The worker has done with it; None where the worker was lost."""
-        self.back = back
-        self.over.set()
+
+@dataclass(slots=True, eq=False)
+class Way:
+    """What stands in for dask's connection with a worker."""
+
+    script: Script
+    worker: str
+    said: MemoryObjectSendStream[list[bytes]]
+    heard: MemoryObjectReceiveStream[list[bytes]]
+
+    async def read(self) -> list[bytes]:
+        """What the worker says."""
+        try:
+            return await self.heard.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError) as error:
+            raise OSError from error
+
+    async def write(self, contents: Sequence[bytes]) -> None:
+        """The worker is told something."""
+        for message in chain.from_iterable(map(unpacked, contents)):
+            if isinstance(message, Chunk):
+                self.script.given.append(Given(self.worker, message))
+
+    def abort(self) -> None:
+        """It has ended."""
+        self.said.close()
+        self.heard.close()
+
+
+class ScriptedCrew(Crew):
+    """A crew of workers that do what the script says."""
+
+    async def connected(self, worker: str, name: str) -> Channel:
+        """A channel to the script."""
+        del name
+        script: Script = self.client
+        if worker in script.out_of_reach:
+            raise OSError("no way there")
+        script.ways[worker] = way = Way(script, worker, *anyio.create_memory_object_stream[list[bytes]](math.inf))
+        return Channel(cast("Any", way))
 
 
 @dataclass(slots=True, eq=False)
@@ -39,11 +77,13 @@ class Script:
 
     workers: set[str]
     given: list[Given] = field(default_factory=list[Given])
+    ways: dict[str, Way] = field(default_factory=dict[str, Way])
+    out_of_reach: set[str] = field(default_factory=set[str])
     topics: dict[str, Heard] = field(default_factory=dict[str, Heard])
 
     def cluster(self, engine: Engine) -> Cluster:
         """The place where these workers carry out units."""
-        return Cluster(Crew(self, "script", engine.config, None))
+        return Cluster(ScriptedCrew(self, "script", engine.config, None))
 
     async def has_given(self, count: int) -> Given:
         """The chunk that was given out last, once so many were."""
@@ -57,9 +97,9 @@ class Script:
         self.topics["all"]((0.0, {"action": "remove-worker", "worker": worker}))
 
     def say(self, worker: str, *messages: Message) -> None:
-        """The scheduler passes on what a worker says."""
-        (heard,) = (heard for topic, heard in self.topics.items() if topic != "all")
-        heard((0.0, {"worker": worker, "told": packed([*messages])}))
+        """A worker says something, if there is a way to it."""
+        with suppress(anyio.ClosedResourceError):
+            self.ways[worker].said.send_nowait([packed([*messages])])
 
     # --- as dask's client is asked
 
@@ -75,22 +115,8 @@ class Script:
     async def run(self, function: Callable[..., Any], *asked: Any, workers: Sequence[str] | None, **how: str) -> Any:
         """What those workers answer."""
         del how
-        there = [*self.workers] if workers is None else workers
-        if function is not carried_out:
-            alike = function(*asked) if function.__name__ == "_described" else True
-            return dict.fromkeys(there, alike)
-        given = Given(there[0], unpacked(asked[1]))
-        self.given.append(given)
-        await given.over.wait()
-        return {given.worker: None if given.back is None else packed(given.back)}
-
-    def submit(self, function: Callable[..., Any], name: str, **how: Any) -> Script:
-        """The task that stands for the coordinator."""
-        del function, name, how
-        return self
-
-    def release(self) -> None:
-        """It is over."""
+        alike = function(*asked) if function.__name__ == "_described" else True
+        return dict.fromkeys([*self.workers] if workers is None else workers, alike)
 
     async def register_plugin(self, plugin: object, name: str) -> None:
         """Each worker has it."""

@@ -104,7 +104,7 @@ async def test_a_lease_does_not_end_before_what_came_of_its_units_is_written(eng
     held = Held(script.cluster(engine), math.inf)
     async with running(engine, held) as outcomes:
         given = await script.has_given(1)
-        given.ends(no_answers(given))
+        script.say(given.worker, no_answers(given))
         await held.something_waits()
         assert await leases_of(engine) == [("",)]
         held.let.set()
@@ -131,9 +131,31 @@ async def test_what_a_lost_worker_says_while_its_units_are_on_their_way_to_anoth
         script.workers.add("w2")
         held.let.set()
         again = await script.has_given(2)
-        again.ends(no_answers(again))
+        script.say(again.worker, no_answers(again))
     assert outcomes == ["skipped"] * 2, "each once"
     assert await leases_of(engine) == [("lost",), ("returned",)]
+
+
+async def test_a_worker_whose_connection_ends_is_met_anew_and_one_out_of_reach_works_once_it_is_reached(
+    engine: Engine,
+) -> None:
+    await fleet(engine, 2)
+    script = Script({"w1", "far"}, out_of_reach={"far"})
+    async with running(engine, script.cluster(engine)) as outcomes:
+        given = await script.has_given(1)
+        said = no_answers(given)
+        script.say("w1", replace(said, ended=said.ended[:1]))
+        await anyio.wait_all_tasks_blocked()
+        script.ways["w1"].abort()
+        again = await script.has_given(2)
+        script.lose("w1")
+        script.out_of_reach.clear()
+        last = await script.has_given(3)
+        script.say(last.worker, no_answers(last))
+    assert [chunk.worker for chunk in script.given] == ["w1", "w1", "far"]
+    assert [unit.key for unit in again.chunk.units] == [key for key, _ in said.ended[1:]]
+    assert outcomes == ["skipped"] * 2, "each once"
+    assert await leases_of(engine) == [("lost",), ("lost",), ("returned",)]
 
 
 async def test_a_unit_that_takes_its_workers_down_is_named_and_costs_no_other(engine: Engine) -> None:
@@ -147,7 +169,7 @@ async def test_a_unit_that_takes_its_workers_down_is_named_and_costs_no_other(en
                 script.lose(given.worker)
                 script.workers.add(f"{given.worker}+")
             else:
-                given.ends(no_answers(given))
+                script.say(given.worker, no_answers(given))
     assert Counter(outcomes) == {"skipped": 2 * 8, "target-error": 2}, "what failed is tried once more"
     assert sizes == [9, 9, *[1] * 9] * 2, "what was lost twice goes out again unit by unit"
     rows = await engine.store.read(

@@ -34,7 +34,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store import jobs, leases
 from minions_evals_mcp.store.jobs import Job
 from tests.cluster.crowd import ROOT
-from tests.cluster.eavesdropper import Overheard, eavesdropping
+from tests.cluster.eavesdropper import Overheard, between
 from tests.cluster.inside import Inside, inside
 from tests.cluster.test_run_on_cluster import on_cluster
 from tests.hang import HANG_S
@@ -140,8 +140,8 @@ async def test_what_a_worker_had_that_is_out_of_reach_goes_out_again_and_its_lat
     await fleet(engine, size)
     ended, there = list[Job](), scheduler
     with there.naps.gated(), anyio.fail_after(HANG_S):
-        async with eavesdropping(there.address) as relay:
-            worker = await there.hire_process(address=relay.address)
+        worker = await there.hire_process()
+        async with between(there.worker, monkeypatch) as relay:
             opening = place.open_cluster(patient(engine), REQUEST, there.address)
             async with opening as cluster, anyio.create_task_group() as tasks:
                 await run_in(tasks, engine, cluster, ended)

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp import known_secrets
+from minions_evals_mcp.cluster.channel import Channels
+from minions_evals_mcp.cluster.orders import Told
 from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.results import EvalJudgment, TestRun
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedError
 from minions_evals_mcp.store import jobs
-from tests.cluster.eavesdropper import eavesdropping
+from tests.cluster.eavesdropper import between, eavesdropping
 from tests.cluster.inside import Inside
 from tests.cluster.test_run_on_cluster import on_cluster
 from tests.fakes.llm_server import Server, serving
@@ -27,6 +29,8 @@ MARKER = "sk-marker-7f3a9c51e2d84b06"
 LEAKY = "anthropic:claude-haiku-4-5-leaky"
 PRICED = "anthropic:claude-haiku-4-5"
 CASES = 30
+AT_ONCE = 4
+"""So many units of a run are under way at a worker."""
 
 
 @pytest.fixture
@@ -59,22 +63,23 @@ async def open_judged(folder: Path, url: str, judge: str | None) -> AsyncGenerat
 
 
 async def test_a_key_reaches_workers_by_their_environment_alone_and_no_answer_carries_it_back(
-    tmp_path: Path, scheduler: Inside
+    tmp_path: Path, scheduler: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with (
-        serving() as server,
-        eavesdropping(scheduler.address) as overheard,
-        open_judged(tmp_path, server.url, "anthropic:fake-judge") as engine,
-    ):
+    async with serving() as server, open_judged(tmp_path, server.url, "anthropic:fake-judge") as engine:
         await scheduler.hire_process({"ANTHROPIC_API_KEY": MARKER, "ANTHROPIC_BASE_URL": server.url})
-        job = await on_cluster(engine, overheard.address, RunRequest(subject_id="b", target=LEAKY))
+        request = RunRequest(subject_id="b", target=LEAKY)
+        async with (
+            between(scheduler.worker, monkeypatch) as overheard,
+            eavesdropping(scheduler.address) as beside,
+        ):
+            job = await on_cluster(engine, beside.address, request)
         runs = await all_of(engine, TestRun)
     known_secrets.forget()
     assert job.state == "completed"
     assert len(runs) == CASES
     assert all("[secret " in str(run.fields.actual_output) for run in runs), "the model did say the key"
     assert b"Answer: {{q}}" in overheard.content, "what is sent can be read here"
-    assert MARKER.encode() not in overheard.content
+    assert MARKER.encode() not in overheard.content + beside.content
     assert MARKER not in scheduler.said()
 
 
@@ -112,6 +117,32 @@ async def test_a_cost_cap_holds_across_workers_and_the_run_is_resumed_under_its_
         done = await on_cluster(engine, there, request.model_copy(update={"max_cost_usd": None}))
         assert done.state == "completed"
         assert done.spent["calls"] == CASES, "nothing was paid for twice"
+    known_secrets.forget()
+
+
+async def test_answers_that_a_broken_connection_swallows_are_not_waited_for(
+    tmp_path: Path, scheduler: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell, swallowed = Channels.tell, list[Told | None]()
+
+    def cut_at_the_answers(channels: Channels, worker: str, message: Told | None) -> None:
+        if not isinstance(message, tuple) or len(swallowed) == AT_ONCE:
+            tell(channels, worker, message)
+            return
+        swallowed.append(message)
+        if len(swallowed) == AT_ONCE:  # all that the worker may have under way waits for what never comes
+            channels.by_worker[worker].end()
+
+    monkeypatch.setattr(Channels, "tell", cut_at_the_answers)
+    async with serving() as server, open_judged(tmp_path, server.url, None) as engine:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", MARKER)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        await scheduler.hire(1)
+        job = await on_cluster(engine, scheduler.address, RunRequest(subject_id="b", target=PRICED))
+        assert job.state == "completed"
+        assert len(await all_of(engine, TestRun)) == CASES
+        assert server.stats()["requests"] == CASES
+    assert len(swallowed) == AT_ONCE
     known_secrets.forget()
 
 

@@ -304,3 +304,19 @@ async def test_more_outputs_of_a_case_that_failed_before_are_no_regression(engin
     run = await benchmark_run(engine, await bench(engine, "b", trials=3))
     assert (run.passed_count, run.total_count) == (1, 4)
     assert not await regressions(engine)
+
+
+async def test_a_case_that_fails_since_its_check_was_edited_is_named_and_is_no_regression(engine: Engine) -> None:
+    await fleet(engine, 8)
+    await measured(engine, "v1", first(8, 8))
+    await save(engine, case("c0", expectedOutputs={"output": "great"}))
+    run = await measured(engine, "v2", first(8, 8))
+    assert (run.passed_count, run.is_regression) == (7, False)
+    assert "c0 fails since edited: no regression" in run.notes
+    assert not await regressions(engine)
+    await save(engine, case("c1", expectedOutputs={"output": "great"}))
+    run = await measured(engine, "v3", first(4, 8))
+    assert run.is_regression, "of the six cases that nobody edited some fell"
+    (found_,) = await regressions(engine)
+    assert "passes fell from 6 of 7 to 2 of 7" in found_.fields.description
+    assert "newly failing: c1" not in found_.fields.signals

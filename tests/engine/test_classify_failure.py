@@ -56,6 +56,15 @@ async def test_the_failure_says_what_was_expected_and_what_came(engine: Engine) 
     assert "Within 40 days." in failure.description
 
 
+async def test_of_several_keys_only_those_that_failed_are_the_cause(engine: Engine) -> None:
+    wanted: Json = {"city": "Rome", "n": 3}
+    await save(engine, case("c", expectedOutputs=wanted), answer("r", "c", {"city": "rome", "n": 13}))
+    run = await judged_case(engine, "c")
+    failure = await failure_of(engine, run.id)
+    assert (failure.failure_type, failure.root_cause.count("Rome")) == ("wrong-output", 0)
+    assert failure.description.startswith('Expected “{"n":3}”, got “{"n":13}”.')
+
+
 async def test_it_is_recorded_in_the_transaction_of_its_run_or_neither_is(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "bad"))
     await engine.store.write(_take_the_runs_id)

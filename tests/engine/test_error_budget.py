@@ -18,7 +18,22 @@ from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.stats.attempts import attempt_level
 from tests.bench.error_budget import attempts_until_approved
-from tests.workshop import Json, all_of, bench, benchmark, case, config_in, first, fleet, minion, opened, rubric, save
+from tests.workshop import (
+    Json,
+    all_of,
+    answer,
+    bench,
+    benchmark,
+    case,
+    config_in,
+    first,
+    fleet,
+    measured,
+    minion,
+    opened,
+    rubric,
+    save,
+)
 
 CASES = 20
 TARGET = "python:tests.engine.test_error_budget:scripted"
@@ -66,7 +81,10 @@ async def test_the_fifth_and_lucky_comparison_of_the_same_words_approves_nothing
         assert (lucky.attempt, lucky.verdict, len(lucky.pooled)) == (5, "inconclusive", 4)
         with pytest.raises(RuleError, match="inconclusive, not improved") as refused:
             await approved_by_an_agent(engine)
-        assert "attempt 5, decided at p <= 0.00122, on the data of 5 comparisons" in refused.value.remedy
+        assert (
+            "attempt 5 (4 earlier comparisons), decided at p <= 0.00122, on the data of 5 comparisons"
+            in refused.value.remedy
+        )
 
 
 async def test_a_version_that_is_better_again_and_again_is_approved_on_all_its_data(tmp_path: Path) -> None:
@@ -78,9 +96,13 @@ async def test_a_version_that_is_better_again_and_again_is_approved_on_all_its_d
         summary = await summarize_comparison(engine, (await all_of(engine, PromptComparison))[-1].id)
         assert "attempt 2 to beat p@1, decided at p <= 0.0076" in summary.in_words
         assert "2 comparisons pooled" in summary.in_words
+        assert "0.375 higher than p@1 over 2 comparisons, in these two runs +0.450" in summary.in_words
         assert summary.interval is not None
         assert summary.interval[0] > 0
         assert await approved_by_an_agent(engine) == "approved"
+        back = await tried(engine, first(17, CASES), first(8, CASES), version_a="v2", version_b="v1")
+        assert back.attempt == 1  # those by which v2 won were attempts to beat v1
+        assert (await tried(engine, first(9, CASES), first(9, CASES))).attempt == 4
 
 
 @pytest.mark.parametrize(
@@ -122,6 +144,29 @@ async def test_the_results_that_stored_runs_were_chosen_from_count(tmp_path: Pat
         assert (picked.attempt, picked.verdict) == (3, "inconclusive")  # 7 gained: p = .016, enough for a first attempt
         again = (await compare_runs(engine, runs[0], runs[3], tie_threshold=0.02)).fields
         assert again.attempt == 3  # the same two runs are the same attempt
+
+
+async def test_more_cases_are_asked_for_by_the_level_of_the_attempt_that_they_will_be(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 10)
+        for number, (version, passes) in enumerate((("v1", first(3, 10)), ("v2", [*first(2, 3), *first(7, 7)])), 1):
+            await save(engine, minion(version, "prompt-version", content=version, versionNumber=number, promptId="p"))
+            await measured(engine, version, passes)
+        once = ComparisonRequest.model_validate({"benchmark_id": "b", "version_a": "v1", "version_b": "v2"})
+        made = await compare_prompt_versions(engine, once)
+        assert made is not None
+        assert (made.fields.attempt, made.fields.p_value) == (1, pytest.approx(0.0703125))
+        assert "more cases (comparing again is a further attempt, decided at p <= 0.0019)" in made.fields.notes
+        await save(
+            engine, case("c10", expectedOutputs={"output": "good"}), benchmark("b", *(f"c{n}" for n in range(11)))
+        )
+        await save(engine, [answer(f"{v}/c10", "c10", "good", promptVersionRef=v) for v in ("v1", "v2")])
+        again = await compare_prompt_versions(engine, once)
+        assert again is not None
+        assert again.fields.attempt == 4
+        assert (
+            "attempt 4 (1 earlier comparison, 2 for stored results that could be chosen instead)" in again.fields.notes
+        )
 
 
 async def stored(engine: Engine, version: str, right: int) -> str:

@@ -48,7 +48,7 @@ async def test_modules_write_prompts_make_tests_and_variables_and_answer(engine:
     first, second = matrix.rows
     assert first.variables == {"q": "x-", "v": "v of x-"}
     assert [cell.output for cell in first.cells] == [
-        "ask x- to file://provider.mjs!v of x-",
+        "ask x- to own!v of x-",
         '[{"role": "user", "content": "x-"}]!v of x-'.replace(
             '[{"role": "user", "content": "x-"}]', first.cells[1].prompt or "?"
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,8 +13,17 @@ from minions_evals_mcp.domain.results import BenchmarkRun, TestRun
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, lock_path, request_of, set_state, waiting_reason, working_on
-from minions_evals_mcp.engine.run.run_benchmark import conclude_job
-from minions_evals_mcp.errors import BadInputError, BusyError, ConflictError, InstrumentError, NotFoundError
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.run_benchmark import conclude_job, run_benchmark
+from minions_evals_mcp.errors import (
+    BadInputError,
+    BusyError,
+    ConflictError,
+    InstrumentError,
+    NotFoundError,
+    StoreError,
+    UnsupportedError,
+)
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (
     Json,
@@ -119,6 +129,40 @@ async def test_the_lock_falls_however_the_work_ends(engine: Engine) -> None:
             raise RuntimeError("broken")
     async with working_on(engine, job):
         pass
+
+
+async def test_a_run_whose_process_is_gone_says_so_and_how_it_goes_on(engine: Engine) -> None:
+    await fleet(engine, 1)
+    await measured(engine, "v1", [True], key="k")
+    job = await get_job(engine, "k")
+    await set_state(engine, job, "running")
+    async with working_on(engine, job):
+        assert (await summarize(engine, "k")).reason == ""
+    with pytest.raises(RuntimeError, match="killed"):
+        async with working_on(engine, job):
+            raise RuntimeError("killed")
+    assert (await summarize(engine, "k")).reason == "its process is gone; the same command with --key k goes on"
+
+
+async def test_a_run_that_the_store_stopped_says_so_and_not_that_somebody_interrupted_it(engine: Engine) -> None:
+    async def full(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full.")
+
+    await fleet(engine, 1)
+    await save(engine, answer("a", "c0", "good"))
+    with pytest.raises(StoreError):
+        await run_benchmark(engine, RunRequest(subject_id="b", key="k"), place=full)
+    job = await get_job(engine, "k")
+    assert (job.state, job.reason) == ("stopped", "the disk is full")
+
+
+async def test_a_misspelt_embedder_is_refused_before_anything_runs(engine: Engine) -> None:
+    await fleet(engine, 1)
+    engine.config = replace(engine.config, embedder="wordlama")
+    with pytest.raises(UnsupportedError, match="the embedder 'wordlama' is not known"):
+        await bench(engine, "b", key="k")
+    with pytest.raises(NotFoundError):
+        await get_job(engine, "k")
 
 
 async def test_what_the_instrument_failed_at_is_tried_again_under_the_same_key(tmp_path: Path) -> None:

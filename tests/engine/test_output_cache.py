@@ -73,7 +73,7 @@ async def test_other_inputs_another_version_and_another_target_are_made_anew(
     await two(engine)
     await run(engine, target)
     await save(engine, case("x", inputs={"q": "z"}, expectedOutputs={"output": "good"}))
-    assert await run(engine, target, cache=True) == "1 output of earlier runs used again"
+    assert (await run(engine, target, cache=True)).startswith("1 output of earlier runs used again; edited since")
     await save(engine, minion("p@1", "prompt-version", content="{{q}}", versionNumber=1))
     with_version = await run(engine, target, cache=True, prompt_version_ref="p@1")
     assert with_version.startswith("0 outputs of earlier runs used again; not compared with")

@@ -371,8 +371,9 @@ async def test_a_cost_cap_holds_for_what_the_target_itself_says_and_a_higher_one
     with pytest.raises(StoppedError, match=r"cost cap of \$0.05 \(\$0.0500 spent, by what the target says"):
         await ran(engine, target, key="k", max_cost_usd=0.05)
     assert target.made == 5
-    with pytest.raises(StoppedError, match="a higher one goes on"):
+    with pytest.raises(StoppedError, match="a higher one goes on") as stopped:
         await ran(engine, target, key="k", max_cost_usd=0.05)
+    assert stopped.value.remedy == "What was judged is kept under --key k."
     assert target.made == 5, "what was spent before counts"
     job = await ran(engine, target, key="k", max_cost_usd=1)
     assert (job.state, target.made) == ("completed", 20)
@@ -383,7 +384,7 @@ async def test_a_target_that_says_no_cost_runs_side_by_side_under_a_cap(engine: 
     await fleet(engine, 20)
     target = Priced(cost_usd=None)
     job = await ran(engine, target, max_cost_usd=0.01)
-    assert (job.state, target.made, job.spent) == ("completed", 20, {})
+    assert (job.state, target.made, job.spent) == ("completed", 20, {"untoldCosts": 20})
     assert target.most > 1
 
 

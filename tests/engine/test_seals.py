@@ -15,8 +15,9 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import Approval, BenchmarkRun, PromptComparison
 from minions_evals_mcp.domain.seals import SealedVerdict, drawn
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
-from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, start_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.classify_failure import store_findings
 from minions_evals_mcp.engine.records.save_records import delete_record, get_record
@@ -229,7 +230,10 @@ async def test_a_trial_answers_for_both_parts_and_says_what_is_left(tmp_path: Pa
         tried = await try_version(engine, TrialRequest(benchmark_id="b", version="v2", sealed=True, key="t"))
         again = await try_version(engine, TrialRequest(benchmark_id="b", version="v2", sealed=True, key="t"))
         assert tried.sealed is not None
-        assert (tried.sealed.verdict, tried.may_be_approved) == ("improved", True)
+        assert (tried.sealed.verdict, tried.may_be_approved) == ("improved", False), "agents handed the outputs in"
+        hers = engine.speaking(person("maria"))
+        by_person = await try_version(hers, TrialRequest(benchmark_id="b", version="v2", sealed=True, key="t"))
+        assert by_person.may_be_approved
         assert again.sealed == tried.sealed
         assert (await budget_left(engine, "b")).attempt == 2
         with pytest.raises(SealedError, match="maxAttempts"):
@@ -240,8 +244,10 @@ async def test_a_budget_that_nothing_could_decide_any_more_is_said_to_be_spent(t
     async with opened(config_in(tmp_path)) as engine:
         await versions(engine, [False] * 4, [True] * 4, cases=4)
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
-        with pytest.raises(SealedError, match="budget of b is spent"):
+        with pytest.raises(SealedError, match="b has 4 sealed cases; at least 7 are needed for attempt 1"):
             await compare_sealed(engine, asked())
+        with pytest.raises(SealedError, match="at least 7 are needed"):
+            await start_comparison(engine, asked())
 
 
 async def test_what_is_to_be_remembered_of_a_sealed_failure_says_nothing_of_it(tmp_path: Path) -> None:

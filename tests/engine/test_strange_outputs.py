@@ -40,6 +40,7 @@ async def _notes(engine: Engine, *texts: str) -> str:
     [
         (("", " ", "", "good"), "warning: 3 of 4 outputs are empty; does what made them work?"),
         (("same",) * 4, "warning: all 4 outputs are alike; does what made them work?"),
+        (("good", "other", "", "", ""), "warning: 3 of 5 outputs are empty; does what made them work?"),
         (("", "", "good", "good"), ""),
         (("good",) * 4, ""),
         (("same", "same"), ""),

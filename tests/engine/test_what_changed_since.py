@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure
+from minions_evals_mcp.engine.answers.run_before import read_before
 from minions_evals_mcp.engine.cases.baselines import update_expected_output
+from minions_evals_mcp.engine.conclude.setup import changes_said, outputs_exchanged
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.store import jobs
 from tests.workshop import (
     Json,
     answer,
@@ -61,7 +65,7 @@ async def test_a_regression_says_which_version_followed_which(engine: Engine) ->
     assert told.record.fields.payload["whatChanged"] == ["the version: v1 → v2"]  # pyright: ignore[reportAttributeAccessIssue]  as above
 
 
-async def test_a_regression_in_which_nothing_changed_that_is_kept_says_so(engine: Engine) -> None:
+async def test_a_regression_in_which_only_the_recorded_outputs_are_others_names_them(engine: Engine) -> None:
     await fleet(engine, 4)
     await measured(engine, "v1", first(4, 4))
     await save(
@@ -73,7 +77,15 @@ async def test_a_regression_in_which_nothing_changed_that_is_kept_says_so(engine
     )
     run = await benchmark_run(engine, await bench(engine, "b", prompt_version_ref="v1"))
     assert run.is_regression
-    assert "nothing that we can see changed: the model, the world or code outside of the version moved" in run.notes
+    assert "changed since: the recorded outputs: v1/c0 → again0 and more" in run.notes
+    after, earlier = [job.id for job in await engine.store.read(jobs.jobs)]
+    before = await engine.store.read(partial(read_before, run_id=after, previous=earlier))
+    assert before is not None
+    assert before.changed == ("the recorded outputs: v1/c0 → again0 and more",)
+    assert await engine.store.read(partial(outputs_exchanged, before=after, now=after)) == ()
+    assert (
+        changes_said(()) == "nothing that we can see changed: the model, the world or code outside of the version moved"
+    )
 
 
 async def test_a_fall_after_a_run_without_a_version_is_no_regression_and_the_notes_say_what_differs(

@@ -7,6 +7,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -161,6 +162,35 @@ def test_a_counter_that_a_closure_changes_makes_no_other_version() -> None:
     before = whole_source(task)
     task("hello")
     assert whole_source(task) == before
+
+
+CELLS = (
+    "PROMPT = 'A'\nTABLE = {'a': 1}\ncalls = 0\nAPI_KEY = 'k1'",
+    "def helper(q):\n    global calls\n    calls += 1\n    return PROMPT, TABLE, API_KEY",
+    "def task(q):\n    return helper(q)",
+)
+
+
+def test_a_constant_that_a_later_cell_of_a_notebook_sets_is_another_version_and_a_counter_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notebook = ModuleType("__main__")
+    cells: list[str] = []
+    vars(notebook)["In"] = cells
+    monkeypatch.setitem(sys.modules, "__main__", notebook)
+
+    def version(*ran: str) -> str:
+        for cell in ran:
+            cells.append(cell)
+            exec(compile(cell, f"<cell {len(cells)}>", "exec"), vars(notebook))  # noqa: S102  as a notebook does
+        vars(notebook)["task"]("q")
+        return whole_source(vars(notebook)["task"])
+
+    first = version(*CELLS)
+    assert version() == first
+    assert version("PROMPT = 'B'") != first
+    assert version("PROMPT = 'A'") == first
+    assert version("TABLE = {'a': 2}") != first
 
 
 def _told(task: object) -> str:

@@ -60,6 +60,10 @@ def test_the_result_tells_pass_and_what_changed_since_the_last_run_of_the_name(e
     assert f"minions-evals diff {before.run_id[:8]} {after.run_id[:8]}" in said
     assert repr(after).endswith("; failed: Italy>")
     assert after.compare(before).counts["newly-failing"] == 1
+    assert "✗ Italy  newly failing: 1.00 → 0.00" in str(after.compare(before))
+    again = str(evaluated(worse, CASES, checks=["icontains"], name="geography"))
+    assert f"failing since {before.run_id[:8]}: 1 (Italy)" in again
+    assert "newly failing" not in again
 
 
 async def test_it_is_kept_as_a_benchmark_that_every_other_door_knows(tmp_path: Path) -> None:
@@ -135,6 +139,23 @@ def broken(output: str, case: Case) -> bool:
 def test_a_function_is_a_check(evaluated: Any, check: Any, passed: bool | None, outcomes: dict[str, int]) -> None:
     found: EvaluationResult = evaluated(answer, CASES, checks=[check], name="own")
     assert (found.passed, found.summary.outcomes) == (passed, outcomes)
+
+
+def ends_well(output: str, case: Case) -> bool:
+    """Has a full stop at the end."""
+    return output.endswith(".") and len(output) > 13
+
+
+def test_a_check_of_ones_own_that_failed_is_the_cause_by_its_name_and_one_with_a_slip_no_verdict(
+    evaluated: Any,
+) -> None:
+    text = str(evaluated(answer, CASES, checks=[ends_well], name="own"))
+    assert "2 of 2 failures: the check ends_well failed\n   Next: Read the costliest case" in text
+    text = str(evaluated(answer, CASES, checks=[{"type": "python", "value": "len(output) > 20"}], name="code"))
+    assert "the check python len(output) > 20 failed" in text
+    assert "format-error" not in text
+    slip = evaluated(answer, CASES, checks=[{"type": "python", "value": "output.strp() == 'x'"}], name="slip")
+    assert slip.summary.outcomes == {"judge-error": 2}
 
 
 def named(output: str, case: Case) -> Verdict:
@@ -217,6 +238,25 @@ def test_a_task_is_called_by_its_signature_and_may_return_what_it_likes(evaluate
     assert found.passed is True
 
 
+def with_confidence(country: str) -> dict[str, Any]:
+    """Returns a record of two keys, of which one is a text."""
+    return {"answer": CAPITALS[country], "confidence": 0.9}
+
+
+def test_checks_in_code_parse_what_a_task_returned_read_its_keys_or_search_its_text(evaluated: Any) -> None:
+    checks = [
+        {"type": "is-json"}, "icontains",
+        {"type": "python", "value": "json.loads(output)['confidence'] == 0.9"},
+        {"type": "python", "value": "output['answer'] in ('Paris', 'Rome')"},
+        {"type": "python", "value": "len(output) < 6"},
+        {"type": "javascript", "value": "JSON.parse(output).confidence === 0.9"},
+        {"type": "equals", "value": 0.9, "transform": "output.confidence"},
+    ]  # fmt: skip
+    result = evaluated(with_confidence, CASES, checks=checks)
+    assert result.passed is True, result
+    assert result.cases[0].output == {"answer": "Paris", "confidence": 0.9}
+
+
 def test_a_single_value_is_the_tasks_argument(evaluated: Any) -> None:
     assert evaluated(answer, [("France", "Paris")], checks=["contains"]).passed is True
 
@@ -231,6 +271,33 @@ def test_a_task_that_raises_is_an_error_with_its_line_and_no_pass(evaluated: Any
     assert found.error_count == 2
 
 
+@pytest.mark.parametrize(
+    ("measured", "said"),
+    [
+        ({"cost_usd": -1}, "cost_usd is -1; give US dollars as a number from 0"),
+        ({"cost_usd": float("nan")}, "cost_usd is nan; give"),
+        ({"cost_usd": "1"}, "cost_usd is '1'; give"),
+        ({"usage": {"input_tokens": -5}}, "usage: input_tokens is -5; give a whole number from 0"),
+        ({"usage": "lots"}, "usage is 'lots'; give"),
+    ],
+)
+def test_what_cannot_have_been_measured_is_refused_by_its_name(measured: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Output("A", **measured)
+
+
+def test_a_cost_below_zero_is_an_error_of_its_case_and_the_cases_are_read(evaluated: Any) -> None:
+    def changed(country: str) -> Output:
+        """Sets the cost behind the back of `Output`."""
+        output = Output(f"It is {CAPITALS[country]}")
+        output.cost_usd = -1
+        return output
+
+    result = evaluated(changed, CASES, checks=["icontains"])
+    assert result.passed is False
+    assert "cost_usd is -1; give" in result.cases[0].reason
+
+
 def test_nothing_to_judge_by_is_no_verdict(evaluated: Any) -> None:
     result = evaluated(answer, [Case({"country": "France"})], name="bare")
     assert result.passed is None
@@ -240,6 +307,14 @@ def test_nothing_to_judge_by_is_no_verdict(evaluated: Any) -> None:
 def test_a_minimum_pass_rate_decides_in_place_of_every_case(evaluated: Any) -> None:
     assert evaluated(worse, CASES, checks=["icontains"], name="half", min_pass_rate=0.5).passed is True
     assert evaluated(worse, CASES, checks=["icontains"], name="half", min_pass_rate=0.6).passed is False
+
+    def raising(country: str) -> str:
+        return answer(country) if country == "France" else str(1 / 0)
+
+    broke = partial(evaluated, raising, checks=["icontains"])
+    assert broke(CASES, min_pass_rate=0.5).passed is True
+    assert broke(CASES, min_pass_rate=0.6).passed is False
+    assert broke(CASES[1:], min_pass_rate=0.0).passed is False, "nothing was judged"
 
 
 def test_history_gates_only_where_it_is_asked_to(evaluated: Any) -> None:
@@ -265,6 +340,33 @@ def test_history_gates_only_where_it_is_asked_to(evaluated: Any) -> None:
     assert gated().passed is True
     assert kept(good, cases, fail_on_regression=True).passed is True
     assert gated().passed is False, "what was accepted is no excuse once a run was better"
+
+
+def test_what_broke_is_no_pass_for_the_gate_and_is_told_as_the_gate_counts_it(evaluated: Any) -> None:
+    cases = [Case({"n": n}, expected="good") for n in range(10)]
+    kept = partial(
+        evaluated, cases=cases, name="broke", checks=["contains"], min_pass_rate=0.1, fail_on_regression=True
+    )
+
+    def broken(n: int) -> str:
+        if n:
+            raise RuntimeError("down")
+        return "good"
+
+    def good(n: int) -> str:
+        return f"good {n}"
+
+    def wrong(n: int) -> str:
+        return "bad" if n else "good"
+
+    said = "worse than the run before: 10 of 10 passed before; 1 passed and 9 broke now; more than noise"
+    assert kept(good).passed is True
+    for fell in (kept(broken), kept(broken)):
+        assert (fell.passed, fell.gate) == (False, "failed")
+        assert said in repr(fell)
+    regressed = kept(wrong)
+    assert "a regression: 10 of 10 passed before, 1 of 10 now; more than noise" in repr(regressed)
+    assert regressed.passed is False
 
 
 def test_a_fall_that_too_few_cases_decide_is_no_verdict(evaluated: Any) -> None:
@@ -410,9 +512,24 @@ def test_a_notebook_says_what_waits_and_what_has_no_verdict_any_more(evaluated: 
     assert "color:#fff" in broken._repr_html_()
 
 
-def test_a_rubric_beside_other_checks_is_graded_by_the_model_and_said_so_where_there_is_none(evaluated: Any) -> None:
-    with pytest.raises(UnsupportedError, match="a model grades"):
-        evaluated(answer, CASES, checks=["contains", Rubric("It names a city.")], name="mixed")
+def test_a_check_that_bears_the_name_of_a_rubric_is_asked_beside_it(evaluated: Any) -> None:
+    def rubric(output: str, _case: Case) -> bool:
+        return output == "another"
+
+    result = evaluated(answer, CASES, checks=[rubric, Rubric("It is polite.")])
+    assert [case.passed for case in result.cases] == [False] * len(CASES)
+
+
+def test_rules_beside_a_rubric_that_no_model_grades_still_fail_what_is_wrong(evaluated: Any) -> None:
+    result = evaluated(worse, CASES, checks=["icontains", Rubric("It is polite.")])
+    assert result.summary.outcomes == {"scored": 1, "not-judgeable": 1}
+    assert result.passed is False
+    assert "no model judges it" in str(result)
+
+
+def test_a_judge_without_its_provider_is_refused_with_it(evaluated: Any) -> None:
+    with pytest.raises(BadInputError, match="here openai:gpt-4"):
+        evaluated(answer, CASES, judge="gpt-4")
 
 
 def test_a_stopped_run_goes_on_under_its_key(evaluated: Any) -> None:

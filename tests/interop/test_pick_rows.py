@@ -12,7 +12,7 @@ from minions_evals_mcp.embedding.local import wordllama_embedder
 from minions_evals_mcp.engine.judge.door import Judges
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
-from minions_evals_mcp.interop.score_rows import Tally, answers
+from minions_evals_mcp.interop.score_rows import Tally, answers, rows_of
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from tests.hang import HANG_S
@@ -33,7 +33,7 @@ async def told(*lines: str) -> tuple[list[dict[str, JsonValue]], Tally]:
     async with RegexSandbox() as regexes, Snippets() as snippets:
         judges = Judges(regexes, snippets, wordllama_embedder)
         with anyio.fail_after(HANG_S):
-            return await answers(list(enumerate(lines, 1)), judges, tally, read_pick_row), tally
+            return await answers(rows_of([*enumerate(lines, 1)], read_pick_row), judges, tally), tally
 
 
 async def one(line: str) -> dict[str, JsonValue]:

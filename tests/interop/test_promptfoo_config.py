@@ -14,6 +14,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import AddressSpec, Evaluat
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.scoring.max_score import MaxScore
+from minions_evals_mcp.scoring.reserved_inputs import COMPUTED
 from tests.workshop import START
 
 PICTURE = '[{"role":"user","content":[{"type":"image_url","image_url":"x"}]},{"role":"assistant","content":"b"}]'
@@ -206,7 +207,7 @@ providers:
         ModelSpec(model="anthropic:claude-x", max_tokens=5, params={"temperature": 0}, api_key="{{env.KEY}}"),
         ModelSpec(model="gemini:gemini-x", max_tokens=2048, params={"top_p": 0.5}),
     ]
-    assert specs[3] == ProgramSpec(command=("run", "a b", "c"))
+    assert specs[3] == ProgramSpec(command=("run", "a b", "c"), folder=str(tmp_path.resolve()))
     assert isinstance(specs[4], AddressSpec)
     assert (specs[4].method, specs[4].body) == ("POST", {"p": "{{prompt}}"})
     assert found.variables == {"KEY", "TOKEN"}
@@ -299,8 +300,9 @@ prompts:
 providers: [echo]
 tests: [{vars: {w: a}, options: {storeOutputAs: kept}}, {vars: {w: b}}]
 """
-    noted = [one.partition(" (")[0] for one in read(tmp_path, text).notes]
+    *noted, beside = [one.partition(" (")[0] for one in read(tmp_path, text).notes]
     assert noted == ["{{gone}} in prompt 0", "{{lost}} in prompt 1"]
+    assert beside.startswith("storeOutputAs: each column keeps its own outputs")
 
 
 def test_places_of_the_environment_are_filled_in_and_a_secret_never_is(tmp_path: Path) -> None:
@@ -388,7 +390,7 @@ def test_a_persons_own_config_may_read_files_beside_its_folder_and_no_template_r
     inner = tmp_path / "inner"
     inner.mkdir()
     found = read(inner, HEAD + "tests: [{vars: {w: file://../outside.txt, x: \"{{ ''.__class__.__mro__ }}\"}}]\n")
-    assert variables(found) == [{"w": "outside", "x": "{{ ''.__class__.__mro__ }}"}]
+    assert variables(found) == [{"w": "outside", "x": "{{ ''.__class__.__mro__ }}", COMPUTED: {"x": ""}}]
     with pytest.raises(UnsupportedError, match="env outside a provider's config"):
         read(inner, "prompts: ['{{ env.HOME }}']\nproviders: [echo]\n")
 

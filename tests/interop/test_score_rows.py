@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.embedding.local import wordllama_embedder
 from minions_evals_mcp.engine.judge.door import Judges
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.score_rows import CHUNK, Tally, answers, batches, read_row
+from minions_evals_mcp.interop.score_rows import CHUNK, Tally, answers, batches, read_row, rows_of
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from tests.hang import HANG_S
@@ -36,7 +36,7 @@ async def told(*lines: str | bytes) -> tuple[list[dict[str, JsonValue]], Tally]:
         judges = Judges(regexes, snippets, wordllama_embedder)
         with anyio.fail_after(HANG_S):
             source = io.BytesIO(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
-            found = [one for batch in batches(source) for one in await answers(batch, judges, tally)]
+            found = [one for batch in batches(source) for one in await answers(rows_of(batch), judges, tally)]
     return found, tally
 
 

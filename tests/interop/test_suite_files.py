@@ -107,7 +107,7 @@ def test_a_bad_record_is_refused_with_file_line_field_and_reason(
     tmp_path: Path, name: str, text: str, line: int
 ) -> None:
     said = refused(tmp_path / name, text)
-    assert said == f"{tmp_path / name}:{line}: test-case d: fields.inptus: unknown key"
+    assert said == f"{tmp_path / name}:{line}: test-case d: fields.inptus: unknown key; did you mean 'inputs'?"
 
 
 @pytest.mark.parametrize(

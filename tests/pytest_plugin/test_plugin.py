@@ -112,6 +112,12 @@ def test_bad(evals):
 def test_threshold(evals):
     assert evals.check("refund", assertions=WANTED, threshold=0.5)["pass"]
 
+def short(output, case):
+    return len(output) < 10 and case.expected == "day"
+
+def test_names_and_functions(evals):
+    assert len(evals.check("day 30", checks=["icontains", short], expected="day")["results"]) == 2
+
 def test_unknown(evals):
     evals.check("x", assertions=[{"type": "nonsense"}])
 
@@ -125,7 +131,7 @@ def anyio_backend():
 """,
     )
     said = project.run()
-    assert "2 failed, 3 passed" in said
+    assert "2 failed, 4 passed" in said
     assert "AssertionError: score 0.0: icontains: " in said
     assert "nonsense" in said
     assert 'evals.check("no", assertions=WANTED)' in said
@@ -242,7 +248,8 @@ def test_what_a_test_judges_is_kept_trials_are_counted_and_the_end_sums_it_up(pr
     said = project.run("-n", "2")
     assert "3 failed, 3 passed" in said
     assert "3 of 5 trials passed, 80% must: score 0.0: equals" in said
-    assert "8 of 12 checks passed" in said
+    assert "8 of 12 checks passed; 1 that did not is of tests that passed" in said
+    assert "failed: test_kept.py::test_often-1" not in said
     assert "failed: test_kept.py::test_bad/1 (minions-evals history test_kept.py::test_bad/1)" in said
     assert "geography: failed; the first run of this name" in said
     assert f"kept in {project.store}" in said

@@ -48,6 +48,18 @@ def test_a_failure_is_one_line_of_figures_and_one_of_reason() -> None:
     ]
 
 
+def test_the_checks_that_failed_are_named_where_what_was_expected_does_not_say_it() -> None:
+    rules = "Lost most on the case's own checks (0.50 of 1, weight 1): failed {}: why; passed word-count: 1 word"
+    unexpected = failure(description=f"Got “x”. {rules.format('icontains')}")
+    form = failure(description=f"Expected “y”, got “x”. {rules.format('is-json')}")
+    text = failure(description=f"Expected “y”, got “x”. {rules.format('not-contains')}")
+    assert [drawn(failures_table(summary(one), 80))[2:] for one in (unexpected, form, text)] == [
+        ["   failed icontains: why", "   Got “x”"],
+        ["   failed is-json: why", "   Expected “y”, got “x”"],
+        ["   Expected “y”, got “x”"],
+    ]
+
+
 def test_the_second_line_says_what_the_reason_rests_on_where_that_adds_something() -> None:
     lost = failure(description="Got “x”. Lost most on Tone (0.00 of 1, weight 1): rude", lost_most="Tone")
     none = failure(root_cause="There is no tool-call log; the answer itself is wrong")

@@ -10,10 +10,13 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.scoring.assertions import check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, RegexNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.verdicts.examination import Checks
 
 YES = Assertion(type="contains", value="a")
 NO = Assertion(type="contains", value="z")
 SUBJECT = Subject("a")
+UNRECORDED = Assertion(type="trajectory:step-count", value={"type": "tool", "min": 1})
+"""Of an output whose tool calls nobody recorded it says nothing."""
 
 
 def held(
@@ -123,3 +126,27 @@ def test_a_set_alone_is_the_same_as_its_members_together(members: list[Assertion
     together = check_all(members, SUBJECT, threshold=threshold)
     assert isinstance(together, Aggregate)
     assert (alone.passed, alone.score) == (together.passed, together.score)
+
+
+@pytest.mark.parametrize(
+    ("checks", "decides"),
+    [
+        (Checks([UNRECORDED, NO], SUBJECT), True),
+        (Checks([UNRECORDED, YES], SUBJECT), False),
+        (Checks([UNRECORDED, NO], SUBJECT, threshold=0.5), False),
+        (Checks([Assertion(type="assert-set", assertions=(UNRECORDED, NO))], SUBJECT, threshold=0.5), False),
+        (Checks([UNRECORDED, NO], SUBJECT, by_all=True), False),
+        (Checks([UNRECORDED, NO], SUBJECT._replace(of_config=True)), False),
+    ],
+)
+def test_a_failed_check_decides_beside_an_unjudgeable_one_only_where_each_must_pass_and_nobody_looks_at_all(
+    checks: Checks, decides: bool
+) -> None:
+    answer = checks.answer()
+    assert (isinstance(answer, Aggregate) and not answer.passed) is decides
+    assert isinstance(answer, Aggregate) or answer.not_judgeable
+
+
+def test_a_share_of_checks_is_known_only_once_each_is_judged() -> None:
+    """A rubric's criterion and max-score take the score, which a part of the checks does not give."""
+    assert isinstance(check_all([UNRECORDED, NO], SUBJECT), Unchecked)

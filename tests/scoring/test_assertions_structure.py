@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.assertions import check, vet
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.lenient import json_objects
@@ -49,6 +51,46 @@ def outcome(kind: str, value: JsonValue, output: str) -> Checked:
 def test_equals_compares_texts_as_texts_and_structures_as_json(value: JsonValue, output: str, passed: bool) -> None:
     assert outcome("equals", value, output).passed is passed
     assert outcome("not-equals", value, output).passed is not passed
+
+
+CONFIDENT: dict[str, JsonValue] = {"answer": "Paris", "confidence": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "record", "passed"),
+    [
+        ("is-json", None, CONFIDENT, True),
+        ("not-is-json", None, CONFIDENT, False),
+        ("is-json", {"required": ["confidence"]}, CONFIDENT, True),
+        ("is-json", {"required": ["sources"]}, CONFIDENT, False),
+        ("contains-json", {"required": ["confidence"]}, CONFIDENT, True),
+        ("contains-json", {"required": ["a"]}, {"reply": 'So: {"a": 1}', "n": 1}, True),
+        ("equals", {**CONFIDENT}, CONFIDENT, True),
+        ("equals", "Paris", CONFIDENT, True),
+        ("is-json", None, {"reply": "Paris"}, True),
+        ("is-json", None, {"text": "Paris", "content": "Rome"}, True),
+        ("is-json", None, {"text": "Paris", "usage": {"inputTokens": 3}}, False),
+        ("is-json", None, {"output": "Paris", "costUsd": 0.1}, False),
+        ("is-json", None, {"output": "Paris"}, False),
+        ("is-json", None, {"output": {"a": 1}}, True),
+    ],
+)
+def test_a_check_of_form_looks_at_all_that_a_program_printed_unless_it_only_wraps_a_text(
+    kind: str, value: JsonValue, record: dict[str, JsonValue], passed: bool
+) -> None:
+    result = check(Assertion(type=kind, value=value), Work({}, None, Observed(output=record)).subject)
+    assert isinstance(result, Checked)
+    assert result.passed is passed
+
+
+def test_of_a_recorded_run_and_of_a_wrapped_text_the_text_is_looked_at_and_said() -> None:
+    recorded = check(
+        Assertion(type="is-json"), Work({}, None, Observed(output={"reply": "no"}, agent_run_id="r")).subject
+    )
+    wrapped = check(Assertion(type="is-json"), Work({}, None, Observed(output={"text": "no"})).subject)
+    assert isinstance(recorded, Checked)
+    assert not recorded.passed
+    assert "under the key 'text'" in wrapped.reason
 
 
 def test_equals_without_a_value_is_refused() -> None:

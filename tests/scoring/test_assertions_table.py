@@ -124,7 +124,7 @@ def test_a_name_like_no_other_gets_no_hint() -> None:
 
 
 def test_the_scorer_has_a_version() -> None:
-    assert SCORER_VERSION == "assertions/6"
+    assert SCORER_VERSION == "assertions/7"
 
 
 def test_a_result_carries_its_weight_and_metric() -> None:

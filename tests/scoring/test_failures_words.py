@@ -11,6 +11,7 @@ from minions_evals_mcp.scoring.assertions.declining import refusal
 from minions_evals_mcp.scoring.classification import classify
 from minions_evals_mcp.scoring.failures import FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.failures.judged import form_doubt, says_declined, says_made_up
+from minions_evals_mcp.scoring.failures.texts import seen_apart
 
 INVENTED = (
     "The spa and the shuttle are not on the hotel's sheet; they were added by the model.",
@@ -214,3 +215,17 @@ def test_an_answer_that_only_sends_elsewhere_is_a_refusal_where_the_right_one_la
     asked = failed(said, inputs=known, expected={"output": "Dreimal am Tag"})
     assert classify(asked).failure_type == "refusal"
     assert classify(replace(asked, expected={"output": "Zweimal"})).failure_type == "wrong-output"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "came", "shown"),
+    [
+        ("A", "A ", ["A", "A␠"]),
+        ("A b", "A\u00a0b", ["A b", "A\\xa0b"]),
+        ("caf\u00e9", "cafe\u0301", ["café", "cafe\\u0301"]),
+        ("A", "A\u200b", ["A", "A\\u200b"]),
+        ("A", "B ", ["A", "B"]),
+    ],
+)
+def test_a_difference_that_nobody_sees_is_written_out(wanted: str, came: str, shown: list[str]) -> None:
+    assert seen_apart([wanted, came]) == shown

@@ -82,6 +82,23 @@ def test_a_template_comes_out_as_nunjucks_renders_it(template: str, said: str) -
     assert rendered(template, VARIABLES) == said
 
 
+FOX = "The quick brown fox"
+WITH_EXPRESSIONS = (
+    ("{{ f|replace(r/[aeiou]/g, '*') }} {{ f.replace(r/O/i, '0') }}", "Th* q**ck br*wn f*x The quick br0wn fox"),
+    ("{% set e = r/o/g %}{{ e.test(f) }}{{ e.test(f) }}{{ e.test(f) }}{{ r/^the/i.test(f) }}", "truetruefalsetrue"),
+    ("{{ f.match(r/(q\\w+) (\\w+)/) }} {{ f.match(r/zz/) }} {{ f.match(r/o/g)|length }}", "quick brown,quick,brown  2"),
+    ("{{ f.replace(r/(\\w+) (\\w+)/, '$2 $1 $$ $& $9') }}", "quick The $ The quick $9 brown fox"),
+    ("{{ f.split(r/\\s+/)|join('|') }} {{ f.split(r/(o)/)|length }} {{ f.search(r/q/) }}", "The|quick|brown|fox 5 4"),
+    ("{{ r/a\\/b/gi }} {{ 8 / 2 }} {{ 'x//y'|replace(r/\\//g, '-') }}", "/a/b/gi 4 x--y"),
+    ("{{ 'abc'.split(r/(?:)/)|dump }} {{ 'ab'|replace(r/x*/g, '-') }}", '["a","b","c"] -a-b-'),
+)
+
+
+@pytest.mark.parametrize(("template", "said"), WITH_EXPRESSIONS)
+def test_a_regular_expression_does_what_javascripts_does(template: str, said: str) -> None:
+    assert rendered(template.replace("\\\\", "\\"), {"f": FOX}) == said
+
+
 @pytest.mark.parametrize(
     ("template", "named"),
     [
@@ -94,7 +111,9 @@ def test_a_template_comes_out_as_nunjucks_renders_it(template: str, said: str) -
         ("a\n{% switch s %}{% nothing %}{% endswitch %}", "line 2 of the template"),
         ("{% include 'x' %}", "the tag 'include'"),
         ("{{ env.HOME }}", "env outside a provider's config"),
-        ("{{ s|replace(r/a/g, 'b') }}", "line 1 of the template"),
+        ("{{ s|replace(r/(?=a)/g, 'b') }}", "look-around, back-references"),
+        ("{{ r/a/y.test(s) }}", "the flag y"),
+        ("{{ __repeatIndex }}", "__repeatIndex, which says where"),
     ],
 )
 def test_what_differs_is_refused_by_name(template: str, named: str) -> None:

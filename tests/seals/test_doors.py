@@ -17,7 +17,8 @@ from minions_evals_mcp.domain.seals import OPEN_TABLES, REDACTIONS
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.seals.seal import unseal
 from minions_evals_mcp.server.catalogue import CATALOGUE
-from minions_evals_mcp.server.graphql.schema import Context, graphql_schema
+from minions_evals_mcp.server.graphql.context import Context
+from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.session.opened import Session
 from minions_evals_mcp.store.connection import open_raw
 from minions_evals_mcp.store.veil import statements

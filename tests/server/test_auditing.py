@@ -91,3 +91,21 @@ async def test_cases_with_holes_come_a_page_at_a_time(tmp_path: Path) -> None:
                 break
             found = await host.call("audit_benchmark", benchmarkId="b", detail="full", cursor=found["nextCursor"])
         assert sorted(seen) == sorted(names)
+
+
+async def test_a_suggestion_says_which_outputs_that_passed_it_would_fail(host: Host) -> None:
+    asked: Json = {"question": "Capital of France?"}
+    output: Json = {"agentId": "me", "inputs": asked, "outputs": {"output": "It is Paris."}}
+    expected: list[Json] = [{"name": c, "inputs": {"question": f"Capital {n}?"}, "expectedOutputs": {"output": c}}
+                            for n, c in enumerate(("Rome", "Berlin"))]  # fmt: skip
+    await host.call("save_records", records=[
+        {"id": "fr", "type": "test-case", "fields": {"name": "fr", "inputs": asked, "expectedOutputs": {"output": "Paris"}}},
+        *({"id": f"c{n}", "type": "test-case", "fields": fields} for n, fields in enumerate(expected)),
+        {"id": "b", "type": "benchmark", "fields": {"name": "b", "testCaseIds": ["fr", "c0", "c1"]}},
+        {"type": "agent-run", "fields": output},
+    ])  # fmt: skip
+    await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
+    audited = await host.call("audit_benchmark", benchmarkId="b", detail="full")
+    said = {str(case["testCaseId"]): str(part(case, "suggestion")["inWords"]) for case in rows(audited, "cases")}
+    assert said["fr"].endswith("But an output that passed here would fail it, such as “It is Paris.”.")
+    assert "passed here" not in said["c0"]

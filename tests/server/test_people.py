@@ -73,11 +73,18 @@ async def test_what_waits_for_a_person_says_so_to_the_agent_and_is_not_its_own_t
         await host.call("save_records", records=_of_people(1))
         left = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
         assert (left["state"], left["waiting"]) == ("awaiting-judgments", 1)
-        assert str(left["instructions"]).startswith("A person judges these outputs, not you")
+        assert str(left["instructions"]).startswith("What waitsFor a person is judged by one, not by you")
         assert "No model judges" not in str(left["instructions"]), "a person was asked for"
+        (packet,) = rows(left, "packets")
+        assert packet["waitsFor"] == "a person"
         (said,) = cast("list[str]", left["next"])
-        assert said.startswith("once a person has judged: submit_judgments {")
-        assert "THE PERSON" in said
+        assert said.startswith("once a person has judged: get_run {")
+        handed_in = {
+            "digest": packet["digest"],
+            "judgments": [{"criterionId": "r/tone", "score": 4, "rationale": "kind"}],
+        }
+        refused = await host.refused("submit_judgments", runId=left["runId"], judgedBy="Ada", packets=[handed_in])
+        assert "A person answers on the page or at a terminal with `minions-evals judge`" in refused
 
 
 async def test_what_waits_for_want_of_a_model_says_which_setting_would_be_one(tmp_path: Path) -> None:
@@ -86,7 +93,8 @@ async def test_what_waits_for_want_of_a_model_says_which_setting_would_be_one(tm
         left = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
         said = str(left["instructions"])
         assert "neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set, nor MINIONS_EVALS_JUDGE_MODEL" in said
-        assert "judge=caller" in said
+        assert "yours to judge, under your own name" in said
+        assert "YOUR-ID" in str(left["next"]), "without a model the caller judges"
 
 
 def _of_people(size: int) -> list[JsonValue]:

@@ -130,6 +130,7 @@ async def test_runs_are_listed_newest_first(host: Host) -> None:
     page = await host.call("list_records", type=RUN, limit=1)
     rest = await host.call("list_records", type=RUN, cursor=page["nextCursor"])
     assert [one["key"] for one in rows(rest, "records")] == ["one"]
+    assert rest["summary"] == "1 of 2 runs"
 
 
 # Looking back
@@ -145,8 +146,10 @@ async def test_failures_are_classified_a_page_at_a_time(host: Host) -> None:
     assert {str(one["failureType"]) for one in rows(first, "failures")} == {"wrong-output"}
     one = await host.call("classify_failure", id=rows(run, "failures")[0]["testRunId"])
     assert one["summary"] == f"1 of 1 failures of {rows(run, 'failures')[0]['testRunId']} analysed"
-    again = await host.call("classify_failure", id=rows(one, "failures")[0]["id"])  # the eval-failure itself
-    assert rows(again, "failures") == rows(one, "failures")
+    of_case = f"{run['runId']}:{rows(run, 'failures')[0]['testCaseId']}"
+    for named in (rows(one, "failures")[0]["id"], of_case):  # the eval-failure itself, and as promote_failure takes it
+        again = await host.call("classify_failure", id=named)
+        assert rows(again, "failures") == rows(one, "failures")
 
 
 async def test_a_trend_shows_its_points_and_says_when_it_is_provisional(host: Host) -> None:
@@ -294,3 +297,45 @@ async def test_a_caller_cannot_have_a_model_asked_where_the_operator_did_not_all
         found = await host.call("classify_failure", id=run["runId"])
         assert len(rows(found, "failures")) == 1
         assert server.requests == 0
+
+
+async def test_a_threshold_that_reads_like_a_share_is_told_in_points(host: Host) -> None:
+    rubric: Json = {
+        "id": "r",
+        "type": "rubric",
+        "fields": {"name": "r", "passingThreshold": 0.6, "criteriaIds": ["r/a"]},
+    }
+    criterion: Json = {"id": "r/a", "type": "rubric-criterion", "fields": {"rubricId": "r", "name": "a", "maxScore": 5}}
+    saved = await host.call("save_records", records=[rubric, criterion])
+    assert "rubric r passes from 0.6 of 5 points (12 %); for 60 % of them set passingThreshold to 3" in str(
+        saved["summary"]
+    )
+    part(rubric, "fields")["passingThreshold"] = 3
+    assert "passes from" not in str((await host.call("save_records", records=[rubric]))["summary"])
+
+
+async def test_a_sealed_case_is_not_edited_and_no_conflict_is_made_up(host: Host) -> None:
+    records = suite(2)
+    part(cast("Json", records[-1]), "fields")["sealed"] = True
+    saved = await host.call("save_records", records=records)
+    assert "2 cases sealed in b; too few to decide any comparison, which takes at least 7" in str(saved["summary"])
+    edit: Json = {"id": "c0", "type": "test-case", "fields": {"expectedOutputs": {"output": "x"}}}
+    said = await host.refused("save_records", records=[edit], merge=True)
+    assert said.startswith("sealed: test-case c0 belongs to the sealed benchmark b and is not edited.")
+    said = await host.refused("run_benchmark", benchmarkId="b")
+    assert '"versionB": "VERSION", "target": "TARGET"}.' in said
+    assert "Only its operator ends a seal, for good: minions-evals seal b --unseal REASON" in said
+
+
+async def test_what_an_assistant_gets_wrong_is_told_with_what_it_is(host: Host) -> None:
+    await host.call("save_records", records=suite(3))
+    listed = await host.call("list_records", type="test-case", limit=2)
+    assert listed["summary"] == "2 of 3 test-case records"
+    assert "no test-case with the id 'b': that is a benchmark." in await host.refused("get_statistics", testCaseId="b")
+    beside: Json = {"id": "x", "type": "test-case", "name": "x", "inputs": {"q": "x"}}
+    said = await host.refused("save_records", records=[beside])
+    assert "Put name, inputs into fields." in said
+    assert "inputs: unknown key" in said
+    done = await host.call("run_test_case", testCaseId="c1", waitSeconds=50)
+    assert "completed; 1 of 1 passed" in str(done["summary"])
+    assert "there was nothing to cancel" in str((await host.call("cancel_run", runId=done["runId"]))["summary"])

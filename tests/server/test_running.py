@@ -357,7 +357,11 @@ async def test_a_version_is_refused_without_a_comparison_and_to_the_agent_that_h
         "approve_prompt_version", promptVersionRef="p@2", decidedBy="ide", comparisonId=comparison
     )
     assert "12 outputs of p@2" in said
-    assert "A person has to decide." in said
+    assert "A person has to decide, with minions-evals approve p@2 --by NAME" in said
+    assert '"versionB": "p@2", "target": "TARGET"}' in said
+    tried = await host.call("try_version", benchmarkId="b", version="p@2", waitSeconds=50)
+    assert tried["mayBeApproved"] is False, "it says what approve_prompt_version says"
+    assert "12 outputs of p@2" in str(tried["next"])
     looked: Json = await host.call("get_run", runId=compared["runId"])
     assert part(looked, "comparison")["winner"] == "p@2"
 
@@ -405,3 +409,19 @@ async def test_branches_are_run_side_by_side_and_ranked(tmp_path: Path) -> None:
             of_one = await host.call("get_statistics", branchId="one")
             assert rows(of_one, "executions")[0]["branchId"] == "one"
             assert "named twice" in await host.refused("run_ab_test", testCaseId="c0", branchIds=["one", "one"])
+
+
+async def test_a_comparison_without_outputs_says_what_to_record_before_it_goes_on(host: Host) -> None:
+    versions: list[JsonValue] = [
+        {"id": f"p@{n}", "type": "prompt-version", "fields": {"content": "x", "versionNumber": n, "promptId": "p"}} for n in (1, 2)
+    ]  # fmt: skip
+    await host.call("save_records", records=[*suite(1), *versions])
+    stopped = await host.call(
+        "compare_prompt_versions", benchmarkId="b", versionA="p@1", versionB="p@2", waitSeconds=50
+    )
+    assert stopped["state"] == "stopped"
+    assert "save_records" in str(stopped["reason"])
+    record, resume = cast("list[str]", stopped["next"])
+    assert record.startswith("record the missing output, then run again: save_records")
+    assert '"promptVersionRef": "p@1"' in record
+    assert resume.startswith("resume: compare_prompt_versions")

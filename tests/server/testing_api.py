@@ -102,8 +102,8 @@ createdAt
 }
 """,
     "UpdateTestCase": """
-mutation UpdateTestCase($id: ID!, $input: TestCaseInput!) {
-updateTestCase(id: $id, input: $input) {
+mutation UpdateTestCase($id: ID!, $input: TestCaseInput!, $seen: DateTime) {
+updateTestCase(id: $id, input: $input, seen: $seen) {
 id
 name
 description

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minions_evals_mcp.stats.series.change_point import change_points, changes
+from minions_evals_mcp.stats.series.change_point import changes
 
 
 def noisy(levels: list[float], spread: float, seed: int) -> list[float]:
     draw = random.Random(seed)  # noqa: S311  a simulation, no secret
     return [level + draw.gauss(0, spread) for level in levels]
+
+
+def change_points(scores: Sequence[float]) -> tuple[int, ...]:
+    return tuple(change.place for change in changes(scores))
 
 
 def test_a_step_is_found_where_it_is() -> None:

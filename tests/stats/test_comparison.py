@@ -309,4 +309,4 @@ def test_what_would_settle_it_is_reckoned_at_the_level_of_the_next_comparison() 
     pairs = [CasePair(f"c{n}", (0.0,), (1.0,), (False,), (True,)) for n in range(6)]
     found = compare(pairs, level=1 - 0.0304, next_level=1 - 0.0076)
     assert found.verdict == "inconclusive"
-    assert found.settle == "about 3 more cases (comparing again is a further attempt)"
+    assert found.settle == "about 3 more cases (comparing again is a further attempt, decided at p <= 0.0076)"

@@ -10,13 +10,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minions_evals_mcp.stats.paired import evidence
-from minions_evals_mcp.stats.regression import fall_gate, pass_rate_dropped
+from minions_evals_mcp.stats.regression import fall_gate, pass_rate_dropped, slow_fall
 
 
 def test_exactly_ten_points_is_no_regression_and_more_is() -> None:
     assert not pass_rate_dropped(8, 10, 7, 10)
     assert pass_rate_dropped(80, 100, 69, 100)
     assert pass_rate_dropped(9, 10, 7, 10)
+
+
+@pytest.mark.parametrize(
+    ("newest_first", "words"),
+    [
+        ([(31, 40), (34, 40), (37, 40), (40, 40)], "fell 3 runs in a row by 22 points in all"),
+        ([(70, 100), (74, 100), (79, 100), (85, 100), (80, 100)], "fell 3 runs in a row by 15 points in all"),
+        ([(90, 100), (95, 100), (99, 100), (100, 100)], ""),
+        ([(80, 100), (90, 100), (100, 100)], ""),
+        ([(70, 100), (70, 100), (80, 100), (90, 100), (100, 100)], ""),
+        ([(1, 1)], ""),
+        ([], ""),
+    ],
+    ids=["three steps", "since the last rise", "ten points", "two steps", "not any more", "the first run", "no run"],
+)
+def test_a_fall_in_small_steps_is_said_from_three_steps_and_more_than_ten_points_on(
+    newest_first: list[tuple[int, int]], words: str
+) -> None:
+    assert slow_fall(newest_first) == words
 
 
 def test_a_rise_is_no_regression() -> None:

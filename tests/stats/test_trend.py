@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minions_evals_mcp.domain.results import Direction
-from minions_evals_mcp.stats.series.trend import consecutive_degrading, read_series, read_trend, streak_start
+from minions_evals_mcp.stats.series.trend import read_series, read_trend, streak_start
 
 DIRECTIONS: tuple[Direction, ...] = ("improving", "degrading", "stable")
 FALLING = [0.9, 0.8, 0.7, 0.6, 0.5]
@@ -150,6 +150,11 @@ def test_at_most_5_of_the_120_orders_of_flat_noise_are_degrading() -> None:
     assert sum(read_trend(order).direction == "degrading" for order in orders) == 5
     tied = list(permutations([0.3, 0.3, 0.6, 0.75, 0.9]))
     assert sum(read_trend(order).direction == "degrading" for order in tied) <= 5
+
+
+def consecutive_degrading(directions: list[Direction], *, window: int = 5) -> int:
+    start = streak_start(directions, window=window)
+    return 0 if start is None else len(directions) - start
 
 
 def test_flat_noise_rarely_degrades_and_rarely_three_times_in_a_row() -> None:

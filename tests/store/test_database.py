@@ -16,7 +16,7 @@ import pytest
 
 from minions_evals_mcp.errors import ConflictError, RuleError, StoreError
 from minions_evals_mcp.store.connection import Db, library_version, sqlite, wal_is_safe
-from minions_evals_mcp.store.database import GROUP, Store, open_store
+from minions_evals_mcp.store.database import GROUP, Store, open_store, remove_unused
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
 from tests.hang import HANG_S
@@ -327,3 +327,16 @@ async def test_a_second_process_writes_after_a_caller_was_cancelled(tmp_path: Pa
             said = await told(tmp_path, "import", str(suite), "--db", str(path))
         assert (said.code, said.err) == (0, "")
         assert await store.read(names) == ["held", "cancelled", "record-saved"]
+
+
+async def test_a_store_in_which_nothing_was_written_can_be_removed_and_any_other_stays(tmp_path: Path) -> None:
+    unused, used = tmp_path / "unused.db", tmp_path / "used.db"
+    async with open_store(unused):
+        assert not remove_unused(unused)  # somebody has it open
+    async with open_store(used) as store:
+        await store.write(noted("kept"))
+    assert remove_unused(unused)
+    assert not remove_unused(used)
+    assert not remove_unused(unused)  # it is not there
+    async with open_store(used) as store:
+        assert await store.read(names) == ["kept"]

@@ -71,6 +71,11 @@ async def test_text_on_stdout_is_the_output_as_well_and_stderr_is_kept_beside_it
     assert (found.output, found.stderr) == ({"output": "It is so."}, "thinking")
 
 
+@pytest.mark.parametrize(("cost", "counted"), [("0.03", 0.03), ('"dear"', None), ("true", None), ("-1", None)])
+async def test_what_an_answer_says_that_it_cost_counts_without_any_set_up(cost: str, counted: float | None) -> None:
+    assert (await observed(shell(f'echo \'{{"output": "A", "costUsd": {cost}}}\''))).cost_usd == counted
+
+
 async def test_template_selectors_and_version_are_those_of_every_application() -> None:
     settings = python(ECHO, input={"ask": "{{prompt}}", "of": "{{promptVersion}}"}, output="ask")
     found = await observed(settings, version=VERSION)

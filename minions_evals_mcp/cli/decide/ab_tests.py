@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Annotated, cast
 
 from cyclopts import Parameter
 from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.cli.run.running import BROKEN, Positive, progress_line
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.engine.ab_test.branches import (
     BranchConfiguration,
@@ -28,7 +27,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.ab import Criterion
 
 
-def ab_test(
+async def ab_test(
     case: str,
     /,
     *cases: str,
@@ -76,22 +75,16 @@ def ab_test(
         Who asks: an agent's, a person's or a schedule's id.
     """
     wire: dict[str, object] = {
-        "ids": (case, *cases), "branches": tuple(_inline(text) for text in inline or ()),
+        "branches": tuple(_inline(text) for text in inline or ()),
         "winner_criteria": criteria, "iterations": iterations, "prompt_version": prompt_version,
         "max_cost_usd": max_cost_usd, "key": key, "triggered_by": triggered_by,
     }  # fmt: skip
-    return run(partial(_ab_test, wire, branch or [], embedder, common))
-
-
-async def _ab_test(fields: dict[str, object], branch_ids: list[str], embedder: str | None, common: Common) -> int:
     async with session(common, embedder=embedder) as engine:
-        ids = cast("tuple[str, ...]", fields["ids"])
-        fields["ids"] = tuple([await meant_id(engine, ident, "test-case", "benchmark") for ident in ids])
-        first = fields["ids"][0]
-        chosen = branch_ids if branch_ids or fields["branches"] else await _active(engine, first)
-        fields = await _about(engine, fields)
+        ids = [await meant_id(engine, ident, "test-case", "benchmark") for ident in (case, *cases)]
+        chosen = branch or ([] if inline else await _active(engine, ids[0]))
+        request = _request({**wire, **await _about(engine, ids), "branch_ids": tuple(chosen)})
         with progress_line(common, engine) as progress:
-            result = await run_ab_test(engine, _request({**fields, "branch_ids": tuple(chosen)}), progress=progress)
+            result = await run_ab_test(engine, request, progress=progress)
     _show(result, common)
     return 0 if any(branch.runs > branch.failures for branch in result.branches) else BROKEN
 
@@ -107,14 +100,12 @@ async def _active(engine: Engine, case_id: str) -> list[str]:
     return active
 
 
-async def _about(engine: Engine, fields: dict[str, object]) -> dict[str, object]:
+async def _about(engine: Engine, ids: Sequence[str]) -> dict[str, object]:
     """Returns what the ids name: a test case, several, or a benchmark."""
-    ids = list(cast("tuple[str, ...]", fields["ids"]))
-    rest = {name: value for name, value in fields.items() if name != "ids"}
     if len(ids) > 1:
-        return {**rest, "test_case_ids": tuple(ids)}
+        return {"test_case_ids": tuple(ids)}
     record = await get_record(engine, ids[0])
-    return {**rest, "benchmark_id" if isinstance(record.fields, Benchmark) else "test_case_id": ids[0]}
+    return {"benchmark_id" if isinstance(record.fields, Benchmark) else "test_case_id": ids[0]}
 
 
 def _inline(text: str) -> InlineBranch:
@@ -165,7 +156,7 @@ def _show(result: AbTestResult, common: Common) -> None:
     show_ab_test(result)
 
 
-def branches(
+async def branches(
     case: str, /, *, executions: str | None = None, limit: Limit = 20, offset: int = 0, common: Common = DEFAULTS
 ) -> int:
     """Show the branches of a test case with what their executions add up to, or one branch's newest executions.
@@ -183,10 +174,6 @@ def branches(
     offset
         Leave out so many of the newest executions.
     """
-    return run(partial(_branches, case, executions, limit, offset, common))
-
-
-async def _branches(case: str, executions: str | None, limit: int, offset: int, common: Common) -> int:
     async with session(common) as engine:
         case_branches = await branches_of_case(engine, await meant_id(engine, case, "test-case"))
         configured = {branch.id: await branch_configurations(engine, branch.id) for branch in case_branches}

@@ -12,11 +12,10 @@ from typing import IO, Annotated
 
 from cyclopts import Parameter, validators
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import Audit, CaseAudit
-from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.audit.model_judged import JudgeAsked
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.errors import BadInputError, InstrumentError
@@ -30,23 +29,7 @@ SHOWN = 20
 Share = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))]
 
 
-class _How(Value):
-    """The options of auditing and showing a suite."""
-
-    subject: str
-    max_cheat_rate: float | None
-    limit: int
-    fix: Path | None = None
-    judge: JudgeAsked | None = None
-    judge_model: str | None = None
-
-    @property
-    def file(self) -> Path | None:
-        """The suite file or config that is named; None where it is a benchmark's id."""
-        return Path(self.subject) if Path(self.subject).is_file() else None
-
-
-def audit(
+async def audit(
     subject: str,
     /,
     *,
@@ -87,44 +70,43 @@ def audit(
     dry_run
         With --with-judge: say how often the model would be asked and what that costs at most; nothing is asked or kept.
     """
-    if fix is not None and not Path(subject).is_file():
-        raise BadInputError(
-            "--fix writes a diff of a suite file.",
-            remedy="Name the file: minions-evals audit evals.yaml --fix audit.diff.",
-        )
     if not with_judge and (max_cost_usd is not None or dry_run):
         raise BadInputError(
             "--max-cost-usd and --dry-run are about a model.", remedy="Add --with-judge, or leave them out."
         )
     judging = JudgeAsked(max_cost_usd=max_cost_usd, dry_run=dry_run) if with_judge else None
-    how = _How(
-        subject=subject, max_cheat_rate=max_cheat_rate, limit=limit, fix=fix, judge=judging, judge_model=judge_model
-    )  # fmt: skip
-    return run(partial(_audit, how, common))
-
-
-async def _audit(how: _How, common: Common) -> int:
+    file = _file(subject)
+    if fix is not None and file is None:
+        raise BadInputError(
+            "--fix writes a diff of a suite file.",
+            remedy="Name the file: minions-evals audit evals.yaml --fix audit.diff.",
+        )
     with TemporaryFile("w+", encoding="utf-8") as cases:  # a suite may be long: its cases are not held in memory
         fixable: list[CaseAudit] = []
         each = partial(_took, cases if common.json else None, fixable)
-        async with session(common, judge_model=how.judge_model, makes=how.file is not None) as engine:
-            subject = how.file or await meant_id(engine, how.subject, "benchmark")
-            record = await audit_checks(engine, subject, each=each, with_judge=how.judge)
-        if how.judge is not None and how.judge.dry_run:
+        async with session(common, judge_model=judge_model, makes=file is not None) as engine:
+            audited = file or await meant_id(engine, subject, "benchmark")
+            record = await audit_checks(engine, audited, each=each, with_judge=judging)
+        if judging is not None and judging.dry_run:
             return reply(common, {"dryRun": record.title}, [record.title])
-        if how.fix is not None:
+        if fix is not None:
             if record.fields.kind == "config":
                 tell("".join(f"{line}\n" for line in by_hand_lines(fixable)), aside=True)
             else:
-                _write(how.fix, diff_of(Path(how.subject), fixable), nothing_suggested(fixable))
+                _write(fix, diff_of(Path(subject), fixable), nothing_suggested(fixable))
         if common.json:
             _say(record, cases)
         else:
-            tell("\n".join(audit_lines(record.fields, limit=how.limit)) + "\n")
+            tell("\n".join(audit_lines(record.fields, limit=limit)) + "\n")
     if record.fields.judge_error_count:
         return InstrumentError.exit_code
     rate = record.fields.cheat_pass_rate or 0.0
-    return ABOVE if how.max_cheat_rate is not None and rate > how.max_cheat_rate + 1e-9 else 0
+    return ABOVE if max_cheat_rate is not None and rate > max_cheat_rate + 1e-9 else 0
+
+
+def _file(subject: str) -> Path | None:
+    """The suite file or config that is named; None where it is a benchmark's id."""
+    return Path(subject) if Path(subject).is_file() else None
 
 
 def _took(cases: IO[str] | None, fixable: list[CaseAudit], case_audit: CaseAudit) -> None:

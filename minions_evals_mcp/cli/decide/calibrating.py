@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from pydantic import ValidationError
 
 from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.run.running import Judge, progress_line
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.calibration import Calibration
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.run.calibrate import CalibrationRequest
@@ -22,7 +21,7 @@ Repeats = Annotated[int, Parameter(validator=validators.Number(gte=2, lte=50))]
 NAMED = 10
 
 
-def calibrate(
+async def calibrate(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -69,10 +68,6 @@ def calibrate(
         key=key,
         max_cost_usd=max_cost_usd,
     )
-    return run(partial(_calibrate, asking, judge_model, common))
-
-
-async def _calibrate(asking: Callable[[], CalibrationRequest], judge_model: str | None, common: Common) -> int:
     try:
         request = asking()
     except ValidationError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -21,16 +19,17 @@ from minions_evals_mcp.cli.run.running import (
     gate_failed,
     progress_line,
     show_summary,
+    undecided,
     unscored,
 )
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, reply, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
-from minions_evals_mcp.engine.answers.gates import comparison_gate, undecided_words
+from minions_evals_mcp.engine.answers.gates import comparison_gate, skipped_words, undecided_words
 from minions_evals_mcp.engine.answers.names import in_sentence
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.approve_prompt_version import (
@@ -52,7 +51,7 @@ from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 from minions_evals_mcp.store.seals import is_sealed
 
 
-def compare(
+async def compare(
     id: str,  # noqa: A002  the argument's name
     other: str | None = None,
     /,
@@ -64,6 +63,7 @@ def compare(
     sequential: Annotated[bool, Parameter(negative="")] = False,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     literal: Annotated[bool, Parameter(negative="")] = False,
+    allow_skipped: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
@@ -93,41 +93,22 @@ def compare(
         Exit 1 if the new version is worse beyond chance; 3 if passes fell by more than 10 points on too few cases to tell.
     literal
         Let --fail-on-regression fail on a fall by more than 10 points alone, whatever chance can do.
+    allow_skipped
+        Let --fail-on-regression hold over the outputs that are there; else exit 3 where a case has none.
     """
-    how = _How(from_, to, tie_threshold, sequential)
     gates = partial(_gate, literal=literal) if fail_on_regression else None
-    return run(partial(_compare, (id, other), how, limit, gates, options, common))
-
-
-@dataclass(frozen=True, slots=True)
-class _How:
-    """The choice of versions to compare, and how."""
-
-    before: str | None
-    after: str | None
-    tie_threshold: float | None
-    sequential: bool
-
-
-async def _compare(
-    idents: tuple[str, str | None],
-    how: _How,
-    limit: int,
-    gates: Callable[[ComparisonSummary], int] | None,
-    options: RunOptions,
-    common: Common,
-) -> int:
-    first, second = idents
     async with options.session(common) as engine:
-        if second is not None:
-            if how.before or how.after or how.sequential:
+        if other is not None:
+            if from_ or to or sequential:
                 raise BadInputError(
                     "two runs are compared as they are.", remedy="Leave --from, --to and --sequential out."
                 )
-            before, after = await find_benchmark_run(engine, first), await find_benchmark_run(engine, second)
-            ident = (await compare_runs(engine, before, after, tie_threshold=how.tie_threshold)).id
+            before, after = await find_benchmark_run(engine, id), await find_benchmark_run(engine, other)
+            ident = (await compare_runs(engine, before, after, tie_threshold=tie_threshold)).id
         else:
-            verdict = await _run_both(engine, first, how, options, common)
+            verdict = await _run_both(
+                engine, id, (from_, to), options, common, tie_threshold=tie_threshold, sequential=sequential
+            )
             if verdict is None:
                 return _waiting(common, gated=gates is not None)
             if isinstance(verdict, SealedVerdict):
@@ -143,7 +124,10 @@ async def _compare(
         show_comparison(summary, store=common.db, kept=kept_in(common))
     if any(map(unscored, sides)):
         return BROKEN
-    return gates(summary) if gates is not None else 0
+    code = 0 if gates is None else gates(summary)
+    if gates is None or code or allow_skipped or sequential:  # what was settled early left cases out on purpose
+        return code
+    return undecided(next((missing for side in sides if (missing := skipped_words(side))), ""))
 
 
 def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
@@ -160,10 +144,17 @@ def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
 
 
 async def _run_both(
-    engine: Engine, benchmark_id: str, how: _How, options: RunOptions, common: Common
+    engine: Engine,
+    benchmark_id: str,
+    versions: tuple[str | None, str | None],
+    options: RunOptions,
+    common: Common,
+    *,
+    tie_threshold: float | None,
+    sequential: bool,
 ) -> str | SealedVerdict | None:
     """The comparison's id once both versions are run, or its verdict on sealed cases; None while outputs wait to be judged."""
-    before, after = how.before, how.after
+    before, after = versions
     if before is None or after is None:
         known = await engine.store.read(lambda db: ids_beginning(db, "prompt-version", "", limit=2))
         named = f"--from {known[1]} --to {known[0]}" if len(known) > 1 else "--from VERSION --to VERSION"
@@ -178,9 +169,13 @@ async def _run_both(
     before, after = await meant_version(engine, before), await meant_version(engine, after)
     try:
         request = ComparisonRequest.asked_by(
-            run_request, benchmark_id=benchmark_id, version_a=before, version_b=after, tie_threshold=how.tie_threshold,
-            sequential=how.sequential,
-        )  # fmt: skip
+            run_request,
+            benchmark_id=benchmark_id,
+            version_a=before,
+            version_b=after,
+            tie_threshold=tie_threshold,
+            sequential=sequential,
+        )
     except ValidationError as error:
         raise refused_option(error, version_a="--from", version_b="--to") from None
     with progress_line(common, engine) as progress:
@@ -206,7 +201,7 @@ def _waiting(common: Common, *, gated: bool) -> int:
     return BROKEN if gated else 0
 
 
-def rejudge(
+async def rejudge(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -231,12 +226,8 @@ def rejudge(
     key
         Names the run: the same key resumes it and judges nothing twice.
     """
-    return run(partial(_rejudge, id, judge, judge_model, key, common))
-
-
-async def _rejudge(ident: str, judge: Judge, judge_model: str | None, key: str | None, common: Common) -> int:
     async with session(common, judge_model=judge_model) as engine:
-        request = await rejudge_request(engine, ident, judge=judge, key=key, triggered_by="command-line")
+        request = await rejudge_request(engine, id, judge=judge, key=key, triggered_by="command-line")
         with progress_line(common, engine) as progress:
             job = await run_benchmark(engine, request, progress=progress)
         say_default_judge(engine, job, common)
@@ -245,7 +236,7 @@ async def _rejudge(ident: str, judge: Judge, judge_model: str | None, key: str |
     return BROKEN if unscored(summary) else 0
 
 
-def approve(
+async def approve(
     version: str,
     /,
     *,
@@ -276,12 +267,6 @@ def approve(
     override_reason
         Approve on an inconclusive comparison that the version wins, and say why.
     """
-    return run(partial(_approve, version, by, comparison, refuse, (reason, override_reason), common))
-
-
-async def _approve(
-    version: str, by: str, comparison: str | None, refuse: bool, reasons: tuple[str | None, str | None], common: Common
-) -> int:
     async with session(common) as engine:
         speaker = await speaker_at(engine, by)
         if not speaker.name:
@@ -295,10 +280,10 @@ async def _approve(
                 prompt_version_ref=version,
                 comparison_id=comparison,
                 decision="refused" if refuse else "approved",
-                reason=reasons[0],
+                reason=reason,
                 decided_by=speaker.name,
                 decided_by_type=speaker.kind,
-                override_reason=reasons[1],
+                override_reason=override_reason,
             )
         except ValidationError as error:
             raise refused_option(

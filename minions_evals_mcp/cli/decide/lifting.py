@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.cli.run.running import BROKEN, GATE, RUN_DEFAULTS, RunOptions, progress_line, unscored
 from minions_evals_mcp.cli.run.targeting import read_target
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, say
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.lift.result import LiftResult
@@ -28,7 +27,7 @@ from minions_evals_mcp.targets.workspace import rooted
 Paths = Annotated[list[str] | None, Parameter(consume_multiple=False)]
 
 
-def lift(
+async def lift(
     subject: str,
     /,
     *,
@@ -69,14 +68,10 @@ def lift(
         Exit 1 if the subject makes outputs worse beyond chance; 3 if that is not known.
     """
     subject_asked = LiftAsked(subject, tuple(with_ or ()), tuple(without or ()), cases, name, skills_at)
-    return run(partial(_lift, subject_asked, output, fail_on_harm, options, common))
-
-
-async def _lift(asked: LiftAsked, output: Path | None, fail_on_harm: bool, options: RunOptions, common: Common) -> int:
     if options.prompt_version is not None:
         raise BadInputError("the arms of a lift are its versions.", remedy="Leave --prompt-version out.")
-    plan = lift_plan(asked, at=wall_clock())
-    target = _target(asked, options)
+    plan = lift_plan(subject_asked, at=wall_clock())
+    target = _target(subject_asked, options)
     own = OwnTarget(target, workspaces=plan.workspaces())
     settings = replace(options, target=target.name, target_config=None)
     async with settings.session(common, own_target=own, makes=True) as engine:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, run, say
+from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, say
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store.backup import back_up
@@ -18,7 +17,7 @@ from minions_evals_mcp.store.salvage import salvage as write_salvaged
 FAILED = 3
 
 
-def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
+async def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
     """Verify the store: its pages, its references, the gapless events, every hard rule. Exit 3 if anything is wrong.
 
     Example: minions-evals db check --deep
@@ -29,7 +28,9 @@ def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
         Compare every row with its indexes and with the digest that was written beside it, too.
     """
     path = db_path(common, settings_here())
-    report = run(partial(check_store, path, deep=deep, tell=None if common.json else _tell))
+    report = await check_store(path, deep=deep, tell=None if common.json else _tell)
+    if not common.json:
+        _clear()
     if common.json:
         problems: list[JsonValue] = list(report.problems)
         checked: dict[str, JsonValue] = dict(report.checked)
@@ -42,9 +43,7 @@ def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
 
 def _tell(finding: Found) -> None:
     """A problem at once; what is looked at only where a person waits for it."""
-    waiting = sys.stderr.isatty()
-    if waiting:
-        sys.stderr.write("\r\x1b[2K")
+    waiting = _clear()
     match finding:
         case Problem(problem):
             tell(f"problem: {problem}\n")
@@ -55,7 +54,16 @@ def _tell(finding: Found) -> None:
                 sys.stderr.flush()
 
 
-def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
+def _clear() -> bool:
+    """Takes back what was said to be looked at, where a person waits; returns whether one does."""
+    waiting = sys.stderr.isatty()
+    if waiting:
+        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.flush()
+    return waiting
+
+
+async def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
     """Copy the store to a file, whole and consistent, while others write.
 
     Example: minions-evals db backup evals-backup.db
@@ -66,7 +74,7 @@ def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
         Where to; an existing file is not overwritten.
     """
     path = db_path(common, settings_here())
-    copied = run(partial(back_up, path, file))
+    copied = await back_up(path, file)
     if common.json:
         sealed: dict[str, JsonValue] = {"cases": copied.sealed, "encrypted": copied.encrypted}
         say({"path": str(path), "backup": str(file), "bytes": copied.size, "sealed": sealed})
@@ -77,7 +85,7 @@ def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
     return 0
 
 
-def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
+async def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
     """Write what is provably whole of a damaged store into a new file, which holds every rule. The damaged one is only read.
 
     Example: minions-evals db salvage evals-salvaged.db --db evals.db
@@ -88,7 +96,7 @@ def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
         Where to; an existing file is not overwritten.
     """
     path = db_path(common, settings_here())
-    salvaged = run(partial(write_salvaged, path, file))
+    salvaged = await write_salvaged(path, file)
     if common.json:
         kept: dict[str, JsonValue] = dict(salvaged.kept)
         lost: dict[str, JsonValue] = dict(salvaged.lost)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Literal, cast
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
 from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
@@ -24,7 +23,7 @@ TEXTS = frozenset({"promptId", "name", "description", "expectedOutput", "testCas
 """Fields whose value is a text as it stands; of the others it is JSON where it can be."""
 
 
-def add(
+async def add(
     type: Literal["test-case", "test-branch"],  # noqa: A002  the argument's name
     /,
     *fields: str,
@@ -46,14 +45,11 @@ def add(
     id
         Its id; else one is given.
     """
-    return run(partial(_add, type, _given(fields), id, common))
-
-
-async def _add(kind: str, given: Json, ident: str | None, common: Common) -> int:
+    given = _given(fields)
     async with session(common, makes=True) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is made is theirs
-        made = await (_case_made(engine, given, ident) if kind == TestCase.slug else _branch_made(engine, given, ident))
-    _tell(made, f"made {kind} {made['id']}", common)
+        made = await (_case_made(engine, given, id) if type == TestCase.slug else _branch_made(engine, given, id))
+    _tell(made, f"made {type} {made['id']}", common)
     return 0
 
 
@@ -78,7 +74,7 @@ async def _branch_made(engine: Engine, given: Json, ident: str | None) -> Json:
     return (await create_branch(engine, given, branch_id=ident)).wire()
 
 
-def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Change fields of a test case or of a branch; what is not named stays.
 
     Another expectedOutput is a new baseline, as by `accept`. FIELD= without a value takes the field out.
@@ -91,13 +87,10 @@ def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A
     fields
         FIELD=VALUE, as often as needed.
     """
-    return run(partial(_set, id, _given(fields), common))
-
-
-async def _set(ident: str, given: Json, common: Common) -> int:
+    given = _given(fields)
     async with session(common) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is changed is theirs
-        ident = await meant_id(engine, ident, "test-case", "test-branch")
+        ident = await meant_id(engine, id, "test-case", "test-branch")
         changed = await _changed(engine, ident, given)
     _tell(changed, f"changed {ident}: {', '.join(given)}", common)
     return 0

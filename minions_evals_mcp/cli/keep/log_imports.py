@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -60,7 +62,7 @@ def _read_as(form: Format, error: T) -> T:
     return error
 
 
-def told(taken: Taken) -> str:
+def told(taken: Taken, store: Path | None) -> str:
     """Returns what came in, what its scores are worth here, and the next command."""
     counted = taken.counted
     named_scores = ", ".join(
@@ -74,17 +76,23 @@ def told(taken: Taken) -> str:
     if counted.unread:
         checks = ", ".join(printable(name, 40) for name, _ in counted.unread.most_common(MOST_NAMED))
         lines.append(f"  checks that mean nothing here: {checks}; their cases are drafts (tag unread-checks)")
-    judged = f"judge it here: minions-evals run-benchmark {taken.benchmark}"
-    lines += [
-        f"  {judged} --prompt-version {version}"
-        if counted.case_ids
-        else f"  its version: {version}; `promote` makes cases of runs"
-        for version in taken.versions
-    ]
+    lines += [*_next_commands(taken, store)]
     lines += [f"  left out: {number} × {printable(why, 100)}" for why, number in counted.skipped.items()]
-    if counted.case_ids and not taken.versions:
-        lines.append(f"  its cases: minions-evals run-benchmark {taken.benchmark} --target …")
     return "\n".join(lines) + "\n"
+
+
+def _next_commands(taken: Taken, store: Path | None) -> Iterator[str]:
+    kept_there = "" if store is None else f" --db {shlex.quote(str(store))}"
+    trials = f" --trials {taken.counted.trials}" if taken.counted.trials > 1 else ""
+    if not taken.benchmarks:
+        yield from (f"  its version: {version}; `promote` makes cases of runs" for version in taken.versions)
+    for benchmark in taken.benchmarks:
+        run = f"minions-evals run-benchmark {benchmark}"
+        yield from (
+            f"  judge it here: {run} --prompt-version {version}{trials}{kept_there}" for version in taken.versions
+        )
+        if not taken.versions:
+            yield f"  its cases: {run} --target …{kept_there}"
 
 
 async def export_log(ident: str, form: str, out: Path, common: Common) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
 from minions_evals_mcp.engine.answers.run_table import FALLING, FIGURES, run_rows
 from minions_evals_mcp.engine.answers.scoring_code import ScoringCode, read_scoring_code
 from minions_evals_mcp.engine.jobs import find_benchmark_run
@@ -25,7 +24,7 @@ SHOWN = 20
 TABLES = frozenset({".csv", ".json", ".jsonl"})
 
 
-def scorecard(
+async def scorecard(
     source: str,
     /,
     *,
@@ -63,21 +62,7 @@ def scorecard(
     if code is not None and chosen:
         raise BadInputError("--code scores the whole table; --columns chooses from it.", remedy="Give one of the two.")
     scoring = None if code is None else read_scoring_code(code, trusted=trust_code)
-    return run(partial(_scorecard, source, compare, CardOptions(chosen, scoring, limit, common)))
-
-
-@dataclass(frozen=True, slots=True)
-class CardOptions:
-    """The scoring of a source and its showing."""
-
-    chosen: tuple[str, ...]
-    code: ScoringCode | None
-    limit: int
-    common: Common
-
-
-async def _scorecard(source: str, compare: str | None, request: CardOptions) -> int:
-    common = request.common
+    request = CardOptions(chosen, scoring, limit, common)
     card, rows = await _card(source, request)
     if compare is None:
         if common.json:
@@ -101,6 +86,16 @@ async def _scorecard(source: str, compare: str | None, request: CardOptions) -> 
 
     show_changes(compare, source, card, changes)
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class CardOptions:
+    """The scoring of a source and its showing."""
+
+    chosen: tuple[str, ...]
+    code: ScoringCode | None
+    limit: int
+    common: Common
 
 
 async def _card(source: str, request: CardOptions) -> tuple[ScoreCard, list[Row]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter, validators
 from pydantic import JsonValue
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import is_blank, iso
@@ -24,7 +23,7 @@ from minions_evals_mcp.store.seals import Seal
 Share = Annotated[float, Parameter(validator=validators.Number(gt=0, lt=1))]
 
 
-def seal(
+async def seal(
     benchmark: str | None = None,
     /,
     *,
@@ -52,21 +51,13 @@ def seal(
     by
         Who seals or unseals.
     """
-    return run(partial(_seal, benchmark, (share, seed), unseal, by, common))
-
-
-async def _seal(
-    benchmark: str | None, drawn: tuple[float | None, int], reason: str | None, by: str, common: Common
-) -> int:
     async with session(common) as engine:
         if benchmark is None:
             return await _list(engine, common)
         speaker = (await speaker_at(engine, by)).identity
-        if reason is not None:
-            return await _unseal(engine, benchmark, reason, speaker, common)
-        made = await seal_benchmark(
-            engine, SealAsked(benchmark_id=benchmark, share=drawn[0], seed=drawn[1]), by=speaker
-        )
+        if unseal is not None:
+            return await _unseal(engine, benchmark, unseal, speaker, common)
+        made = await seal_benchmark(engine, SealAsked(benchmark_id=benchmark, share=share, seed=seed), by=speaker)
     return reply(common, made, [f"{made.in_words}\nCompare: minions-evals compare {made.benchmark_id} --from A --to B"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,11 +12,13 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.keep.log_imports import export_log, format_of, import_log, told
 from minions_evals_mcp.cli.keep.row_imports import BY, RowImport, filled
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
-from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.records import TYPES, wire_fields
+from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.records import TYPES, Record, wire_fields
+from minions_evals_mcp.domain.results import TestRun
+from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.meant_ids import meant_id
@@ -27,13 +29,16 @@ from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import has_lines, read_lines, read_suite
 from minions_evals_mcp.known_secrets import counted
 from minions_evals_mcp.report.plain import printable
-from minions_evals_mcp.store import events, records, runs
+from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.queries import links
+from minions_evals_mcp.store.queries.report_units import titles
 
 PAGE = 500
+TELLING = ("benchmark_id", "failure_type", "agent_id")
+"""Fields that say in a list what a record without a title is."""
 
 
-def import_(
+async def import_(
     files: Annotated[list[Path], Parameter(negative="")],
     /,
     *,
@@ -73,11 +78,15 @@ def import_(
     if as_ is None:
         if map or set or into:
             raise BadInputError("--map, --set and --into are for rows.", remedy="Say what they are: --as test-case.")
-        return run(partial(_import_files, files, format, common))
+        return await _import_files(files, format, common)
     if format is not None:
         raise BadInputError("--format is for logs and suites, --as for rows.", remedy="Give one of them.")
     rows = RowImport(RowMapping(as_, filled(map, "--map"), filled(set, "--set")), into)
-    return run(partial(_import, files, rows.take, common))
+    async with session(common, makes=True) as engine:
+        engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is imported is theirs
+        for file in files:
+            _say(file, *await rows.take(engine, file), common)
+    return 0
 
 
 async def _import_files(files: list[Path], name: str | None, common: Common) -> int:
@@ -90,7 +99,7 @@ async def _import_files(files: list[Path], name: str | None, common: Common) -> 
                 _say(file, saved, went_on, common)
             else:
                 taken = await import_log(engine, form, file)
-                _say(file, taken.saved, taken.went_on, common, about=taken.wire(), lines=told(taken))
+                _say(file, taken.saved, taken.went_on, common, about=taken.wire(), lines=told(taken, common.db))
     return 0
 
 
@@ -103,25 +112,16 @@ def _say(
         tell(_lines(file, saved, went_on) + lines)
 
 
-async def _import(
-    files: list[Path], take: Callable[[Engine, Path], Awaitable[tuple[Saved, WentOn]]], common: Common
-) -> int:
-    async with session(common, makes=True) as engine:
-        engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is imported is theirs
-        for file in files:
-            _say(file, *await take(engine, file), common)
-    return 0
-
-
 def _wire(file: Path, saved: Saved, went_on: WentOn) -> Json:
     wire: Json = {"file": str(file), "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged}
-    judged: Json = {"judgedRunIds": [*went_on.run_ids], "waiting": [*went_on.left]}
+    judged: Json = {"judgedRunIds": [*went_on.run_ids], "waiting": [*went_on.left], "notes": [*saved.notes]}
     return wire | {name: value for name, value in judged.items() if value}
 
 
 def _lines(file: Path, saved: Saved, went_on: WentOn) -> str:
     lines = [
         f"{file}: {saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged",
+        *(f"  {printable(note, 400)}" for note in saved.notes),
         *(f"  what waited for it is judged: minions-evals runs {run_id}" for run_id in went_on.run_ids),
         *(f"  an output waits on: {printable(why, 400)}" for why in went_on.left),
     ]
@@ -140,7 +140,7 @@ async def import_file(engine: Engine, file: Path) -> tuple[Saved, WentOn]:
         raise (error if error.where else error.at(str(file))) from None
 
 
-def export(
+async def export(
     id: str | None = None,  # noqa: A002  the argument's name
     /,
     *,
@@ -168,12 +168,8 @@ def export(
     if format is not None or id is not None or out is not None:
         if format is None or id is None or out is None or type is not None:
             raise BadInputError("a run is written with its id, --format and --out.", remedy="--help shows the form.")
-        return run(partial(export_log, id, format, out, common))
+        return await export_log(id, format, out, common)
     kinds = [_known(type)] if type else list(TYPES)
-    return run(partial(_export, kinds, common))
-
-
-async def _export(kinds: list[str], common: Common) -> int:
     leaky = 0
     async with session(common) as engine:
         for kind in kinds:
@@ -199,8 +195,8 @@ def _known(kind: str) -> str:
     return kind
 
 
-def list_(type: str, /, *, limit: Limit = 50, after: Cursor = 0, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """List the records of one type.
+async def list_(type: str, /, *, limit: Limit = 50, after: Cursor = 0, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """List the records of one type, oldest first.
 
     Example: minions-evals list benchmark
 
@@ -213,16 +209,14 @@ def list_(type: str, /, *, limit: Limit = 50, after: Cursor = 0, common: Common 
     after
         Go on after this cursor (the last line of the page before).
     """
-    return run(partial(_list, _known(type), limit, after, common))
-
-
-async def _list(kind: str, limit: int, after: int, common: Common) -> int:
+    kind = _known(type)
     async with session(common) as engine:
         page = await page_of(engine, kind, after=after, limit=limit + 1)
-    shown, more = page[:limit], len(page) > limit
-    lines = [f"{record.id}  {printable(record.title, 80)}" for _, record in shown]
+        shown, more = page[:limit], len(page) > limit
+        cases = await engine.store.read(partial(titles, idents=[*filter(None, (_case_of(row) for _, row in shown))]))
+    lines = [_list_line(record, cases) for _, record in shown]
     if more:
-        lines.append(f"more: --after {shown[-1][0]}")
+        lines.append(f"more: --after {shown[-1][0]} (newer)")
     return reply(
         common,
         {"records": [record.wire() for _, record in shown], "nextCursor": shown[-1][0] if more else None},
@@ -230,7 +224,21 @@ async def _list(kind: str, limit: int, after: int, common: Common) -> int:
     )
 
 
-def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+def _case_of(record: Record[Fields]) -> str:
+    return str(getattr(record.fields, "test_case_id", None) or "")  # some types have one
+
+
+def _list_line(record: Record[Fields], cases: Mapping[str, str]) -> str:
+    """A record by its id, when it was made, and its title; of one that has none of its own, what it says of itself, and its case."""
+    what = record.title
+    if what == f"{record.type} {record.id}":
+        case, own = _case_of(record), (getattr(record.fields, name, None) for name in TELLING)
+        ended = "" if not isinstance(record.fields, TestRun) else "passed" if record.fields.passed else "failed"
+        what = "  ".join(filter(None, (ended, *own, cases.get(case, case))))
+    return f"{record.id}  {minute(record.created_at)}  {printable(what, 80)}".rstrip()
+
+
+async def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Show one record and what it is linked to, in both directions.
 
     Example: minions-evals show support/quality
@@ -240,12 +248,8 @@ def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the ar
     id
         The record's id, of any type.
     """
-    return run(partial(_show, id, common))
-
-
-async def _show(ident: str, common: Common) -> int:
     async with session(common) as engine:
-        record = await get_record(engine, await meant_id(engine, ident))
+        record = await get_record(engine, await meant_id(engine, id))
         linked = await engine.store.read(lambda db: links.links(db, record.id, record.type))
         gates = await engine.store.read(lambda db: records.gates(db, record))
         judged = await engine.store.read(lambda db: runs.judgments_of(db, record.id))
@@ -266,7 +270,7 @@ async def _show(ident: str, common: Common) -> int:
     return 0
 
 
-def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+async def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Hide a record from lists; runs that refer to it keep it.
 
     Example: minions-evals delete support/old-case
@@ -276,38 +280,6 @@ def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the 
     id
         The record's id.
     """
-    return run(partial(_delete, id, common))
-
-
-async def _delete(ident: str, common: Common) -> int:
     async with session(common) as engine:
-        record = await delete_record(engine, ident)
+        record = await delete_record(engine, id)
     return reply(common, record.wire(), [f"{record.type} {record.id} is hidden; importing it again brings it back"])
-
-
-def outbox(*, limit: Limit = 50, after: Cursor = 0, common: Common = DEFAULTS) -> int:
-    """Show what is queued for other agents and people: tasks, messages, approval-requests.
-
-    Example: minions-evals outbox --json
-
-    Parameters
-    ----------
-    limit
-        At most so many.
-    after
-        Go on after this cursor.
-    """
-    return run(partial(_outbox, limit, after, common))
-
-
-async def _outbox(limit: int, after: int, common: Common) -> int:
-    async with session(common) as engine:
-        page = await engine.store.read(partial(events.outbox, after=after, limit=limit + 1))
-    shown, more = page[:limit], len(page) > limit
-    cursor = shown[-1].seq if more else None
-    lines = [f"{sent.record.type:<17} to {sent.addressee:<13} {printable(sent.record.title, 80)}" for sent in shown]
-    if cursor is not None:
-        lines.append(f"more: --after {cursor}")
-    return reply(
-        common, {"outbox": [sent.wire() for sent in shown], "nextCursor": cursor}, lines or ["nothing is queued"]
-    )

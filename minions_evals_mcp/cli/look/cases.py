@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, test_cases
 from minions_evals_mcp.report.plain import printable
 
 
-def cases(prompt: str, /, *, common: Common = DEFAULTS) -> int:
+async def cases(prompt: str, /, *, common: Common = DEFAULTS) -> int:
     """Show the test cases of a prompt with their runs, pass rate and mean score.
 
     Example: minions-evals cases support/prompt
@@ -19,10 +17,6 @@ def cases(prompt: str, /, *, common: Common = DEFAULTS) -> int:
     prompt
         The prompt: the promptId of its test cases.
     """
-    return run(partial(_cases, prompt, common))
-
-
-async def _cases(prompt: str, common: Common) -> int:
     async with session(common) as engine:
         summaries = await test_cases(engine, prompt)
     lines = [*map(_line, summaries)] or [f"no test case has the promptId {printable(prompt, 128)}"]

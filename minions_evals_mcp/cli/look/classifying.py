@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.engine.answers.failure_causes import Cause, read_causes
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.classify_failure import (
     ClassifyEstimate,
     classify_failure,
@@ -27,7 +25,7 @@ from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.report.plain import printable
 
 
-def classify(
+async def classify(
     run_id: str,
     /,
     *,
@@ -43,7 +41,7 @@ def classify(
     Parameters
     ----------
     run_id
-        A failed test-run's id, or a run's (or its key): then each of its failures.
+        RUN:CASE, a failed test-run's id, or a run's (or its key): then each of its failures.
     explain
         llm: ask the model where the rules are not sure. What it says is kept only with a step of the log and words of it
         (else as MINIONS_EVALS_EXPLAIN says; off).
@@ -52,20 +50,15 @@ def classify(
     dry_run
         Only tell how many failures the model would be asked about, and what that costs at most.
     """
-    if dry_run:
-        return run(partial(_estimate, run_id, _allowed(explain), max_cost_usd, common))
-    return run(partial(_classify, run_id, _allowed(explain), max_cost_usd, common))
-
-
-def _allowed(explain: Literal["off", "llm"] | None) -> bool | None:
-    return None if explain is None else explain == "llm"
-
-
-async def _classify(run_id: str, allowed: bool | None, max_cost_usd: float | None, common: Common) -> int:
+    allowed = None if explain is None else explain == "llm"
     async with session(common) as engine:
         by = explainer(engine, allowed=allowed, max_cost_usd=max_cost_usd)
-        run_id = await _meant(engine, run_id)
+        # `latest` is the newest run
+        run_id = run_id if run_id == LATEST else await meant_id(engine, run_id, "test-run")
         failed = await failed_run_ids(engine, run_id)
+        if dry_run:
+            estimate = await estimate_classification(engine, failed, by)
+            return reply(common, estimate, [_cost(estimate)])
         if not common.json:
             tell(_causes_told(await read_causes(engine, run_id)))
         for ident in failed:
@@ -76,27 +69,16 @@ async def _classify(run_id: str, allowed: bool | None, max_cost_usd: float | Non
     return 0
 
 
-async def _meant(engine: Engine, ident: str) -> str:
-    """The run, or the failed test-run, that is named; `latest` is the newest run."""
-    return ident if ident == LATEST else await meant_id(engine, ident, "test-run")
-
-
-async def _estimate(run_id: str, allowed: bool | None, max_cost_usd: float | None, common: Common) -> int:
-    async with session(common) as engine:
-        by = explainer(engine, allowed=allowed, max_cost_usd=max_cost_usd)
-        estimate = await estimate_classification(engine, await failed_run_ids(engine, await _meant(engine, run_id)), by)
-    return reply(common, estimate, [_cost(estimate)])
-
-
 def _causes_told(causes: Sequence[Cause]) -> str:
     """The causes of a run, each with its cases, what it cost and what to do next; nothing for one test-run."""
     lines: list[str] = []
     for cause in causes:
         cases = ", ".join(printable(case.test_case_id) for case in cause.affected)
+        share = f"{100 * cause.share_of_loss:.0f} % of what was lost; " if cause.share_of_loss < 1 else ""
         more = f" and {cause.cases - len(cause.affected)} more" if cause.cases > len(cause.affected) else ""
         lines += [
             printable(cause.summary, 500),
-            f"  {100 * cause.share_of_loss:.0f} % of what was lost; cases: {cases}{more}",
+            f"  {share}cases: {cases}{more}",
             f"  next: {cause.suggestion}",
         ]
     return "\n".join([*lines, ""]) + "\n" if lines else ""

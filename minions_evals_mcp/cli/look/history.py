@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, session
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.cases.baselines import case_of_run, update_expected_output
 from minions_evals_mcp.engine.cases.test_history import (
@@ -25,7 +23,7 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.report.plain import printable
 
 
-def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+async def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Show what a test case's runs come to: pass rate, mean score, regressions, and the trend by day.
 
     Runs of comparisons and of configs, trials after the first and errors are not among them.
@@ -38,12 +36,8 @@ def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> int:  
     limit
         At most so many of the newest runs and regressions.
     """
-    return run(partial(_stats, id, limit, common))
-
-
-async def _stats(ident: str, limit: int, common: Common) -> int:
     async with session(common) as engine:
-        case_id = await meant_id(engine, ident, "test-case")
+        case_id = await meant_id(engine, id, "test-case")
         case_stats = await test_case_stats(engine, case_id, limit=limit)
         case = await test_case(engine, case_id)
         kept = (await test_case_executions(engine, case_id, limit=1)).total
@@ -93,7 +87,7 @@ def _word(passed: bool | None) -> str:
     return {True: "passed", False: "failed", None: "waits "}[passed]
 
 
-def history(
+async def history(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -117,14 +111,9 @@ def history(
     after
         Go on after this cursor (the last line of the page before).
     """
-    return run(partial(_history, id, limit, (offset, after), common))
-
-
-async def _history(ident: str, limit: int, place: tuple[int, int | None], common: Common) -> int:
-    offset, cursor = place
     async with session(common) as engine:
-        case_id = await meant_id(engine, ident, "test-case")
-        executions = await test_case_executions(engine, case_id, limit=limit, offset=offset, cursor=cursor)
+        case_id = await meant_id(engine, id, "test-case")
+        executions = await test_case_executions(engine, case_id, limit=limit, offset=offset, cursor=after)
     return reply(common, executions, _history_lines(case_id, executions))
 
 
@@ -154,7 +143,7 @@ def _execution_lines(ran: TestCaseExecution) -> list[str]:
     return lines
 
 
-def accept(
+async def accept(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -177,17 +166,13 @@ def accept(
     by
         Who accepts it.
     """
-    return run(partial(_accept, id, output, by, common))
-
-
-async def _accept(ident: str, output: str | None, by: str, common: Common) -> int:
-    if ident == "latest":
+    if id == "latest":
         raise BadInputError(
             "latest may be a test case or a run: what is accepted is named.",
             remedy="`minions-evals runs` lists the runs, `minions-evals cases` the test cases.",
         )
     async with session(common) as engine:
-        ident = await meant_id(engine, ident, "test-case", "test-run", "benchmark-run")
+        ident = await meant_id(engine, id, "test-case", "test-run", "benchmark-run")
         run = await _benchmark_run(engine, ident)
         if run is not None:
             return await _accept_run(engine, run, output, by, common)

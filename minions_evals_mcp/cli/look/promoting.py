@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.cases.promote import Promoted, promote_failure
 from minions_evals_mcp.engine.meant_ids import meant_id
@@ -13,7 +12,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.plain import printable
 
 
-def promote(
+async def promote(
     failure: str,
     /,
     *,
@@ -40,7 +39,11 @@ def promote(
     into
         The benchmark that takes the case up.
     """
-    return run(partial(_promote, failure, _text(corrected), why, into, common))
+    corrected = _text(corrected)
+    async with session(common) as engine:
+        meant = await meant_id(engine, failure, "eval-failure", "test-run", "agent-run")
+        promotion = await promote_failure(engine, meant, corrected=corrected, why=why, into=into)
+    return reply(common, promotion, _lines(promotion, failure))
 
 
 def _text(given: str | None) -> str | None:
@@ -51,13 +54,6 @@ def _text(given: str | None) -> str | None:
         return Path(given).read_text("utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"--corrected {given}: {error}.", remedy="Give a text file in UTF-8.") from None
-
-
-async def _promote(failure: str, corrected: str | None, why: str | None, into: str | None, common: Common) -> int:
-    async with session(common) as engine:
-        meant = await meant_id(engine, failure, "eval-failure", "test-run", "agent-run")
-        promotion = await promote_failure(engine, meant, corrected=corrected, why=why, into=into)
-    return reply(common, promotion, _lines(promotion, failure))
 
 
 def _lines(promoted: Promoted, failure: str) -> list[str]:

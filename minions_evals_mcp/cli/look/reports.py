@@ -11,7 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
 from minions_evals_mcp.engine.ab_test.titled import ab_test_under, titled_ab_test
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.writing import written
@@ -19,7 +19,7 @@ from minions_evals_mcp.report.writing import written
 SHOWN = 20
 
 
-def report(
+async def report(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -42,10 +42,6 @@ def report(
     compare
         Another run (or benchmark) to put beside it, as the earlier of the two.
     """
-    return run(partial(_report, id, out, compare, common))
-
-
-async def _report(ident: str, out: Path, compare: str | None, common: Common) -> int:
     from minions_evals_mcp.engine.answers.columns_beside import columns_beside  # noqa: PLC0415  as below
     from minions_evals_mcp.engine.answers.report_data import find_subject, read_report  # noqa: PLC0415  as below
     from minions_evals_mcp.report.documents.forms import form_of  # noqa: PLC0415  charts and templates, which diff does without
@@ -53,9 +49,9 @@ async def _report(ident: str, out: Path, compare: str | None, common: Common) ->
 
     form = form_of(out)
     async with session(replace(common, read_only=True)) as engine:
-        if (ab_test := await ab_test_under(engine, ident)) is not None:
+        if (ab_test := await ab_test_under(engine, id)) is not None:
             return await _ab_report(engine, ab_test, out, common)
-        subject = await find_subject(engine, ident, compare=compare)
+        subject = await find_subject(engine, id, compare=compare)
         read = await read_report(engine, subject)
         beside = [] if compare else await engine.store.read(partial(columns_beside, run_id=subject.run_id))
         async with aclosing(form(engine, read)) as pieces:
@@ -90,7 +86,7 @@ async def _whole(text: str) -> AsyncGenerator[str]:
     yield text
 
 
-def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Common = DEFAULTS) -> int:
+async def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Common = DEFAULTS) -> int:
     """Show case by case what changed between two benchmark-runs: what flipped, got worse or better, sorted by loss.
 
     Outputs are compared word by word. Cases that the two runs did not measure alike (another rubric, judge, scorer or
@@ -106,10 +102,6 @@ def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Common = D
     limit
         Show at most so many cases.
     """
-    return run(partial(_diff, before, after, limit, common))
-
-
-async def _diff(before: str, after: str, limit: int, common: Common) -> int:
     from minions_evals_mcp.engine.answers.run_diff import diff_runs  # noqa: PLC0415  as below
 
     async with session(replace(common, read_only=True)) as engine:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import partial
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.trend_summary import TrendPoint, TrendSummary, summarize_trend
 from minions_evals_mcp.engine.answers.what_changed import WhatChanged
@@ -16,7 +15,7 @@ from minions_evals_mcp.report.plain import printable
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def trend(id: str, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+async def trend(id: str, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Tell where a benchmark is heading, why, and when its level changed.
 
     Example: minions-evals trend support/quality
@@ -28,16 +27,12 @@ def trend(id: str, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  
     limit
         At most so many of its newest runs.
     """
-    return run(partial(_trend, id, limit, common))
-
-
-async def _trend(ident: str, limit: int, common: Common) -> int:
     async with session(common) as engine:
-        summary = await summarize_trend(engine, await meant_id(engine, ident, "benchmark"), limit=limit)
+        summary = await summarize_trend(engine, await meant_id(engine, id, "benchmark"), limit=limit)
     return reply(common, summary, _lines(summary))
 
 
-def what_changed(
+async def what_changed(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -57,12 +52,8 @@ def what_changed(
         Leave out runs before this day (or moment, UTC unless it says otherwise).
     """
     moment = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
-    return run(partial(_what_changed, id, moment, common))
-
-
-async def _what_changed(ident: str, since: datetime | None, common: Common) -> int:
     async with session(common) as engine:
-        changes = await find_changes(engine, await meant_id(engine, ident, "benchmark"), since=since)
+        changes = await find_changes(engine, await meant_id(engine, id, "benchmark"), since=moment)
     return reply(common, changes, _change_lines(changes))
 
 

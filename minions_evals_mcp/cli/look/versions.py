@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say, session
 from minions_evals_mcp.cli.speaking import person_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.providers import PROVIDERS
@@ -18,7 +18,7 @@ from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable
 
 
-def versions(id: str, other: str | None = None, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+async def versions(id: str, other: str | None = None, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Show the versions of a prompt and which is current; with two versions, what changed from the first to the second.
 
     Example: minions-evals versions support/prompt@1 support/prompt@2
@@ -30,10 +30,26 @@ def versions(id: str, other: str | None = None, /, *, common: Common = DEFAULTS)
     other
         Another version: the lines that changed are shown.
     """
-    return run(partial(_versions, id, other, common))
+    async with session(common) as engine:
+        if other is not None:
+            before, after = [await meant_id(engine, ident, "prompt-version") for ident in (id, other)]
+            lines = await line_diff(engine, before, after)
+        else:
+            chain = await version_chain(engine, await meant_id(engine, id, "prompt-version"))
+            lines = [_line(version) for version in chain]
+            if common.json:
+                say({"versions": [version.model_dump(mode="json") for version in chain]})
+                return 0
+    if common.json:
+        say({"from": id, "to": other, "diff": list(lines)})
+        return 0
+    write = tell if other is None else sys.stdout.write  # a line of a prompt stands as it is
+    for line in lines or ["the two versions say the same"]:
+        write(f"{printable(line, 500)}\n")
+    return 0
 
 
-def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> int:
+async def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> int:
     """Say which version of a prompt is in use, before any was approved: it is the one that others have to beat.
 
     Only a person says so. Once a version is approved, approvals say which is in use.
@@ -46,10 +62,19 @@ def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> int:
     by
         Who says so.
     """
-    return run(partial(_use, version, by, common))
+    async with session(common) as engine:
+        meant = await meant_id(engine, version, "prompt-version")
+        current = await engine.store.read(partial(find_version, name=meant))
+        speaker = await person_at(engine, by)
+        await name_current(engine.speaking(speaker), current.id)
+    return reply(
+        common,
+        {"current": current.id, "namedBy": speaker.name},
+        [f"{printable(current.id, 128)} is in use: other versions are compared with it"],
+    )
 
 
-def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int:
+async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int:
     """Make the wordings of an evaluated config versions of one prompt, which can then be compared and approved.
 
     They stand in the order of the config: the first is in use until another is approved. A wording that the prompt has
@@ -63,10 +88,6 @@ def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int:
     config
         The config's id, as eval says it (or its beginning, or latest).
     """
-    return run(partial(_take, prompt, config, common))
-
-
-async def _take(prompt: str, config: str, common: Common) -> int:
     async with session(common) as engine:
         wordings = await versions_of_config(engine, prompt, await meant_id(engine, config, "benchmark"))
         current = await engine.store.read(partial(current_version, version=wordings.versions[-1]))
@@ -80,39 +101,6 @@ async def _take(prompt: str, config: str, common: Common) -> int:
         model = next((name for name in wordings.targets if name.partition(":")[0] in PROVIDERS), "PROVIDER:MODEL")
         command = f"compare {wordings.benchmark_id} --from {current} --to {newest} --target {model}"
         tell(f"{next_line(command, common.db)}\n")
-    return 0
-
-
-async def _use(name: str, by: str, common: Common) -> int:
-    async with session(common) as engine:
-        meant = await meant_id(engine, name, "prompt-version")
-        version = await engine.store.read(partial(find_version, name=meant))
-        speaker = await person_at(engine, by)
-        await name_current(engine.speaking(speaker), version.id)
-    return reply(
-        common,
-        {"current": version.id, "namedBy": speaker.name},
-        [f"{printable(version.id, 128)} is in use: other versions are compared with it"],
-    )
-
-
-async def _versions(ident: str, other: str | None, common: Common) -> int:
-    async with session(common) as engine:
-        if other is not None:
-            before, after = [await meant_id(engine, ident, "prompt-version") for ident in (ident, other)]
-            lines = await line_diff(engine, before, after)
-        else:
-            chain = await version_chain(engine, await meant_id(engine, ident, "prompt-version"))
-            lines = [_line(version) for version in chain]
-            if common.json:
-                say({"versions": [version.model_dump(mode="json") for version in chain]})
-                return 0
-    if common.json:
-        say({"from": ident, "to": other, "diff": list(lines)})
-        return 0
-    write = tell if other is None else sys.stdout.write  # a line of a prompt stands as it is
-    for line in lines or ["the two versions say the same"]:
-        write(f"{printable(line, 500)}\n")
     return 0
 
 

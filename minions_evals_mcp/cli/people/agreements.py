@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.people.agreement import (
@@ -19,7 +18,7 @@ from minions_evals_mcp.engine.people.agreement import (
 from minions_evals_mcp.report.plain import printable
 
 
-def agreement(
+async def agreement(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -38,12 +37,8 @@ def agreement(
     limit
         At most so many disagreements, the widest first.
     """
-    return run(partial(_agreement, id, limit, common))
-
-
-async def _agreement(ident: str, limit: int, common: Common) -> int:
     async with session(common) as engine:
-        agreed = await judges_agreement(engine, await meant_id(engine, ident, "benchmark"), limit=limit)
+        agreed = await judges_agreement(engine, await meant_id(engine, id, "benchmark"), limit=limit)
     return reply(common, agreed, _lines(agreed))
 
 

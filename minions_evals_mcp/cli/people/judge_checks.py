@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.domain.results import ProbeResult
 from minions_evals_mcp.engine.people.judge_check import (
     PROBED,
@@ -26,7 +25,7 @@ SHOWN = 2
 Number = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 
 
-def check(
+async def check(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -56,7 +55,14 @@ def check(
         Say how many calls that would be and what they cost at most.
     """
     request = CheckRequest(ident=id, limit=limit, probes=probes, max_cost_usd=max_cost_usd)
-    return run(partial(_estimate if dry_run else _check, request, common))
+    if dry_run:
+        return await _estimate(request, common)
+    async with session(common) as engine:
+        checked = await judge_check(engine, request)
+    reply(common, checked, _handed_in(checked))
+    if checked.errors or checked.stopped:
+        return BROKEN
+    return FAILED if any(result.failed for criterion in checked.criteria for result in criterion.results) else 0
 
 
 async def _estimate(request: CheckRequest, common: Common) -> int:
@@ -68,15 +74,6 @@ async def _estimate(request: CheckRequest, common: Common) -> int:
         estimate,
         [f"{estimate.judge} would be asked {estimate.calls} times about the run {estimate.run_id}: {cost}"],
     )
-
-
-async def _check(request: CheckRequest, common: Common) -> int:
-    async with session(common) as engine:
-        checked = await judge_check(engine, request)
-    reply(common, checked, _handed_in(checked))
-    if checked.errors or checked.stopped:
-        return BROKEN
-    return FAILED if any(result.failed for criterion in checked.criteria for result in criterion.results) else 0
 
 
 def _handed_in(shown: JudgeCheck) -> Iterator[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import AS_A_PERSON, speaker_at
 from minions_evals_mcp.engine.labels.label_import import import_labels
 from minions_evals_mcp.engine.people.draws import DRAWN, LabelDraw, draw_labels
@@ -19,7 +18,7 @@ Number = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 SHOWN = 10
 
 
-def label(
+async def label(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -48,10 +47,12 @@ def label(
         and fail) and, as needed, criterionId, trial, judgedBy, rationale. They count as people's only if a person imports them.
     """
     if from_ is not None:
-        return run(partial(_import, id, from_, common))
+        return await _import(id, from_, common)
     if max_judge_error is not None:
-        return run(partial(_promise, id, max_judge_error, common))
-    return run(partial(_label, id, draw, common))
+        return await _promise(id, max_judge_error, common)
+    async with session(common) as engine:
+        drawn = await draw_labels(engine, id, number=draw, triggered_by="command-line")
+    return reply(common, drawn, _lines(drawn))
 
 
 async def _promise(ident: str, max_error: float, common: Common) -> int:
@@ -80,12 +81,6 @@ async def _import(ident: str, file: Path, common: Common) -> int:
             f"Whether its judge can be trusted: minions-evals agreement {ident}",
         ],
     )
-
-
-async def _label(ident: str, number: int, common: Common) -> int:
-    async with session(common) as engine:
-        draw = await draw_labels(engine, ident, number=number, triggered_by="command-line")
-    return reply(common, draw, _lines(draw))
 
 
 def _lines(drawn: LabelDraw) -> list[str]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.people import persons
 from minions_evals_mcp.report.plain import printable
 
 
-def add(name: str, /, *, common: Common = DEFAULTS) -> int:
+async def add(name: str, /, *, common: Common = DEFAULTS) -> int:
     """Make a person known to the store, and print their token: once, for only its hash is kept.
 
     The same name again gets a new token. Whoever brings it is that person: on the command line and the page in
@@ -23,10 +21,20 @@ def add(name: str, /, *, common: Common = DEFAULTS) -> int:
     name
         Who speaks with the token.
     """
-    return run(partial(_add, name, common))
+    async with session(common, makes=True) as engine:
+        token = await persons.add_person(engine, name)
+    if common.json:
+        say({"name": name.strip(), "token": token})
+    else:
+        tell(f"{token}\n")
+        tell(
+            f"{printable(name.strip(), 128)} speaks with this token. It is shown this once; keep it from agents.\n",
+            aside=True,
+        )
+    return 0
 
 
-def remove(name: str, /, *, common: Common = DEFAULTS) -> int:
+async def remove(name: str, /, *, common: Common = DEFAULTS) -> int:
     """End what a person's token opens; what they said stays theirs.
 
     Example: minions-evals people remove anna
@@ -36,18 +44,16 @@ def remove(name: str, /, *, common: Common = DEFAULTS) -> int:
     name
         Who is removed.
     """
-    return run(partial(_remove, name, common))
+    async with session(common) as engine:
+        await persons.remove_person(engine, name)
+    return reply(common, {"removed": name}, [f"{printable(name, 128)} is removed; what they said stays theirs."])
 
 
-def list_(*, common: Common = DEFAULTS) -> int:
+async def list_(*, common: Common = DEFAULTS) -> int:
     """List the people whom the store knows, by a token or because they confirmed at a terminal who they are.
 
     Example: minions-evals people list
     """
-    return run(partial(_list, common))
-
-
-async def _list(common: Common) -> int:
     async with session(common) as engine:
         known = await persons.known_people(engine)
     lines = [
@@ -63,23 +69,3 @@ async def _list(common: Common) -> int:
         },
         lines or ["nobody is known as a person yet: minions-evals people add NAME"],
     )
-
-
-async def _add(name: str, common: Common) -> int:
-    async with session(common, makes=True) as engine:
-        token = await persons.add_person(engine, name)
-    if common.json:
-        say({"name": name.strip(), "token": token})
-    else:
-        tell(f"{token}\n")
-        tell(
-            f"{printable(name.strip(), 128)} speaks with this token. It is shown this once; keep it from agents.\n",
-            aside=True,
-        )
-    return 0
-
-
-async def _remove(name: str, common: Common) -> int:
-    async with session(common) as engine:
-        await persons.remove_person(engine, name)
-    return reply(common, {"removed": name}, [f"{printable(name, 128)} is removed; what they said stays theirs."])

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from minions_evals_mcp.cli.run.running import BROKEN, GATE, RUN_DEFAULTS, RunOptions, progress_line
-from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
 from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
 from minions_evals_mcp.engine.cases.testing import Batch, NotRun, run_batch
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.plain import printable
 
 
-def batch_run_tests(prompt: str, /, *cases: str, options: RunOptions = RUN_DEFAULTS, common: Common = DEFAULTS) -> int:
+async def batch_run_tests(
+    prompt: str, /, *cases: str, options: RunOptions = RUN_DEFAULTS, common: Common = DEFAULTS
+) -> int:
     """Run test cases of a prompt against a version of it, several at once: each is compared with its own history.
 
     The version is the one that is named, by number, id or latest; else each case's own, else the prompt's latest.
@@ -26,10 +26,6 @@ def batch_run_tests(prompt: str, /, *cases: str, options: RunOptions = RUN_DEFAU
     cases
         The test cases; all active ones of the prompt where none is named.
     """
-    return run(partial(_batch, prompt, cases, options, common))
-
-
-async def _batch(prompt: str, cases: tuple[str, ...], options: RunOptions, common: Common) -> int:
     request = options.request(prompt)
     if request.trials > 1:
         raise BadInputError("--trials: a batch runs each case once.", remedy="minions-evals run-test-case repeats one.")

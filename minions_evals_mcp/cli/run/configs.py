@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import redirect_stdout
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,12 +15,13 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.run.running import BROKEN, Positive, gate_failed, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, kept_in, run, say, session
 from minions_evals_mcp.cli.telling import tell
-from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.domain.values import Value, iso, minute
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions, Evaluation
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
-from minions_evals_mcp.engine.context import wall_clock
+from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.default_judge import default_embedder, default_judge
+from minions_evals_mcp.engine.jobs import LATEST, get_job
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.known_secrets import remember_named
@@ -155,7 +157,24 @@ async def _evaluated(
     )
     async with opening as engine:
         with progress_line(common, engine) as progress:
-            return await evaluate(engine, evaluation, limits, environment=environment, progress=progress)
+            began = engine.clock()
+            matrix = await evaluate(engine, evaluation, limits, environment=environment, progress=progress)
+        if not (common.json or common.quiet):
+            await _say_shown_again(engine, matrix, began)
+        return matrix
+
+
+async def _say_shown_again(engine: Engine, matrix: Matrix, began: datetime) -> None:
+    """Says of columns that were all complete before the command began that nothing was run, and that `latest` may be another run."""
+    idents = [ident for column in matrix.columns for ident in column.run_ids]
+    jobs = [await get_job(engine, ident) for ident in idents]
+    if jobs and all(job.state == "completed" and job.updated_at < began for job in jobs):
+        newest = await get_job(engine, LATEST)
+        also = "" if newest.id in idents else "; `latest` is a newer run than these"
+        tell(
+            f"Complete since {minute(max(job.updated_at for job in jobs))}, shown again: nothing was run now{also}.\n",
+            aside=True,
+        )
 
 
 def _code(matrix: Matrix, how: _How) -> int:

@@ -20,9 +20,10 @@ from minions_evals_mcp.cli.run.running import (
     gate,
     progress_line,
     run_case,
+    say_complete,
     show_summary,
 )
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run
+from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.engine.answers.run_summary import summarize
@@ -32,16 +33,17 @@ from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import read_suite
-from minions_evals_mcp.project import NAME, Project
+from minions_evals_mcp.project import NAME, Project, Thresholds
 from minions_evals_mcp.settings import settings_here
 
 
-def run_(
+async def run_(
     ids: tuple[str, ...] = (),
     /,
     *,
     min_score: Fraction | None = None,
     fail_on_regression: Annotated[bool | None, Parameter(negative="")] = None,
+    allow_skipped: Annotated[bool | None, Parameter(negative="")] = None,
     choice: Choice = WHOLE,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
@@ -62,6 +64,8 @@ def run_(
         Exit 1 if an overall score (0 to 1) is below this (else the project's).
     fail_on_regression
         Exit 1 if a pass rate fell by more than chance explains (else the project's).
+    allow_skipped
+        Let the gates hold over the outputs that are there (else the project's); else exit 3 where a case has none.
     """
     project = settings_here().project
     if project is None and not ids:
@@ -75,16 +79,13 @@ def run_(
             trials=project.fields.trials if options.trials == 1 else options.trials,
             prompt_version=options.prompt_version or project.fields.prompt_version,
         )
-    limits = None if project is None else project.fields.thresholds
-    lowest = min_score if min_score is not None or limits is None else limits.min_score
-    falls = fail_on_regression if fail_on_regression is not None else limits is not None and limits.fail_on_regression
-    gates = partial(gate, min_score=lowest, fail_on_regression=falls)
-    return run(partial(_run, ids, project, gates, choice, options, common))
-
-
-async def _run(
-    ids: tuple[str, ...], project: Project | None, gates: partial[int], choice: Choice, options: RunOptions, common: Common
-) -> int:  # fmt: skip
+    limits = Thresholds() if project is None else project.fields.thresholds
+    gates = partial(
+        gate,
+        min_score=limits.min_score if min_score is None else min_score,
+        fail_on_regression=limits.fail_on_regression if fail_on_regression is None else fail_on_regression,
+        allow_skipped=limits.allow_skipped if allow_skipped is None else allow_skipped,
+    )
     async with options.session(common, makes=project is not None) as engine:
         named = [await meant_id(engine, ident, "benchmark", "test-case") for ident in ids]
         if project is not None:
@@ -114,9 +115,11 @@ async def _run_one(
     record = await get_record(engine, ident)
     if isinstance(record.fields, TestCase):
         return await run_case(engine, options.request(ident), common)
+    began = engine.clock()
     request = await choice.narrowed(engine, options.request(ident, cache=choice.cache))
     with progress_line(common, engine) as progress:
         job = await carry_out_benchmark(engine, request, progress=progress)
+    say_complete(job, began, common)
     say_default_judge(engine, job, common)
     summary = await summarize(engine, job.id)
     show_summary(summary, common)

@@ -6,6 +6,8 @@ import sys
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,16 +20,17 @@ from minions_evals_mcp.cli.run.agreeing import vet_agreed
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.targeting import read_target
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.gates import regression_gate, stays_red, undecided_words
+from minions_evals_mcp.engine.answers.gates import regression_gate, skipped_words, stays_red, undecided_words
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import with_gone
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import RunRequest
@@ -40,6 +43,7 @@ from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.report.progress import shown_progress
 from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_lines import RunLine, run_lines
 from minions_evals_mcp.targets.own import OwnTarget
 
@@ -203,7 +207,7 @@ def _option(field: str) -> str:
 RUN_DEFAULTS = RunOptions()
 
 
-def run_test_case(
+async def run_test_case(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
@@ -224,20 +228,27 @@ def run_test_case(
     agent_run
         Judge the output of this recorded agent-run.
     """
-    return run(partial(_run_case, id, agent_run, options, common))
-
-
-async def _run_case(ident: str, agent_run: str | None, options: RunOptions, common: Common) -> int:
-    request = options.request(ident, agent_run_id=agent_run)
+    request = options.request(id, agent_run_id=agent_run)
     async with options.session(common) as engine:
-        case_id = await meant_id(engine, ident, "test-case")
+        case_id = await meant_id(engine, id, "test-case")
         return await run_case(engine, request.model_copy(update={"subject_id": case_id}), common)
+
+
+def say_complete(job: Job, began: datetime, common: Common) -> None:
+    """Says of a run that was complete before the command began that nothing was done for it now."""
+    if job.state == "completed" and job.updated_at < began and not common.json:
+        tell(
+            f"The run under the key {job.key} is complete since {iso(job.updated_at)}: nothing was judged now.\n",
+            aside=True,
+        )
 
 
 async def run_case(engine: Engine, request: RunRequest, common: Common) -> int:
     """Runs one test case and shows what came of it; the exit code."""
+    began = engine.clock()
     with progress_line(common, engine) as progress:
         job = await carry_out_case(engine, request, progress=progress)
+    say_complete(job, began, common)
     say_default_judge(engine, job, common)
     summary = await summarize(engine, job.id)
     show_summary(summary, common)
@@ -246,13 +257,14 @@ async def run_case(engine: Engine, request: RunRequest, common: Common) -> int:
     return GATE if summary.failures else 0
 
 
-def run_benchmark(
+async def run_benchmark(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
     min_score: Fraction | None = None,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     literal: Annotated[bool, Parameter(negative="")] = False,
+    allow_skipped: Annotated[bool, Parameter(negative="")] = False,
     cluster: str | None = None,
     choice: Choice = WHOLE,
     options: RunOptions = RUN_DEFAULTS,
@@ -276,29 +288,24 @@ def run_benchmark(
         It stays so until a run is better, or `accept RUN`.
     literal
         Let --fail-on-regression fail on the limit alone, whatever chance can do.
+    allow_skipped
+        Let the gates hold over the outputs that are there; else exit 3 where a case has none.
     cluster
         Let the workers of a dask cluster carry it out: tcp://HOST:8786, tls://HOST:8786, or local:4 for four processes here.
         Trusted machines only, for they run what they are sent. --concurrency then counts for each worker.
     """
-    gates = partial(gate, min_score=min_score, fail_on_regression=fail_on_regression, literal=literal)
-    return run(partial(_run_benchmark, id, gates, choice, options, common, cluster))
-
-
-async def _run_benchmark(
-    ident: str,
-    gates: Callable[[RunSummary], int],
-    choice: Choice,
-    options: RunOptions,
-    common: Common,
-    cluster: str | None,
-) -> int:
-    request = options.request(ident, cache=choice.cache)
+    gates = partial(
+        gate, min_score=min_score, fail_on_regression=fail_on_regression, literal=literal, allow_skipped=allow_skipped
+    )
+    request = options.request(id, cache=choice.cache)
     async with options.session(common) as engine:
-        benchmark = await meant_id(engine, ident, "benchmark")
+        began = engine.clock()
+        benchmark = await meant_id(engine, id, "benchmark")
         request = await choice.narrowed(engine, request.model_copy(update={"subject_id": benchmark}))
         async with _place(engine, request, cluster) as place:
             with progress_line(common, engine) as progress:
                 job = await carry_out_benchmark(engine, request, progress=progress, place=place)
+        say_complete(job, began, common)
         say_default_judge(engine, job, common)
         summary = await summarize(engine, job.id)
     show_summary(summary, common)
@@ -321,8 +328,13 @@ async def _place(engine: Engine, request: RunRequest, cluster: str | None) -> As
 
 
 def gate(
-    summary: RunSummary, *, min_score: float | None, fail_on_regression: bool, literal: bool = False
-) -> int:  # fmt: skip
+    summary: RunSummary,
+    *,
+    min_score: float | None,
+    fail_on_regression: bool,
+    literal: bool = False,
+    allow_skipped: bool = False,
+) -> int:
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     if unscored(summary):
         return BROKEN
@@ -346,7 +358,21 @@ def gate(
         sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
         tell(f"{sentence} {stays_red(summary.run_id)}\n", aside=True)
         return BROKEN
-    return 0
+    if fail_on_regression and summary.trend is not None and "slowFall" in summary.trend:
+        tell(
+            f"warning: {summary.trend['slowFall']}; no single step is a regression, so no gate fails for it\n",
+            aside=True,
+        )
+    is_gated = min_score is not None or fail_on_regression
+    return undecided(skipped_words(summary) if is_gated and not allow_skipped else "")
+
+
+def undecided(why: str) -> int:
+    """The exit code of a gate that held, unless something says that it could not be decided: that is told."""
+    if not why:
+        return 0
+    tell(f"{why}\n", aside=True)
+    return BROKEN
 
 
 def gate_failed(why: str) -> int:
@@ -378,7 +404,7 @@ def show_summary(summary: RunSummary, common: Common) -> None:
     show_run(summary, store=common.db, kept=kept_in(common))
 
 
-def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Show the newest runs, or one: how far it is, what failed, and the outputs that wait to be judged.
 
     Example: minions-evals runs --json
@@ -390,15 +416,12 @@ def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAUL
     limit
         At most so many runs; of one run so many failures and judgment requests.
     """
-    return run(partial(_runs, id, limit, common))
-
-
-async def _runs(ident: str | None, limit: int, common: Common) -> int:
     async with session(common) as engine:
-        if ident is not None:
-            show_summary(await summarize(engine, ident, limit=limit), common)
+        if id is not None:
+            show_summary(await summarize(engine, id, limit=limit), common)
             return 0
         lines, names = await engine.store.read(partial(_named_lines, limit=limit))
+        lines = [replace(line, job=with_gone(engine, line.job)) for line in lines]
     if common.json:
         say({"runs": [_job_line(line) for line in lines]})
         return 0
@@ -426,7 +449,7 @@ def _job_line(line: RunLine) -> dict[str, JsonValue]:
     }  # fmt: skip
 
 
-def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
+async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
     """Hand in judgments that a run asked for (`minions-evals runs RUN --json` shows them).
 
     The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}.
@@ -437,10 +460,6 @@ def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, com
     file
         JSON; `-` is standard input.
     """
-    return run(partial(_submit, file, common))
-
-
-async def _submit(file: str, common: Common) -> int:
     try:
         text = sys.stdin.buffer.read() if file == "-" else await anyio.Path(file).read_bytes()
         submission = Submission.model_validate_json(text.removeprefix(BOM_UTF8))

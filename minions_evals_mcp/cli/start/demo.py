@@ -7,7 +7,7 @@ from functools import partial
 from platformdirs import user_data_path
 
 from minions_evals_mcp.cli.keep.suites import import_file
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
+from minions_evals_mcp.cli.session import DEFAULTS, Common, say
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
@@ -24,17 +24,13 @@ BENCHMARK = "support/quality"
 RUNS = (("demo-before", "support/prompt@1"), ("demo-after", "support/prompt@2"))
 
 
-def demo(*, common: Common = DEFAULTS) -> int:
+async def demo(*, common: Common = DEFAULTS) -> int:
     """See it work: import a suite, judge it under two prompt versions, and catch the regression between them.
 
     It judges by rule even where a key is set, in a store of its own (--db chooses another).
     Running it again does no harm.
     Example: minions-evals demo
     """
-    return run(partial(_demo, common))
-
-
-async def _demo(common: Common) -> int:
     read_settings()  # an unknown MINIONS_EVALS_* name is refused here too; none of the known ones matters
     suite = shipped_folder("fixtures") / SUITE
     # Another version of the demo has a store of its own: records that a run rests on are never edited.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import anyio
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, run, say
+from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, say
 from minions_evals_mcp.cli.start.machine import Finding, machine
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.configured import default_db
@@ -32,7 +31,7 @@ BROKEN = 3
 PING_S = 30.0
 
 
-def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, common: Common = DEFAULTS) -> int:
+async def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, common: Common = DEFAULTS) -> int:
     """Tell what is configured, what works and what to do next. Exit 3 if something is broken.
 
     Example: minions-evals doctor --ping
@@ -48,11 +47,11 @@ def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, common: Com
         *set_up(common, settings),
         _sqlite(),
         _skills(common, settings),
-        *run(partial(_store, db_path(common, settings))),
-        *run(partial(machine, engine_config(common, settings), ping=ping)),
+        *await _store(db_path(common, settings)),
+        *await machine(engine_config(common, settings), ping=ping),
         *_providers(settings),
     ]
-    findings.extend(run(partial(_judge, common, settings, ping)))
+    findings.extend(await _judge(common, settings, ping))
     broken = any(finding.ok is False for finding in findings)
     if common.json:
         say(
@@ -127,7 +126,7 @@ async def _store(path: Path) -> list[Finding]:
                 "store",
                 ok=None,
                 said=f"{path} is not there yet",
-                remedy="It is made by the first import or run: minions-evals demo",
+                remedy="It is made by the first command that keeps something: import, eval, run, add or lift.",
             )
         ]
     try:
@@ -162,6 +161,14 @@ def _provider(row: ModelProvider, access: Access) -> Finding:
     return Finding(row.name, ok=True, said=f"{'key is set' if access.api_key else 'no key, local server'}{at}")
 
 
+def _how_to_name(settings: Settings) -> str:
+    """Returns what makes a model the judge, where none is taken by default."""
+    openai = settings.providers.get("openai", NO_ACCESS)
+    if openai.api_key is not None and openai.base_url is not None:
+        return "No model is taken for an OPENAI_BASE_URL of your own: set MINIONS_EVALS_JUDGE_MODEL=openai:MODEL, or --judge-model."
+    return "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or MINIONS_EVALS_JUDGE_MODEL=provider:model."
+
+
 async def _judge(common: Common, settings: Settings, ping: bool) -> list[Finding]:
     providers = engine_config(common, settings).providers
     default = None if settings.judge_model else default_judge(providers)
@@ -170,7 +177,7 @@ async def _judge(common: Common, settings: Settings, ping: bool) -> list[Finding
         return [
             Finding(
                 "judge", ok=None, said="no model: rules judge what they can, the rest waits to be judged",
-                remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or MINIONS_EVALS_JUDGE_MODEL=provider:model.",
+                remedy=_how_to_name(settings),
             )
         ]  # fmt: skip
     try:

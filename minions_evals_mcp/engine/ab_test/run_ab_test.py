@@ -11,7 +11,7 @@ import anyio
 from minions_evals_mcp.engine.ab_test.execution import AbRun, execute, prepare
 from minions_evals_mcp.engine.ab_test.plan import AbTestPlan, AbTestRequest, InlineBranch, planned, request_of
 from minions_evals_mcp.engine.ab_test.results import AbBranch, AbTestResult, ab_test_result
-from minions_evals_mcp.engine.budget import Budget, HaltedError
+from minions_evals_mcp.engine.budget import Budget, HaltedError, how_on
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, set_state, working_on
 from minions_evals_mcp.engine.run.pipeline import Progress, Switch
@@ -109,7 +109,7 @@ async def _carry_on(engine: Engine, job: Job, request: AbTestRequest, plan: AbTe
     if switch.is_off:
         raise StoppedError(
             f"the A/B test {job.id} stopped: {switch.reason}.",
-            remedy=f"Resume with --key {job.key}; what was run is kept.",
+            remedy=how_on(switch.reason, job.key),
         )
     await set_state(engine, job, "completed")
 

@@ -211,6 +211,8 @@ def in_words(
     a, b = (in_sentence(names or {}, version) for version in (fields.prompt_version_a, fields.prompt_version_b))
     low, high = difference.interval
     moved = _moved(difference.delta, a)
+    if attempt.data and abs(difference.delta - fields.score_delta) >= _SHOWN / 2:
+        moved += f" over {attempt.data}, in these two runs {fields.score_delta:+.3f}"
     pooled = f", {attempt.data} pooled" if attempt.data else ""
     sure = (
         f"({sure_words(attempt.level)}: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {difference.cases} cases{pooled};"

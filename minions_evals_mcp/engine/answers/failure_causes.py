@@ -13,7 +13,7 @@ from minions_evals_mcp.scoring.failure_causes import CauseGroup, cause_sentence
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries import failure_causes
+from minions_evals_mcp.store.queries import failure_causes, shared_cases
 from minions_evals_mcp.store.queries.failure_causes import KeptCause
 
 MOST_NEW = 100_000
@@ -68,13 +68,18 @@ def _of_ident(db: Db, ident: str) -> tuple[Cause, ...]:
 def causes_of(db: Db, job: Job) -> tuple[Cause, ...]:
     """The causes of a run's failures: those with the most new failures first, then those with the most cases."""
     if job.kind != "benchmark":
-        return _causes(failure_causes.causes_of_test_runs(db, runs.failed_ids(db, job.id)), job.id, {}, {}, None)
+        groups = failure_causes.causes_of_test_runs(db, runs.failed_ids(db, job.id))
+        kept = failure_causes.causes_of_case(db, job.subject_id) if groups else {}
+        return _causes(groups, job.id, kept, _version_names(db, kept), None)
     groups = failure_causes.causes_of_run(db, job.id)
     if not groups:
         return ()
     kept = failure_causes.kept_causes(db, job.subject_id)
-    names = version_names(db, {cause.first_version for cause in kept.values() if cause.first_version})
-    return _causes(groups, job.id, kept, names, _newly_failing(db, job.id))
+    return _causes(groups, job.id, kept, _version_names(db, kept), _newly_failing(db, job.id))
+
+
+def _version_names(db: Db, kept: Mapping[str, KeptCause]) -> dict[str, str]:
+    return version_names(db, {cause.first_version for cause in kept.values() if cause.first_version})
 
 
 def _newly_failing(db: Db, run_id: str) -> frozenset[str] | None:
@@ -82,7 +87,7 @@ def _newly_failing(db: Db, run_id: str) -> frozenset[str] | None:
     previous = runs.run_before(db, run_id=run_id)
     if previous is None:
         return None
-    return frozenset(failure.case_id for failure in runs.newly_failing(db, previous, run_id, limit=MOST_NEW))
+    return frozenset(failure.case_id for failure in shared_cases.newly_failing(db, previous, run_id, limit=MOST_NEW))
 
 
 def _causes(
@@ -115,10 +120,18 @@ def _cause(
     came_back = 0 if kept_cause is None else kept_cause.came_back
     is_told_as_new = bool(count_new)
     count, total = (count_new or 0, totals[1]) if is_told_as_new else (len(group.case_ids), totals[0])
-    since = version or ("" if first == run_id else f"run {short_id(first)}")
+    is_first = first == run_id and new is None  # of the first run of all everything is seen first with it
+    since = "" if is_first else version or ("" if first == run_id else f"run {short_id(first)}")
     return Cause(
         cause_key=group.key,
-        summary=cause_sentence(group, count, total, new=is_told_as_new, since=since, came_back=came_back),
+        summary=cause_sentence(
+            group,
+            count,
+            total,
+            since=since,
+            came_back=came_back,
+            older=len(group.case_ids) - count if is_told_as_new else None,
+        ),
         title=group.title,
         failure_type=group.failure_type,
         cases=len(group.case_ids),
@@ -133,7 +146,7 @@ def _cause(
 
 
 def _affected(group: CauseGroup, new: Collection[str]) -> Iterator[CauseCase]:
-    for example in group.examples:
+    for example in sorted(group.examples, key=lambda example: example.test_case_id not in new):
         yield CauseCase(
             test_case_id=example.test_case_id,
             test_run_id=example.test_run_id,

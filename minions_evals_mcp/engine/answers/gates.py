@@ -12,6 +12,8 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
 
+NAMED_SKIPPED = 3
+
 
 def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
     """The gate on a benchmark-run's regression; `literal` fails it on the rule alone, whatever chance could do.
@@ -51,6 +53,20 @@ def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
     return (
         f"gate undecided: {worse} of {cases} cases got worse and none better, and fewer than 6 changed cases decide nothing."
         " Run more cases or --trials; --literal fails the gate on the rule alone."
+    )
+
+
+def skipped_words(summary: RunSummary) -> str:
+    """Returns which outputs of a run a gate could not look at, and what helps; empty where it saw all."""
+    skipped = summary.outcomes.get("skipped", 0)
+    if not skipped:
+        return ""
+    lines = [line for line in summary.unscored if line.outcome == "skipped"][:NAMED_SKIPPED]
+    named = "; ".join(f"{line.test_case_id}: {line.reason}" for line in lines)
+    more = f"; and {skipped - len(lines)} more" if skipped > len(lines) else ""
+    return (
+        f"gate undecided: {skipped} of {summary.units} outputs {'was' if skipped == 1 else 'were'} not judged ({named}{more})."
+        " Record them or name a --target; --allow-skipped lets the gates hold without them."
     )
 
 

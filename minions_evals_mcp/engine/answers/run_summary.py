@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
-from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.domain.values import Value, iso, to_millis
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
@@ -19,19 +19,23 @@ from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.conclude.falls import fall_of, still_fallen
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.receipts import model_sentence
-from minions_evals_mcp.engine.jobs import kept_job, request_of
-from minions_evals_mcp.engine.judge.panel import implicit, outside_criteria
-from minions_evals_mcp.engine.judge.yardstick import Measure, measures
+from minions_evals_mcp.engine.jobs import kept_job, request_of, with_gone
+from minions_evals_mcp.engine.judge.panel import implicit, kind_of, outside_criteria
+from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.engine.request import JudgeKind
 from minions_evals_mcp.engine.run.planning import digests_of, model_of
 from minions_evals_mcp.judges.packets import Packet, packet
-from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.stats.regression import LOOKED_BACK, slow_fall
 from minions_evals_mcp.store import jobs, leases, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
-from minions_evals_mcp.store.queries import run_pairs
+from minions_evals_mcp.store.queries import run_pairs, shared_cases
+from minions_evals_mcp.store.queries.judging.judgment_origins import JudgmentOrigins, judgment_origins
+from minions_evals_mcp.store.queries.trend_points import pass_rates
 
 NAMED_CAUSES = 20
 """So many causes stand in a summary that asks for no failures."""
@@ -85,7 +89,9 @@ class RunSummary(Value):
 
     `names` are what people call subject and version. `judge` says whether the model that judged can be trusted,
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
-    where nobody named one; `lacks_model`: one would judge what waits, and none is set up.
+    where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
+    that a person alone may answer. `reusedJudgments` were given before the run began, `selfJudged` counts test-runs that whoever
+    produced them judged.
     """
 
     run_id: str
@@ -110,6 +116,9 @@ class RunSummary(Value):
     comparison: Json | None = None
     packets: list[Packet] = []
     more_packets: int = 0
+    for_people: list[str] = []
+    reused_judgments: int = 0
+    self_judged: int = 0
     lacks_model: bool = False
     started_at: str
     judge: JudgeStanding | None = None
@@ -126,7 +135,8 @@ async def summarize(engine: Engine, run_id: str, *, limit: int = 20, causes: boo
     What its failures go back to takes longer to read than all else, and is left out without `causes`.
     """
     summary, job = await engine.store.read(lambda db: _summary_of(db, kept_job(db, run_id), limit, causes=causes))
-    return summary.model_copy(update={"default_judge": engine.default_judge_said(model_of(job))})
+    reason = with_gone(engine, job).reason
+    return summary.model_copy(update={"default_judge": engine.default_judge_said(model_of(job)), "reason": reason})
 
 
 def _summary_of(db: Db, job: Job, limit: int, *, causes: bool) -> tuple[RunSummary, Job]:
@@ -139,7 +149,9 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
     failing = runs.failing_of(db, job.id, limit=limit) if limit else []
     failures = runs.failures_of(db, [run.id for run in failing])
     waiting = counts.get("awaiting-judgments", 0)
-    packets, lacks_model = _packets(db, job, limit) if waiting else ([], False)
+    packets = _packets(db, job, limit) if waiting else []
+    judge = None if run is None else _judge(db, run)
+    origins = JudgmentOrigins() if judge is None else judgment_origins(db, job.id, begun=to_millis(job.created_at))
     return RunSummary(
         run_id=job.id,
         key=job.key,
@@ -168,11 +180,14 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         regression=_regression(db, run),
         trend=_trend(db, run),
         comparison=_comparison(db, job),
-        packets=packets,
+        packets=[asked for asked, _ in packets],
         more_packets=max(0, waiting - len(packets)),
-        lacks_model=lacks_model,
+        for_people=[asked.digest for asked, kinds in packets if "human" in kinds],
+        lacks_model=any("caller" in kinds for _, kinds in packets) and request_of(job).judge == "auto",
         started_at=iso(job.created_at),
-        judge=None if run is None else _judge(db, run),
+        judge=judge,
+        reused_judgments=origins.reused,
+        self_judged=origins.own,
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         audit=None if run is None else _audit(db, job),
         names=version_names(db, (job.subject_id, None if run is None else run.fields.prompt_version_ref)),
@@ -275,7 +290,7 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     if fall is None:
         return wire
     if run.fields.fallen_since is not None:
-        failing = runs.newly_failing(db, fall.since, run.id, limit=NAMED_SKIPPED)
+        failing = shared_cases.newly_failing(db, fall.since, run.id, left_out=True, limit=NAMED_SKIPPED)
         wire |= {
             "summary": still_fallen(fall), "evidence": fall.evidence, "fallenSince": fall.since,
             "newlyFailing": [failure.case_id for failure in failing],
@@ -296,10 +311,12 @@ def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     if trend is None:
         return None
     fields = trend.fields
+    fell = slow_fall(pass_rates(db, run.id, limit=LOOKED_BACK))
     return {
         "direction": fields.direction, "provisional": fields.provisional, "volatile": fields.volatile, "slope": fields.slope,
         "pValue": fields.p_value, "consecutiveDegrading": fields.consecutive_degrading, "evidence": fields.evidence,
         "points": len(json.loads(fields.data_points)),
+        **({} if run.fields.is_regression or not fell else {"slowFall": fell}),
     }  # fmt: skip
 
 
@@ -313,26 +330,21 @@ def _comparison(db: Db, job: Job) -> Json | None:
     return {"runIds": [side.id for side in sides if side is not None], "record": record}
 
 
-def _packets(db: Db, job: Job, limit: int) -> tuple[list[Packet], bool]:
-    """The packets that wait, made again from what is kept (their digests are those that were handed out), and whether they
-    wait only because no model is set up.
-    """
+def _packets(db: Db, job: Job, limit: int) -> list[tuple[Packet, set[JudgeKind]]]:
+    """The packets that wait, made again from what is kept (their digests are those that were handed out), and who is asked."""
     rubrics: dict[str, RubricInUse] = {}
-    out: list[Packet] = []
-    lacks_model = False
+    out: list[tuple[Packet, set[JudgeKind]]] = []
     for row in jobs.units_with(db, job.id, ("awaiting-judgments",), limit=limit):
         assert row.observed is not None
         (measure,) = measures(db, (row.case_id,), rubrics)
         case = measure.case.fields
         work = Work(case.inputs, case.expected_outputs, row.observed)
-        criteria = _outside_criteria(job, measure)
-        if isinstance(measure.yardstick, RubricInUse) and request_of(job).judge == "auto":
-            lacks_model |= any(criterion.fields.judge_type == "llm" for criterion in criteria)
-        out.append(packet(row.key, row.case_id, criteria, work))
-    return out, lacks_model and not job.spec["judgeModel"]
-
-
-def _outside_criteria(job: Job, measure: Measure) -> tuple[Criterion, ...]:
-    if not isinstance(measure.yardstick, RubricInUse):
-        return (implicit(measure),)
-    return outside_criteria(measure.yardstick, request_of(job).judge, has_model=isinstance(job.spec["judgeModel"], str))
+        kinds: set[JudgeKind] = set()
+        if isinstance(measure.yardstick, RubricInUse):
+            choice, has_model = request_of(job).judge, isinstance(job.spec["judgeModel"], str)
+            criteria = outside_criteria(measure.yardstick, choice, has_model=has_model)
+            kinds = {kind_of(choice, criterion.fields, has_model=has_model) for criterion in criteria}
+        else:
+            criteria = (implicit(measure),)
+        out.append((packet(row.key, row.case_id, criteria, work), kinds))
+    return out

@@ -20,9 +20,9 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.stats.drift import BESIDE, begun, likeliest_place
 from minions_evals_mcp.stats.paired import mcnemar_exact
-from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import run_origins, trend_points
+from minions_evals_mcp.store.queries import run_origins, shared_cases, trend_points
 from minions_evals_mcp.store.queries.pages import level_cases
 from minions_evals_mcp.store.queries.pages.level_cases import CaseRun, CaseShare
 from minions_evals_mcp.store.queries.run_origins import Made
@@ -171,7 +171,7 @@ def _begins(db: Db, before: _Run, run: _Run) -> bool:
         return True
     if not changes(before.setup, run.setup):
         return False
-    shared = runs.shared(db, before.point.run_id, run.point.run_id)
+    shared = shared_cases.shared(db, before.point.run_id, run.point.run_id)
     return mcnemar_exact(shared.worse, shared.better) <= CERTAIN
 
 

@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.audit.model_judged import ModelAudit
 from minions_evals_mcp.engine.audit.page import TOGETHER, Audited, Looks, audit_page, sameness
+from minions_evals_mcp.engine.audit.passed_before import with_passed_before
 from minions_evals_mcp.engine.audit_standing.standing import suite_digest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import judges_of
@@ -116,7 +117,8 @@ async def audit_suite(
     embeds = is_local(engine.embedder().name)
     judges = judges_of(engine, apart=True)
     async for page, logs in _pages(engine, subject.case_ids):
-        for audited in await audit_page(page, judges, recorded=logs, suggest=suggest, embeds=embeds, looks=looks):
+        tried = await audit_page(page, judges, recorded=logs, suggest=suggest, embeds=embeds, looks=looks)
+        for audited in await with_passed_before(engine, tried, judges):
             audit = tally.took(audited if model is None else await model.also(audited))
             if each is not None:
                 each(audit)
@@ -196,8 +198,8 @@ def _read(db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse]) -> tu
     hidden = seals.sealed_among(db, part)
     page = [
         measure
-        for measure in measures(db, part, rubrics)
-        if measure.case.deleted_at is None and measure.case.fields.status == "active" and measure.case.id not in hidden
+        for measure in measures(db, [ident for ident in part if ident not in hidden], rubrics)
+        if measure.case.deleted_at is None and measure.case.fields.status == "active"
     ]
     return page, {
         measure.case.id: logs_of(db, measure.case.fields.inputs) for measure in page if measure.case.fields.inputs

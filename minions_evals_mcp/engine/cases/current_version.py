@@ -26,6 +26,11 @@ def current_version(db: Db, version: str) -> str:
     return speakers.last_named(db, members) or speakers.first_kept(db, members) or version
 
 
+ASK_A_PERSON = (
+    "A person does it at a terminal, with minions-evals prompt use {version}, or over HTTP with a person's token."
+)
+
+
 async def name_current(engine: Engine, version: str) -> None:
     """Keeps that a person says which version is in use, before any was approved.
 
@@ -33,7 +38,7 @@ async def name_current(engine: Engine, version: str) -> None:
     """
     at, speaker = engine.clock(), engine.speaker
     if not speaker.is_person:
-        raise RuleError("HR2", "only a person names the version in use.", remedy="minions-evals people --help")
+        raise RuleError("HR2", "only a person names the version in use.", remedy=ASK_A_PERSON.format(version=version))
 
     def name(db: Db) -> None:
         records.require(db, version, PromptVersion)

@@ -15,19 +15,23 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, TestRun
 from minions_evals_mcp.domain.values import Value, is_blank
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import find_job
+from minions_evals_mcp.engine.jobs import run_and_case
 from minions_evals_mcp.engine.records.save_records import Arrival, batch_of, write_batch
 from minions_evals_mcp.errors import BadInputError, NotFoundError, SealedError
 from minions_evals_mcp.scoring.verdicts.separating_checks import failing_checks, separating_checks
 from minions_evals_mcp.store import records, runs, seals
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import case_history
 
 TAG = "promoted"
 LONG_NAME = 80
 
 
 class Promoted(Value):
-    """The case that was made. `status` "draft": it waits for a person to say what is right, and is not run until then."""
+    """The case that was made. `status` "draft": it waits for a person to say what is right, and is not run until then.
+
+    `askedBefore`: cases with the same inputs.
+    """
 
     test_case_id: str
     status: str
@@ -38,6 +42,7 @@ class Promoted(Value):
     assertions: list[Json]
     what_was_wrong: str
     benchmark_id: str | None
+    asked_before: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,7 @@ async def promote_failure(
         write_batch(db, batch_of([Arrival(record), *taken_up]), by=engine.speaker.identity, now=now)
 
     await engine.store.write(save)
+    twins = await engine.store.read(partial(case_history.cases_asking, inputs=source.inputs, but=case_id))
     return Promoted(
         test_case_id=case_id,
         status=fields.status,
@@ -89,6 +95,7 @@ async def promote_failure(
         assertions=[check.model_dump(mode="json", exclude_none=True) for check in checks],
         what_was_wrong=why or source.wrong,
         benchmark_id=into,
+        asked_before=twins,
     )
 
 
@@ -152,15 +159,11 @@ def _source(db: Db, *, ident: str) -> _Source:
 
 
 def _runs_named(db: Db, ident: str) -> Iterator[Record[TestRun]]:
-    """The failed run of RUN:CASE; either may hold colons.
+    """The failed runs of RUN:CASE.
 
     Raises `SealedError` for a sealed case, `BadInputError` for one that passed.
     """
-    places = [place for place, sign in enumerate(ident) if sign == ":" and place]
-    for place in places:
-        job, case_id = find_job(db, ident[:place]), ident[place + 1 :]
-        if job is None:
-            continue
+    for job, case_id in run_and_case(db, ident):
         _refuse_sealed(db, case_id)
         tried = runs.runs_of_case(db, job.id, case_id)
         failed = [test_run for test_run in tried if not test_run.fields.passed]

@@ -133,13 +133,13 @@ class TestCaseStats(Value):
 
 async def test_case(engine: Engine, test_case_id: str) -> TestCaseSummary:
     """The case with its figures and its prompt; raises `NotFoundError`."""
-    return await engine.store.read(lambda db: _with_prompt(db, _summary(db, case_record(db, test_case_id))))
+    return await engine.store.read(lambda db: _with_prompt(db, [_summary(db, case_record(db, test_case_id))])[0])
 
 
 async def test_cases(engine: Engine, prompt_id: str) -> list[TestCaseSummary]:
     """The cases of a prompt that are not deleted, in the order in which they were made."""
     return await engine.store.read(
-        lambda db: [_summary(db, case) for case in case_history.cases_of_prompt(db, prompt_id)]
+        lambda db: _with_prompt(db, [_summary(db, case) for case in case_history.cases_of_prompt(db, prompt_id)])
     )
 
 
@@ -230,14 +230,15 @@ def _summary(db: Db, case: Record[TestCase]) -> TestCaseSummary:
     )
 
 
-def _with_prompt(db: Db, summary: TestCaseSummary) -> TestCaseSummary:
-    """The summary with its prompt's name, where a version of it is recorded."""
-    if summary.prompt_id is None:
-        return summary
+def _with_prompt(db: Db, summaries: list[TestCaseSummary]) -> list[TestCaseSummary]:
+    """The summaries of one prompt's cases with its name, where a version of it is recorded."""
+    prompt_id = summaries[0].prompt_id if summaries else None
+    if prompt_id is None:
+        return summaries
     with suppress(NotFoundError):
-        latest = find_version(db, LATEST, prompt=summary.prompt_id)
-        return summary.model_copy(update={"prompt": NamedPrompt(id=summary.prompt_id, name=latest.title)})
-    return summary
+        prompt = NamedPrompt(id=prompt_id, name=find_version(db, LATEST, prompt=prompt_id).title)
+        return [summary.model_copy(update={"prompt": prompt}) for summary in summaries]
+    return summaries
 
 
 def _pass_rate(figures: case_history.Figures) -> float | None:

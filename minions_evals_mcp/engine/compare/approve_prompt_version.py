@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
-from minions_evals_mcp.engine.compare.demands import ALONE, audited, missing, vet_demands
+from minions_evals_mcp.engine.compare.demands import ALONE, audited, keep_licences_of, missing, vet_demands
 from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing, pooled_pairs
@@ -27,7 +27,7 @@ from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_stan
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.run.planning import digests_of
 from minions_evals_mcp.engine.version_chain import versions_ever
-from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.errors import EvalsError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
 from minions_evals_mcp.stats.comparison import compare as measured_difference
@@ -66,6 +66,7 @@ async def approve_prompt_version(engine: Engine, request: ApprovalAsked) -> Reco
         record = decide(db)
         if record.fields.decision == "approved":
             vet_demands(db, record.fields, skills)
+            keep_licences_of(db, record.fields)
         return record
 
     return await engine.store.write(vetted)
@@ -76,10 +77,11 @@ async def barred_for_agents(engine: Engine, version: str, comparison_id: str) ->
     approval = ApprovalAsked(
         prompt_version_ref=version, comparison_id=comparison_id, decided_by="an agent", decided_by_type="agent"
     )
+    at, skills = engine.clock(), engine.skills
 
     def barred(db: Db) -> EvalsError | None:
         try:
-            _evidence(db, approval)
+            vet_demands(db, _fields(db, approval, _evidence(db, approval), at), skills)
         except EvalsError as error:
             return error
         return None
@@ -103,7 +105,18 @@ async def evidence_judges(engine: Engine, decided: Approval) -> JudgeStanding:
 def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record[Approval]:
     records.require(db, asked.prompt_version_ref, PromptVersion, hidden=False)
     evidence = _evidence(db, asked) if asked.decision == "approved" else None
-    fields = Approval(
+    fields = _fields(db, asked, evidence, at)
+    record = Record(ident, fields, f"{asked.prompt_version_ref}: {asked.decision}", at, at)
+    insert(db, record)
+    detail = {"promptVersionRef": asked.prompt_version_ref, "decision": asked.decision}
+    append(db, Event("approval-recorded", "approval", ident, {**detail}), at=at)
+    decided = message("prompt-version-decided", {**detail, "approvalId": ident, "decidedBy": asked.decided_by}, at=at)
+    queue(db, f"{ident}:told", decided, key=f"prompt-version-decided:{ident}", at=at)
+    return record
+
+
+def _fields(db: Db, asked: ApprovalAsked, evidence: Record[PromptComparison] | None, at: datetime) -> Approval:
+    return Approval(
         prompt_version_ref=asked.prompt_version_ref,
         comparison_id=evidence.id if evidence else asked.comparison_id,
         decision=asked.decision,
@@ -113,13 +126,6 @@ def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record
         override_reason=asked.override_reason,
         decided_at=at,
     )
-    record = Record(ident, fields, f"{asked.prompt_version_ref}: {asked.decision}", at, at)
-    insert(db, record)
-    detail = {"promptVersionRef": asked.prompt_version_ref, "decision": asked.decision}
-    append(db, Event("approval-recorded", "approval", ident, {**detail}), at=at)
-    decided = message("prompt-version-decided", {**detail, "approvalId": ident, "decidedBy": asked.decided_by}, at=at)
-    queue(db, f"{ident}:told", decided, key=f"prompt-version-decided:{ident}", at=at)
-    return record
 
 
 def _not_audited(db: Db, evidence: Record[PromptComparison]) -> str:
@@ -170,7 +176,11 @@ def _evidence(db: Db, request: ApprovalAsked) -> Record[PromptComparison]:
     if fields.winner != version:
         raise missing(f"{version} is not the winner of {comparison.id}: that is {fields.winner}.", "Improve it first.")
     if fields.verdict != "improved" and not _overridden(request, fields):
-        raise missing(f"the verdict of {comparison.id} is {fields.verdict}, not improved.", _how_on(request, fields))
+        more = _how_on(request, fields, compare.replace("BENCHMARK", fields.benchmark_id))
+        raise missing(
+            f"the verdict of {comparison.id} is {fields.verdict}, not improved.",
+            f"{more} {_whose(db, comparison, request)}".strip(),
+        )
     _vet_standing(db, comparison, compare)
     vet_whose(
         db, comparison, Decider(request.decided_by, request.decided_by_type, request.reason or request.override_reason)
@@ -232,12 +242,21 @@ def _overridden(request: ApprovalAsked, fields: PromptComparison) -> bool:
     )
 
 
-def _how_on(request: ApprovalAsked, fields: PromptComparison) -> str:
+def _whose(db: Db, comparison: Record[PromptComparison], request: ApprovalAsked) -> str:
+    """Returns what an agent would be refused for even then; empty where nothing is."""
+    try:
+        vet_whose(db, comparison, Decider(request.decided_by, request.decided_by_type, request.reason))
+    except RuleError as error:
+        return f"Even then: {error.said}"
+    return ""
+
+
+def _how_on(request: ApprovalAsked, fields: PromptComparison, compare: str) -> str:
     if fields.verdict != "inconclusive":
         return "Improve the version, then compare again."
     more = f"{fields.notes}. " if fields.notes else ""
     if request.decided_by_type == "agent":
-        return f"{more}An agent cannot override this: run more cases or trials, or ask a person."
+        return f"{more}An agent cannot override this: run more cases or trials, or ask a person. {compare}"
     return f"{more}Run more cases or trials, or give an override reason."
 
 

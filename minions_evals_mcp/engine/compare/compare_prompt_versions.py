@@ -21,12 +21,13 @@ from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
+from minions_evals_mcp.engine.seals.exposures import vet_can_decide
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError, SealedError
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
 from minions_evals_mcp.store.queries import run_pairs
-from minions_evals_mcp.store.seals import is_sealed
+from minions_evals_mcp.store.seals import is_sealed, seal_of
 
 
 async def compare_prompt_versions(
@@ -49,6 +50,7 @@ async def compare_prompt_versions(
 async def start_comparison(engine: Engine, request: ComparisonRequest) -> Started:
     """The comparison's job under the request's key, with both sides vetted and written down; nothing has run."""
     benchmark = await get_benchmark(engine, request.benchmark_id)
+    await engine.store.read(lambda db: _vet_sealed(db, request))
     request = await _with_versions(engine, request, benchmark.fields.test_case_ids)  # before the key is taken
     job = await _written_down(engine, request)
     try:
@@ -58,6 +60,15 @@ async def start_comparison(engine: Engine, request: ComparisonRequest) -> Starte
         raise
     await _sum_up(engine, job, sides)
     return Started(job, partial(_finish, engine, job, request))
+
+
+def _vet_sealed(db: Db, request: ComparisonRequest) -> None:
+    """Refuses a new comparison on sealed cases that no outcome of could decide."""
+    seal = seal_of(db, request.benchmark_id)
+    if seal is None or seal.benchmark_id != request.benchmark_id:
+        return
+    if request.key is None or jobs.job_by_key(db, request.key) is None:
+        vet_can_decide(db, seal)
 
 
 async def _with_versions(

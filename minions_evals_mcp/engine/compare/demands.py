@@ -30,15 +30,30 @@ def vet_demands(db: Db, approved: Approval, skills: Skills) -> None:
 
     That no run of it passed a canary is the store's own rule.
     """
-    assert approved.comparison_id is not None, "an approval rests on a comparison"
-    evidence = run_pairs.comparison(db, approved.comparison_id)
-    assert evidence is not None
+    evidence = _evidence_of(db, approved)
     rules = skills.compare_prompt_versions.parameters
     if rules.require_sealed:
         _vet_sealed(db, evidence)
     if rules.require_audit or skills.run_benchmark.parameters.require_audit:
         _vet_audit(db, evidence)
     _vet_judges(db, approved, evidence, needs_licence=rules.require_qualified_judge)
+
+
+def keep_licences_of(db: Db, approved: Approval) -> None:
+    """Writes down what was known of the judges on whom the approval rests."""
+    evidence = _evidence_of(db, approved)
+    keep_licences(db, _sides(evidence), at=approved.decided_at)
+
+
+def _evidence_of(db: Db, approved: Approval) -> Record[PromptComparison]:
+    assert approved.comparison_id is not None, "an approval rests on a comparison"
+    evidence = run_pairs.comparison(db, approved.comparison_id)
+    assert evidence is not None
+    return evidence
+
+
+def _sides(evidence: Record[PromptComparison]) -> tuple[str, str]:
+    return evidence.fields.benchmark_run_id_a, evidence.fields.benchmark_run_id_b
 
 
 def audited(db: Db, evidence: Record[PromptComparison]) -> AuditStanding:
@@ -65,15 +80,13 @@ def _vet_audit(db: Db, evidence: Record[PromptComparison]) -> None:
 
 def _vet_judges(db: Db, approved: Approval, evidence: Record[PromptComparison], *, needs_licence: bool) -> None:
     """Refuses evidence of a judge that people contradict, or that fails a probe: a person may let it pass, with a reason."""
-    sides = (evidence.fields.benchmark_run_id_a, evidence.fields.benchmark_run_id_b)
-    standing = judge_standing(db, sides, at=approved.decided_at)
+    standing = judge_standing(db, _sides(evidence), at=approved.decided_at)
     if needs_licence and standing.state in {"unknown", "unqualified"}:
         raise missing(f"requireQualifiedJudge is set. {standing.in_words}", _how_judged(standing))
     if standing.state == "unqualified" and (approved.decided_by_type == "agent" or approved.override_reason is None):
         person = "" if approved.decided_by_type == "human" else "Only a person can let this pass, with a reason. "
         reason = "An override reason lets it pass. " if approved.decided_by_type == "human" else ""
         raise missing(f"{evidence.id}: {standing.in_words}", f"{person}{reason}{_how_judged(standing)}")
-    keep_licences(db, sides, at=approved.decided_at)
 
 
 def _how_judged(standing: JudgeStanding) -> str:

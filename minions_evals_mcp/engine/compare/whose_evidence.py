@@ -12,10 +12,7 @@ from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.store import speakers
 from minions_evals_mcp.store.connection import Db
 
-BY_A_PERSON = (
-    "A person has to decide."
-    " That is minions-evals approve {version} --by NAME, at a terminal or with MINIONS_EVALS_PERSON_TOKEN."
-)
+BY_A_PERSON = "A person has to decide, with minions-evals approve {version} --by NAME, at a terminal or with MINIONS_EVALS_PERSON_TOKEN."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,8 @@ def vet_whose(db: Db, comparison: Record[PromptComparison], decider: Decider) ->
             raise RuleError(
                 "HR2",
                 f"{outputs} outputs of {fields.prompt_version_b} in {comparison.id} were handed in, by no person, and an agent decides.",
-                remedy=f"{remedy} Or have the outputs made by a target: compare with --target.",
+                remedy=f"{remedy} Or have the outputs made by a target: minions-evals compare {fields.benchmark_id}"
+                f" --from {fields.prompt_version_a} --to {fields.prompt_version_b} --target TARGET.",
             )
         return
     own_word = Speaker(kind="human", name=decider.name).identity

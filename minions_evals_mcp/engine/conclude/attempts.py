@@ -8,7 +8,7 @@ from datetime import datetime
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import to_millis
-from minions_evals_mcp.engine.conclude.stored_results import StoredResults, choice_among
+from minions_evals_mcp.engine.conclude.stored_results import NO_CHOICE, StoredResults, choice_among
 from minions_evals_mcp.engine.seals.exposures import sealed_number
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.attempts import attempt_level
@@ -22,12 +22,15 @@ from minions_evals_mcp.store.seals import is_open_part
 class Attempt:
     """One attempt to beat a version: the `number`-th, and what decides with the two runs.
 
-    That is either the earlier comparisons (id, run of A, run of B) `pooled` with it, or all `stored` results.
+    That is either the earlier comparisons (id, run of A, run of B) `pooled` with it, or all `stored` results. `instead` of the
+    attempts are results that could have been compared instead, `elsewhere` what that would be beside a comparison on other cases.
     """
 
     number: int
     pooled: tuple[tuple[str, str, str], ...] = ()
     stored: StoredResults | None = None
+    instead: int = 0
+    elsewhere: int = 0
 
     @property
     def level(self) -> float:
@@ -37,12 +40,25 @@ class Attempt:
     @property
     def next_level(self) -> float:
         """The error at which the next attempt is decided, with more cases or trials."""
-        return attempt_level(self.number + 1)
+        return attempt_level(self.following)
+
+    @property
+    def following(self) -> int:
+        """The number of the next attempt on more cases: this one counts, and each stored result is one that could be chosen instead."""
+        return self.number + 1 + max(0, self.elsewhere - self.instead)
 
     def in_words(self) -> str:
         """For the comparison's notes."""
-        words = f"attempt {self.number}, decided at p <= {self.level:.3g}"
+        words = f"attempt {self.number}{self._counted()}, decided at p <= {self.level:.3g}"
         return f"{words}, on the data of {self.data}" if self.data else words
+
+    def _counted(self) -> str:
+        """Returns what made it more than the first."""
+        before = self.number - 1 - self.instead
+        parts = [f"{before} earlier {'comparison' if before == 1 else 'comparisons'}"] * (before > 0)
+        if self.instead:
+            parts.append(f"{self.instead} for stored results that could be chosen instead")
+        return f" ({', '.join(parts)})" if parts else ""
 
     @property
     def data(self) -> str:
@@ -72,7 +88,7 @@ def attempt_of(
         return Attempt(max(number, sealed_at), tuple(attempts.poolable(db, versions[0], runs=runs)))
     choice = choice_among(db, runs, versions, until=to_millis(at))
     pooled = () if choice.stored is not None else tuple(attempts.poolable(db, versions[0], runs=runs))
-    return Attempt(max(number + choice.attempts, sealed_at), pooled, choice.stored)
+    return Attempt(max(number + choice.attempts, sealed_at), pooled, choice.stored, choice.attempts, choice.elsewhere)
 
 
 def recorded_attempt(db: Db, comparison: Record[PromptComparison]) -> Attempt:
@@ -82,15 +98,13 @@ def recorded_attempt(db: Db, comparison: Record[PromptComparison]) -> Attempt:
         return Attempt(1)
     runs = (fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     versions = (fields.prompt_version_a, fields.prompt_version_b)
-    least, stored = _recorded_number(db, versions[0], runs=runs, before=comparison.id), None
+    least, choice = _recorded_number(db, versions[0], runs=runs, before=comparison.id), NO_CHOICE
     if not _is_made_for(db, comparison.id, runs):
-        pooled = fields.stored_results is not None
-        choice = choice_among(db, runs, versions, until=to_millis(fields.compared_at), pooled=pooled)
-        least, stored = least + choice.attempts, choice.stored
-    number = max(least, fields.attempt or 1)
-    if stored is not None:
-        return Attempt(number, (), stored)
-    return Attempt(number, tuple(attempts.poolable(db, versions[0], runs=runs, before=comparison.id)))
+        together = fields.stored_results is not None
+        choice = choice_among(db, runs, versions, until=to_millis(fields.compared_at), pooled=together)
+    number, stored = max(least + choice.attempts, fields.attempt or 1), choice.stored
+    pooled = () if stored is not None else attempts.poolable(db, versions[0], runs=runs, before=comparison.id)
+    return Attempt(number, tuple(pooled), stored, choice.attempts, choice.elsewhere)
 
 
 def _recorded_number(db: Db, version: str, *, runs: tuple[str, str], before: str | None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from minions_evals_mcp.domain.definitions import Benchmark, Json
@@ -26,6 +26,7 @@ from minions_evals_mcp.engine.conclude.setup import (
     changes_said,
     incomparable,
     measured_origins,
+    outputs_exchanged,
     setup_of,
     setup_with,
 )
@@ -34,6 +35,7 @@ from minions_evals_mcp.engine.judge.compose import RULES
 from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.scoring.failure_causes import tells_cause
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.skills import Skills
 from minions_evals_mcp.stats.intervals import ScoreSums, score_interval, wilson
@@ -42,7 +44,7 @@ from minions_evals_mcp.stats.regression import pass_rate_dropped
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
-from minions_evals_mcp.store.queries import outputs
+from minions_evals_mcp.store.queries import outputs, shared_cases
 from minions_evals_mcp.store.rows import insert
 
 NAMED_SKIPPED = 20
@@ -68,8 +70,8 @@ class Regression:
     """A fall of the pass rate against the previous run, on the cases that both have, and what changed since."""
 
     previous: runs.Earlier
-    shared: runs.Shared
-    failing: Sequence[runs.NewlyFailing]
+    shared: shared_cases.Shared
+    failing: Sequence[shared_cases.NewlyFailing]
     evidence: Evidence
     dropped_most: str | None
     changed: tuple[str, ...]
@@ -92,7 +94,7 @@ class Standing:
     """The run beside the newest one that was judged alike: on the cases that both have, whether it fell, and what changed."""
 
     alike: runs.Earlier | None
-    shared: runs.Shared | None
+    shared: shared_cases.Shared | None
     regression: Regression | None
     origins: Origins
     canaries: tuple[str, ...] = ()
@@ -108,7 +110,7 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     whole = about.request.selection is None
     origins = _origins(db, about, None if about.request.purpose == "comparison" else alike)
     previous = None if about.request.purpose == "comparison" or origins.incomparable else alike
-    shared = runs.shared(db, previous.id, about.run_id) if previous else None
+    shared = shared_cases.shared(db, previous.id, about.run_id) if previous else None
     fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous and whole else None
     regression = _regression(db, about, previous, shared, fallen, origins)
     since = None if shared is None or previous is None else _fallen_since(db, about, previous, shared, origins)
@@ -164,18 +166,19 @@ def _regression(
     db: Db,
     about: Concluding,
     previous: runs.Earlier | None,
-    shared: runs.Shared | None,
+    shared: shared_cases.Shared | None,
     fallen: str | None,
     origins: Origins,
 ) -> Regression | None:
     if previous is None or shared is None or not _fell(about, shared):
         return None
-    failing = runs.newly_failing(db, previous.id, about.run_id)
+    failing = shared_cases.newly_failing(db, previous.id, about.run_id)
     against_noise = evidence(shared.worse, shared.better)
-    return Regression(previous, shared, failing, against_noise, fallen, origins.changed)
+    changed = origins.changed or outputs_exchanged(db, previous.id, about.run_id)
+    return Regression(previous, shared, failing, against_noise, fallen, changed)
 
 
-def _fell(about: Concluding, shared: runs.Shared) -> bool:
+def _fell(about: Concluding, shared: shared_cases.Shared) -> bool:
     """Returns whether the pass rate fell by more than the skill's limit; by more outputs of a case that failed before it did not."""
     rule = about.skills.run_benchmark.parameters
     dropped = pass_rate_dropped(
@@ -190,7 +193,7 @@ def _fell(about: Concluding, shared: runs.Shared) -> bool:
 
 
 def _fallen_since(
-    db: Db, about: Concluding, previous: runs.Earlier, since_previous: runs.Shared, origins: Origins
+    db: Db, about: Concluding, previous: runs.Earlier, since_previous: shared_cases.Shared, origins: Origins
 ) -> str | None:
     """The last run that held, if the run before had fallen from it, and this one is still below it."""
     base = runs.benchmark_run(db, base_after(db, previous.id, got_better=since_previous.better > 0))
@@ -199,7 +202,7 @@ def _fallen_since(
     now = setup_with(origins.version, origins.digests, about.request.target)
     if incomparable(setup_of(db, base.id, base.fields), now) or _edited(db, base, about):
         return None
-    return base.id if _fell(about, runs.shared(db, base.id, about.run_id)) else None
+    return base.id if _fell(about, shared_cases.shared(db, base.id, about.run_id, left_out=True)) else None
 
 
 def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | None:
@@ -228,7 +231,7 @@ def _benchmark_run(
         passed=None if threshold is None else overall >= threshold - TOLERANCE,
         ran_at=about.at,
         triggered_by=about.request.triggered_by,
-        notes=_notes(db, about, benchmark.id, beside),
+        notes=_notes(db, about, benchmark.id, beside, total=sums.runs),
         prompt_version_ref=about.request.prompt_version_ref or beside.origins.version,
         purpose=about.request.purpose,
         selection=about.request.selection,
@@ -254,9 +257,9 @@ def _benchmark_run(
     return Record(about.run_id, fields, title, about.at, about.at)
 
 
-def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing) -> str:
+def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, total: int) -> str:
     """Returns what a reader must know: cases that were not run, and why this run stands alone."""
-    notes = [*strange_outputs(outputs.outputs_of_run(db, about.run_id))]
+    notes = [*strange_outputs(outputs.outputs_of_run(db, about.run_id), total)]
     if beside.canaries:
         notes.insert(0, canary_note(beside.canaries))
     if about.request.selection is not None:
@@ -268,19 +271,39 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing) -> st
     if about.request.target is not None and recorded:
         notes.append(f"outputs: {recorded} recorded, which come before the target, {made} of the target")
     if about.skipped:
-        named = ", ".join(about.skipped[:NAMED_SKIPPED])
-        more = f" and {len(about.skipped) - NAMED_SKIPPED} more" if len(about.skipped) > NAMED_SKIPPED else ""
-        notes.append(f"skipped: {named}{more}")
+        notes.append(f"skipped: {_named(about.skipped)}")
     if about.unscored:
         notes.append(f"{about.unscored} could not be scored")
+    return "; ".join((*notes, *_beside_notes(db, about, benchmark_id, beside)))
+
+
+def _beside_notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing) -> Iterator[str]:
+    """Yields what of the run before it is not compared with, and what changed since."""
     newest = runs.earlier(db, benchmark_id)
     if newest is not None and newest != beside.alike:
-        notes.append(f"judge or rubric changed since {newest.id}: not compared with it")
+        yield f"judge or rubric changed since {newest.id}: not compared with it"
     if beside.origins.incomparable and beside.alike is not None:
-        notes.append(f"not compared with {beside.alike.id}: {beside.origins.incomparable}")
-    elif beside.regression is not None:
-        notes.append(changes_said(beside.regression.changed))
-    return "; ".join(notes)
+        yield f"not compared with {beside.alike.id}: {beside.origins.incomparable}"
+        return
+    if beside.alike is not None and "the cases" in beside.origins.changed:
+        yield from _edited_notes(shared_cases.edited_between(db, beside.alike.id, about.run_id), beside.alike.id)
+    if beside.regression is not None:
+        yield changes_said(beside.regression.changed)
+
+
+def _edited_notes(edited: Mapping[str, bool], before: str) -> Iterator[str]:
+    """Yields which cases were edited since the run before, and so are not compared with it; first those that fail since."""
+    since = [case_id for case_id, is_worse in edited.items() if is_worse]
+    if since:
+        yield f"{_named(since)} fail{'s' * (len(since) == 1)} since edited: no regression"
+    others = [case_id for case_id, is_worse in edited.items() if not is_worse]
+    if others:
+        yield f"edited since {before}, so not compared with it: {_named(others)}"
+
+
+def _named(idents: Sequence[str]) -> str:
+    more = f" and {len(idents) - NAMED_SKIPPED} more" if len(idents) > NAMED_SKIPPED else ""
+    return ", ".join(idents[:NAMED_SKIPPED]) + more
 
 
 def _record_metrics(db: Db, run: Record[BenchmarkRun], means: Sequence[runs.Mean]) -> None:
@@ -303,7 +326,7 @@ def _update_benchmark(db: Db, benchmark: Record[Benchmark], run: Record[Benchmar
     fields = benchmark.fields.model_copy(
         update={"last_run_at": run.fields.ran_at, "last_score": run.fields.overall_score}
     )
-    records.save(db, benchmark.touched(fields, run.updated_at))
+    records.save(db, benchmark.touched(fields, benchmark.updated_at))  # nobody edited it
 
 
 def _tell_regression(
@@ -323,7 +346,8 @@ def _tell_regression(
         sentence += f" {fall.dropped_most}."
     groups = failure_groups_of(db, fall.failing)
     causes = causes_of_a_fall(db, benchmark.id, [failure.run_id for failure in fall.failing])
-    sentence += f" {'; '.join(str(cause['summary']) for cause in causes[:2])}."
+    told = [said for cause in causes[:2] if tells_cause((said := str(cause["summary"])).partition(": ")[2])]
+    sentence += f" {'; '.join(told)}." if told else ""
     sentence += f" The run before: {fall.previous.id}; {changes_said(fall.changed)}."
     kinds: Counter[FailureType] = Counter(failure.failure_type for failure in fall.failing)
     ((common, _),) = kinds.most_common(1)

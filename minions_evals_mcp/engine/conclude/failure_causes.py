@@ -69,7 +69,7 @@ def _wire(group: CauseGroup, kept_cause: KeptCause | None, total: int) -> Json:
     since = "" if kept_cause is None else kept_cause.first_version or kept_cause.first_run_id
     back = 0 if kept_cause is None else kept_cause.came_back
     return {
-        "summary": cause_sentence(group, len(group.case_ids), total, new=True, since=since, came_back=back),
+        "summary": cause_sentence(group, len(group.case_ids), total, older=0, since=since, came_back=back),
         "causeKey": group.key,
         "failureType": group.failure_type,
         "testCaseIds": [*group.case_ids[:NAMED_CASES]],

@@ -12,6 +12,7 @@ from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import Gate, fall_gate
 from minions_evals_mcp.store import events, runs
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import shared_cases
 
 ACCEPTED = "run-accepted"
 """The kind of the event by which somebody takes a run as it is: later runs are measured against it, fallen or not."""
@@ -22,7 +23,7 @@ class Fall:
     """The relation of a run to the earlier one that it fell from. `noise_floor` where the benchmark was calibrated."""
 
     since: str
-    shared: runs.Shared
+    shared: shared_cases.Shared
     score_fell: float
     noise_floor: float | None
 
@@ -52,7 +53,7 @@ def fall_of(db: Db, run: Record[BenchmarkRun]) -> Fall | None:
     calibrated = calibration_of(db, run.fields.benchmark_id, measured_as=series)
     return Fall(
         before.id,
-        runs.shared(db, before.id, run.id),
+        shared_cases.shared(db, before.id, run.id, left_out=run.fields.fallen_since is not None),
         before.fields.overall_score - run.fields.overall_score,
         None if calibrated is None else calibrated.noise_floor,
     )

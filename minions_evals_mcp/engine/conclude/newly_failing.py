@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import failure_groups
-from minions_evals_mcp.store.runs import NewlyFailing
+from minions_evals_mcp.store.queries.shared_cases import NewlyFailing
 
 NAMED = 3
 """So many groups are named."""

@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.results import BenchmarkRun, Digests
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_origins
+from minions_evals_mcp.store.seals import sealed_among
 
 UNSEEN = "nothing that we can see changed: the model, the world or code outside of the version moved"
 
@@ -73,7 +74,19 @@ def changes(before: RunSetup, now: RunSetup) -> tuple[str, ...]:
 
 def changes_between(db: Db, before: Record[BenchmarkRun], now: Record[BenchmarkRun]) -> tuple[str, ...]:
     """Returns what differs from one benchmark-run to another, in words; empty where nothing that is kept does."""
-    return changes(setup_of(db, before.id, before.fields), setup_of(db, now.id, now.fields))
+    changes_seen = changes(setup_of(db, before.id, before.fields), setup_of(db, now.id, now.fields))
+    return changes_seen or outputs_exchanged(db, before.id, now.id)
+
+
+def outputs_exchanged(db: Db, before: str, now: str) -> tuple[str, ...]:
+    """Returns that the later run judged other recorded outputs, with the first of them; those of a sealed case are not named."""
+    first, *more = run_origins.exchanged(db, before, now) or [None]
+    if first is None:
+        return ()
+    name = "the recorded outputs" if more else "the recorded output"
+    if sealed_among(db, [first.case_id]):
+        return (name,)
+    return (f"{name}: {first.before} → {first.now}{' and more' if more else ''}",)
 
 
 def changes_said(changes_seen: Sequence[str]) -> str:

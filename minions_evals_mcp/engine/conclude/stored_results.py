@@ -34,10 +34,17 @@ class StoredResults:
 
 @frozen_type
 class Choice:
-    """The choice that was open: how many attempts that is beside the comparison's own, and what decides instead of a choice."""
+    """The choice that was open: how many attempts that is beside the comparison's own, and what decides instead of a choice.
+
+    `elsewhere`: so many attempts it is beside one on other cases, whose own results none of the stored ones are.
+    """
 
     attempts: int
     stored: StoredResults | None
+    elsewhere: int = 0
+
+
+NO_CHOICE = Choice(0, None)
 
 
 def choice_among(
@@ -50,15 +57,16 @@ def choice_among(
     there = stored_runs(db, [versions[0], *_rivals(db, *versions)], until=until)
     sides = [next((stored for stored in there if stored.run == run), None) for run in runs]
     versions_named = {side.said for side in sides if side is not None}
+    elsewhere = len({run.said for run in there if not run.is_side})
     alone = list({run.said: run for run in there if not run.is_side and run.said not in versions_named}.values())
     like = [_like(there, side) for side in sides]
     moments = 1 + min(sum(run in own for run in alone) for own in like)
     if not all(like) or (pooled is None and moments == 1) or pooled is False:
-        return Choice(len(alone), None)
+        return Choice(len(alone), None, elsewhere)
     groups = Counter((run.version, run.alike) for run in alone if not any(run in own for own in like))
     runs_a, runs_b = (tuple(run.run for run in own) for own in like)
     stored = StoredResults(runs_a, runs_b, min(len({run.said for run in own}) for own in like))
-    return Choice(sum(map(looks_at, groups.values())) + looks_at(moments) - 1, stored)
+    return Choice(sum(map(looks_at, groups.values())) + looks_at(moments) - 1, stored, elsewhere)
 
 
 def _rivals(db: Db, version: str, candidate: str) -> list[str]:

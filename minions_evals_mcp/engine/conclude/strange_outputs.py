@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.store.queries.outputs import RunOutput
@@ -11,17 +11,26 @@ FEWEST = 3
 """Fewer outputs show nothing."""
 
 
-def strange_outputs(outputs: Sequence[RunOutput]) -> Iterator[str]:
-    """Yields what to look at before the figures are believed: each in words."""
-    texts = [output_text(output.output).strip() for output in outputs if not output.timed_out]
-    if len(texts) < FEWEST:
+def strange_outputs(outputs: Iterable[RunOutput], total: int) -> Iterator[str]:
+    """Yields what to look at before the figures are believed, each in words; `total` are all outputs.
+
+    No more of them are read than it takes: unlike ones of which most say something are not strange, whatever follows.
+    """
+    count = empty = 0
+    first, is_alike, all_passed = "", True, True
+    cases: set[str] = set()
+    for seen, output in enumerate(outputs, 1):
+        if not output.timed_out:
+            text = output_text(output.output).strip()
+            first = first if count else text
+            count, empty, is_alike = count + 1, empty + (not text), is_alike and text == first
+        cases.add(output.test_case_id)
+        all_passed = all_passed and output.passed
+        if not is_alike and total - seen <= count - 2 * empty:
+            return
+    if count < FEWEST:
         return
-    empty = texts.count("")
-    if 2 * empty > len(texts):
-        yield f"warning: {empty} of {len(texts)} outputs are empty; does what made them work?"
-    elif (
-        len(set(texts)) == 1
-        and len({output.test_case_id for output in outputs}) >= FEWEST
-        and not all(output.passed for output in outputs)
-    ):
-        yield f"warning: all {len(texts)} outputs are alike; does what made them work?"
+    if 2 * empty > count:
+        yield f"warning: {empty} of {count} outputs are empty; does what made them work?"
+    elif is_alike and len(cases) >= FEWEST and not all_passed:
+        yield f"warning: all {count} outputs are alike; does what made them work?"

@@ -76,10 +76,11 @@ class ModuleSpec(Value):
 
 
 class ProgramSpec(Value):
-    """A program with its arguments, started without a shell in the current folder."""
+    """A program with its arguments, started without a shell in the config's folder; empty where that is the current one."""
 
     kind: Literal["exec"] = "exec"
     command: tuple[str, ...]
+    folder: Annotated[str, Field(exclude_if=lambda held: not held)] = ""
     config: Json = {}
 
 
@@ -154,13 +155,14 @@ class Provider(Value):
     known_as: Annotated[str, Field(exclude_if=lambda known_as: not known_as)] = ""
 
     def identity(self) -> str:
-        """The digest of all that bears on its answers; no key is part of it."""
+        """The digest of all that bears on its answers; no key is part of it, nor the folder in which a config lies."""
         transforms: list[JsonValue] = [
             transform if isinstance(transform, str) else transform.model_dump(mode="json")
             for transform in self.transforms
         ]
         beside: list[JsonValue] = [part for part in (self.told, self.after, self.known_as) if part]
-        return digest([self.spec.model_dump(mode="json"), transforms, *beside])
+        spec = self.spec.model_dump(mode="json", exclude={"folder": True, "target": {"folder"}})
+        return digest([spec, transforms, *beside])
 
 
 class SelectBest(Value):
@@ -175,7 +177,7 @@ Chooser = MaxScore | SelectBest
 
 
 class PromptCode(Value):
-    """A file of code that writes the prompts: a function in it, or a Python file as a program. `code` is the digest of its text.
+    """A file of code that writes the prompts: a function in it, or a program with its arguments. `code` is the digest of its text.
 
     With `filters`, files by the names of the filters that they hold, the prompt is the template that stands in `template`.
     """
@@ -183,6 +185,8 @@ class PromptCode(Value):
     path: str
     function: str | None
     code: str
+    arguments: Annotated[tuple[str, ...], Field(exclude_if=lambda held: not held)] = ()
+    folder: Annotated[str, Field(exclude_if=lambda held: not held)] = ""
     config: Json = {}
     filters: Annotated[dict[str, str], Field(exclude_if=lambda held: not held)] = {}
     template: Annotated[str, Field(exclude_if=lambda held: not held)] = ""
@@ -242,6 +246,8 @@ class Evaluation:
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, int], ...]
     written: Mapping[str, Written] = field(default_factory=dict[str, Written])
+    told_tests: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """The tests that code is told, by the digests that stand among their inputs."""
     choosers: Mapping[str, tuple[Chooser, ...]] = field(default_factory=dict[str, tuple[Chooser, ...]])
     derived: tuple[Derived, ...] = ()
     delay_s: float = 0.0

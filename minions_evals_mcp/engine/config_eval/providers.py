@@ -100,7 +100,9 @@ class Providers:
             writer=self._writer(column),
             about=provider.told,
             prompt_config=column.prompt_config,
+            prompt_label=column.prompt_label,
             memory=memory,
+            tests=self.evaluation.told_tests,
             before=self.evaluation.hooks and self.evaluation.hooks.before_each,
         )
 
@@ -125,7 +127,7 @@ class Providers:
         if Path(code.path).suffix in SUFFIXES:
             return PromptModule(Path(code.path), code.function, wire, code.config)
         if code.function is None:
-            return PromptProgram(Path(code.path), wire, code.config)
+            return PromptProgram(code.path, wire, code.config, code.arguments, code.folder)
         return prompt_function(Path(code.path), code.function, provider=wire, config=code.config)
 
     def _responder(self, provider: Provider, spec: Spec, models: Iterator[Models], budget: Budget) -> Responder:
@@ -152,9 +154,11 @@ class Providers:
                 options = {"id": provider.id, "config": self._filled(spec.config)}
                 return ModuleFile(provider.id, Path(spec.path), options, spec.offered)
             case ProgramSpec():
-                if shutil.which(spec.command[0]) is None:
-                    raise BadInputError(f"provider {provider.id}: there is no program {spec.command[0]!r}.")
-                return Program(provider.id, spec.command, {"id": provider.id, "config": self._filled(spec.config)})
+                program = spec.command[0]
+                if shutil.which(str(Path(spec.folder).absolute() / program) if "/" in program else program) is None:
+                    raise BadInputError(f"provider {provider.id}: there is no program {program!r}.")
+                options = {"id": provider.id, "config": self._filled(spec.config)}
+                return Program(provider.id, spec.command, options, spec.folder)
             case AddressSpec():
                 return self._address(spec, provider.id)
             case _:

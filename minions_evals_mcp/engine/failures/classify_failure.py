@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.failures.material import failed_run, material
-from minions_evals_mcp.engine.jobs import find_job
+from minions_evals_mcp.engine.jobs import find_job, run_and_case
 from minions_evals_mcp.engine.judge.compose import failure_record
 from minions_evals_mcp.engine.outbox import queue
 from minions_evals_mcp.scoring.failure_causes import suggestion
@@ -25,6 +25,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import failure_causes
 from minions_evals_mcp.store.rows import update_failure
+from minions_evals_mcp.store.seals import sealed_among
 
 
 class ClassifyEstimate(Value):
@@ -70,7 +71,7 @@ async def classify_failure(
 
 
 async def failed_run_ids(engine: Engine, ident: str) -> list[str]:
-    """The failed test-runs of the run under that id or key; else the one of the eval-failure; else the id, as that of a test-run."""
+    """The failed test-runs of the run under that id or key, or of RUN:CASE; else the one of the eval-failure; else the id itself."""
     return await engine.store.read(lambda db: _failed_ids(db, ident))
 
 
@@ -79,7 +80,20 @@ def _failed_ids(db: Db, ident: str) -> list[str]:
     if job is not None:
         return runs.failed_ids(db, job.id)
     failure = records.get(db, ident, EvalFailure)
-    return [ident if failure is None else failure.fields.test_run_id]
+    if failure is not None:
+        return [failure.fields.test_run_id]
+    return ([] if records.get(db, ident, TestRun) is not None else _failed_of_case(db, ident)) or [ident]
+
+
+def _failed_of_case(db: Db, ident: str) -> list[str]:
+    """The failed runs that RUN:CASE names; none of a sealed case, of which it is not told whether it passed."""
+    return [
+        run.id
+        for job, case_id in run_and_case(db, ident)
+        if not sealed_among(db, [case_id])
+        for run in runs.runs_of_case(db, job.id, case_id)
+        if not run.fields.passed
+    ]
 
 
 async def classify_failures(

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Failed, MetricScore, Passed, UnitKey, Verdict
+from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import DecidedBy, Digests, EvalFailure, TestRun
 from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
 from minions_evals_mcp.engine.judge.likeness import metrics_of
-from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, Measure
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import AND
 from minions_evals_mcp.judges.heuristic import guide, is_rule
@@ -20,6 +22,7 @@ from minions_evals_mcp.scoring.classification import classify
 from minions_evals_mcp.scoring.failure_causes import cause_key
 from minions_evals_mcp.scoring.failures import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
+from minions_evals_mcp.scoring.verdicts.expected import missed
 from minions_evals_mcp.scoring.verdicts.history import sample, score_fraction, standing
 from minions_evals_mcp.skills import ClassifyFailureParameters
 
@@ -194,13 +197,14 @@ def _failure(
 def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, wants_json: bool) -> FailedOutput:
     """The failed output as the classification sees it."""
     seen = work.observed
+    expected, text = _missed(measure, work)
     criteria = tuple(_failed_criterion(measure, verdict) for verdict in verdicts)
     weight = sum(criterion.weight for criterion in criteria)
     return FailedOutput(
         output=seen.output,
-        text=work.text,
+        text=text,
         inputs=work.inputs,
-        expected=work.expected,
+        expected=expected,
         tool_calls=seen.tool_calls or (),
         has_log=seen.tool_calls is not None,
         timed_out=seen.timed_out,
@@ -211,6 +215,16 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
         criteria=criteria,
         checks=_checks(measure),
     )
+
+
+def _missed(measure: Measure, work: Work) -> tuple[Json | None, str]:
+    """What was expected and what came instead: of several keys those that are not as expected, for the others cause nothing."""
+    if not isinstance(measure.yardstick, ByExpectation) or work.expected is None or len(work.expected) < 2:
+        return work.expected, work.text
+    expected = missed(work.expected, work.observed.output, work.subject)
+    if not expected or len(expected) == len(work.expected):
+        return work.expected, work.text
+    return expected, output_text({key: work.observed.output[key] for key in expected if key in work.observed.output})
 
 
 def _checks(measure: Measure) -> tuple[Assertion, ...]:

@@ -40,7 +40,8 @@ class Judging:
 
     async def judge(self, page: Sequence[tuple[UnitKey, Measure, Work]]) -> list[Decision]:
         """Returns what all judges of their cases say of those outputs, in order. Raises `HaltedError` where a cap forbids to ask."""
-        units = [await self._examination(*unit) for unit in page]
+        own = self.panel.engine.own_checks
+        units = [await self._examination(*unit) if own else UnitExamination(self.panel, *unit) for unit in page]
         ruled = await self._ruled(units)
         given = await self._given_verdicts(units, ruled)
         at = self.panel.engine.clock()
@@ -133,8 +134,10 @@ class Judging:
     async def _by_rubric(
         self, unit: UnitExamination, rubric: RubricInUse, ruled: Ruled, given: Given, *, at: datetime
     ) -> Decision:
-        given = {**{ident: (verdict, at) for ident, verdict in ruled.verdicts.items()}, **given}
         parts = self.panel.parts(unit.measure)
+        if len(ruled.verdicts) == len(parts):  # rules judge them all
+            return self._judged(unit.measure, ruled, tuple((verdict, at) for verdict in ruled.verdicts.values()))
+        given = {**{ident: (verdict, at) for ident, verdict in ruled.verdicts.items()}, **given}
         if missing := [criterion for criterion, kind in parts if kind == "llm" and criterion.id not in given]:
             await self._ask_model(unit.key, missing, unit.work, given)
         for answer, _ in given.values():
@@ -143,12 +146,15 @@ class Judging:
         if any(criterion.id not in given for criterion, _ in parts):
             asks = "human" if any(kind == "human" for _, kind in parts) else "llm"
             return _ask_outside(unit, self.panel.asked_outside(rubric), asks)
+        return self._judged(unit.measure, ruled, tuple(_certain(given[criterion.id]) for criterion, _ in parts))
+
+    def _judged(self, measure: Measure, ruled: Ruled, verdicts: tuple[tuple[Verdict, datetime], ...]) -> Judged:
         return Judged(
-            tuple(_certain(given[criterion.id]) for criterion, _ in parts),
-            self.panel.digest(unit.measure),
+            verdicts,
+            self.panel.digest(measure),
             _metrics(named_scores(ruled.results)),
             wants_json=_wants_json(ruled.results),
-            embedder=self.panel.embedder(unit.measure),
+            embedder=self.panel.embedder(measure),
         )
 
     async def _ask_model(self, key: UnitKey, criteria: Sequence[Criterion], work: Work, given: Given) -> None:

@@ -11,14 +11,13 @@ from minions_evals_mcp.domain.outcomes import Expected, Observed
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.embedding.embedder import Embedder
-from minions_evals_mcp.embedding.local import is_local, local_embedder
+from minions_evals_mcp.embedding.local import local_embedder
 from minions_evals_mcp.embedding.tokens import token_counts
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import similarities
-from minions_evals_mcp.engine.judge.yardstick import Measure, expected_of
+from minions_evals_mcp.engine.judge.yardstick import expected_of
 from minions_evals_mcp.scoring.checks import SimilarityNeed, Unmet
 from minions_evals_mcp.scoring.likeness.similarity import normalised
-from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.scoring.verdicts.history import Compared, Likeness, compared, likeness
 from minions_evals_mcp.store.expected_outputs import expected_outputs
 
@@ -28,12 +27,6 @@ F = TypeVar("F", bound=Fields)
 def expects_text(case: TestCase) -> bool:
     """Returns whether outputs of the case are compared with a text; a pattern is looked for instead."""
     return expected_of(case) is not None
-
-
-def _is_put_off(engine: Engine, measure: Measure, seen: Observed) -> bool:
-    """Returns whether the likeness is measured when the run is first read: where no verdict rests on it, and reading it costs nothing."""
-    by_others = isinstance(measure.yardstick, RubricInUse) and not seen.timed_out and seen.agent_error is None
-    return by_others and is_local(engine.embedder().name)
 
 
 async def with_likeness(engine: Engine, records_read: Sequence[Record[F]]) -> list[Record[F]]:
@@ -54,7 +47,7 @@ async def with_likeness(engine: Engine, records_read: Sequence[Record[F]]) -> li
     measured: dict[str, Likeness] = {}
     for name in dict.fromkeys(run.digests.embedder or "" for run in runs.values()):
         idents = [ident for ident, run in runs.items() if run.digests.embedder == name]
-        several = await _likenesses([texts[ident] for ident in idents], _embedder(engine, name))
+        several = await likenesses([texts[ident] for ident in idents], _embedder(engine, name))
         measured |= {
             ident: measured_one for ident, measured_one in zip(idents, several, strict=True) if measured_one is not None
         }
@@ -87,29 +80,13 @@ def _texts(expected: Expected | None, output: Json) -> Compared | None:
     return None if expected is None else compared(expected.outputs, output, patterns=expected.patterns)
 
 
-def _compared_output(seen: Observed) -> Json:
-    """Returns what is compared; what timed out or failed produced nothing."""
-    return {} if seen.timed_out or seen.agent_error is not None else seen.output
+def compared_texts(expected: Expected | None, seen: Observed) -> Compared | None:
+    """The texts whose likeness is measured, None where none is expected; what timed out or failed produced nothing."""
+    return _texts(expected, {} if seen.timed_out or seen.agent_error is not None else seen.output)
 
 
-async def likenesses(
-    engine: Engine, page: Sequence[tuple[Measure, Observed]], *, of_benchmark: bool
-) -> list[Likeness | None]:
-    """The metrics of each output, embedded and counted in one go for all; None where its case expects no text.
-
-    None, too, where they are left until somebody reads the run, which those of a benchmark's outputs can be.
-    """
-    texts = [
-        None
-        if of_benchmark and _is_put_off(engine, measure, seen)
-        else _texts(measure.expected, _compared_output(seen))
-        for measure, seen in page
-    ]
-    return await _likenesses(texts, engine.embedder)
-
-
-async def _likenesses(texts: Sequence[Compared | None], embedder: Callable[[], Embedder]) -> list[Likeness | None]:
-    """The metrics of each pair of texts. Equal texts are not embedded, and not counted."""
+async def likenesses(texts: Sequence[Compared | None], embedder: Callable[[], Embedder]) -> list[Likeness | None]:
+    """The metrics of each pair of texts, in one go for all. Equal texts are not embedded, and not counted."""
     unlike = list(dict.fromkeys(text for text in texts if text is not None and text.expected != text.actual))
     measured = await _measured(unlike, embedder)
     counted = await _counted(unlike)
@@ -129,7 +106,7 @@ async def _counted(texts: Sequence[Compared]) -> dict[Compared, tuple[int, int]]
 
 async def likeness_of(engine: Engine, case: TestCase, seen: Observed) -> Likeness | None:
     """The metrics of one output, None where its case expects no text."""
-    (alike,) = await _likenesses([_texts(expected_of(case), _compared_output(seen))], engine.embedder)
+    (alike,) = await likenesses([compared_texts(expected_of(case), seen)], engine.embedder)
     return alike
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.outcomes import IMPLICIT
+from minions_evals_mcp.domain.outcomes import IMPLICIT, Observed
+from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.engine.judge.yardstick import (
@@ -143,6 +144,11 @@ class Panel:
             is_compared = not names and measure.expected is not None
         return (self.engine.embedder().name if is_compared else names) or None
 
+    def leaves_likeness(self, measure: Measure, seen: Observed) -> bool:
+        """Returns whether the likeness can be left until the run is read: no verdict rests on it, and reading costs nothing."""
+        by_others = isinstance(measure.yardstick, RubricInUse) and not seen.timed_out and seen.agent_error is None
+        return by_others and is_local(self.engine.embedder().name)
+
     def _embeds(self, rubric: RubricInUse) -> dict[str, str]:
         """The embedder of each criterion; empty for those that are not judged by rules which measure likeness."""
         kinds = self.kinds(rubric)
@@ -201,6 +207,13 @@ class Panel:
         if isinstance(measure.yardstick, RubricInUse):
             return self._judged(measure.yardstick).asks_any_model
         return any(asks.judge is None or self.has(asks) for asks in self.asks(measure))
+
+    def asks_nothing(self, measure: Measure) -> bool:
+        """Returns whether the case has a rubric of which no judge, whoever it is, asks a model or anything else outside."""
+        if not isinstance(measure.yardstick, RubricInUse):
+            return False
+        judged = self._judged(measure.yardstick)
+        return not (judged.asking or judged.asks_any_model)
 
     def criteria(self, measure: Measure) -> tuple[Criterion, ...]:
         """The criteria that the case is judged by, in order."""

@@ -99,7 +99,9 @@ class UnitExamination:
                 return NOTHING
 
     def _checks(self, yardstick: ByAssertions) -> Checks:
-        return Checks(yardstick.assertions, self.work.subject, yardstick.threshold)
+        return Checks(
+            yardstick.assertions, self.work.subject, yardstick.threshold, by_all=yardstick.scoring is not None
+        )
 
     def _expectation(self, expected: Json) -> Expectation:
         return Expectation(expected, self.work.observed.output, self.work.subject)

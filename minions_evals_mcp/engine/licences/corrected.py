@@ -45,10 +45,10 @@ class DrawnLabels:
     passed: dict[Output, bool] = field(default_factory=dict[Output, bool])
 
 
-def corrected_pass_rate(db: Db, run_id: str, *, level: float = 0.95) -> CorrectedFigure | None:
+def corrected_pass_rate(db: Db, run_id: str) -> CorrectedFigure | None:
     """The pass rate of that benchmark-run as people would have found it; None without enough labels drawn at random."""
     outputs = labelled_outputs(db, run_id)
-    return None if outputs is None else _figure(corrected_rate(outputs, level=level), outputs[0].chance)
+    return None if outputs is None else _figure(corrected_rate(outputs), outputs[0].chance)
 
 
 def corrected_pass_difference(db: Db, run_a: str, run_b: str, *, level: float = 0.95) -> CorrectedFigure | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
-from minions_evals_mcp.domain.values import Id, Text, Value, VersionName, Visible
+from minions_evals_mcp.domain.values import Id, Text, Value, VersionName, Visible, unknown_key
 from minions_evals_mcp.engine.messages.model_target import ModelTarget
 from minions_evals_mcp.engine.messages.testing_api import VERBS
 from minions_evals_mcp.engine.request import JudgeChoice
@@ -215,7 +216,9 @@ def kind_of(name: str) -> Kind[Any]:
     """The kind of that name among those that may be sent; raises `UnsupportedError`."""
     kind = KINDS.get(name)
     if kind is None:
-        raise UnsupportedError(f"unknown message type {name!r}.", remedy=f"Known are {', '.join(KINDS)}.")
+        near = difflib.get_close_matches(name, KINDS, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(KINDS)}."
+        raise UnsupportedError(f"unknown message type {name!r}.", remedy=hint)
     return kind
 
 
@@ -225,7 +228,9 @@ def payload_as(kind: type[P], payload: Json, *, message: str) -> P:
         return kind.model_validate_json(json.dumps(payload))
     except ValidationError as error:
         detail = min(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
-        problem = {"missing": "is missing", "extra_forbidden": "unknown key"}.get(detail["type"], detail["msg"])
+        problem = "is missing" if detail["type"] == "missing" else detail["msg"]
+        if detail["type"] == "extra_forbidden":
+            problem = unknown_key(kind, detail["loc"])
         field, reason = _placed(".".join(str(part) for part in detail["loc"]), problem.removeprefix("Value error, "))
         raise InvalidRecordError(reason, field=f"payload{field}", record=message) from None
 

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.run_benchmark import conclude_job
 from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, judged, proposal_scores
 from minions_evals_mcp.engine.run.versions import versions_of_job
-from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError
+from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError, InvalidRecordError, RuleError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_digest, verdicts_for
 from minions_evals_mcp.judges.task import Work
@@ -26,7 +26,10 @@ from minions_evals_mcp.store import jobs, runs, speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
 
-AS_A_PERSON = "A person answers with `minions-evals judge` at a terminal, on the page, or with a token: minions-evals people add NAME."
+AS_A_PERSON = (
+    "A person answers on the page or at a terminal with `minions-evals judge`, or by the token that the operator makes with"
+    " minions-evals people add NAME."
+)
 
 
 @frozen_type
@@ -129,16 +132,23 @@ async def _accept(
         )
     speaker, given = engine.speaker, submission.judged_by
     named = speaker.name if speaker.is_person and not imported else given or speaker.name or AGENTS
-    return _vetted(bench.judging, _Submitter(speaker, named, imported=imported), answered, row, measure)
+    return _vetted(
+        bench.judging,
+        _Submitter(speaker, named, imported=imported, several=len(submission.packets) > 1),
+        answered,
+        row,
+        measure,
+    )
 
 
 @frozen_type
 class _Submitter:
-    """The one who hands judgments in, and under which name they are kept."""
+    """The one who hands judgments in, under which name they are kept, and whether for several packets at once."""
 
     speaker: Speaker
     named: str
     imported: bool
+    several: bool
 
 
 def _vetted(
@@ -161,9 +171,12 @@ def _vetted(
             f"judgment request {answered.digest} asks a person ({', '.join(for_people)}), and an agent speaks here.",
             remedy=AS_A_PERSON,
         )
-    verdicts = verdicts_for(
-        answered, criteria_asked, judged_by=handed_in.named, speaker=handed_in.speaker, imported=handed_in.imported
-    )
+    try:
+        verdicts = verdicts_for(
+            answered, criteria_asked, judged_by=handed_in.named, speaker=handed_in.speaker, imported=handed_in.imported
+        )
+    except (InvalidRecordError, RuleError) as error:
+        raise (error.at(f"judgment request {answered.digest}") if handed_in.several else error) from None
     about = [judging.panel.about(criterion, kinds[criterion.id], work) for criterion in criteria_asked]
     return _Accepted(row, measure, tuple(zip(about, verdicts, strict=True)))
 

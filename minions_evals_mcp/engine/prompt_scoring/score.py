@@ -34,7 +34,7 @@ from minions_evals_mcp.scoring.prompt_scoring import (
     vetted_tie_threshold,
 )
 from minions_evals_mcp.scoring.prompt_shelf import Case, Prompt, Shelf
-from minions_evals_mcp.scoring.rendering import render
+from minions_evals_mcp.scoring.prompt_texts.version_text import render
 from minions_evals_mcp.scoring.verdicts.examination import Expectation
 from minions_evals_mcp.scoring.verdicts.expected import expectation
 from minions_evals_mcp.store.database import open_store

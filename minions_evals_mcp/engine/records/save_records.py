@@ -32,6 +32,7 @@ from minions_evals_mcp.errors import (
     NotFoundError,
     SealedError,
 )
+from minions_evals_mcp.scoring.rubric import threshold_note
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, EventRow, append, append_all, row_of, write_events
@@ -41,14 +42,20 @@ from minions_evals_mcp.store.speakers import note_handed_in
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The number of records that were new, changed, or said what was kept already."""
+    """The number of records that were new, changed, or said what was kept already; `notes` say what may not be meant so."""
 
     new: int
     changed: int
     unchanged: int
+    notes: tuple[str, ...] = ()
 
     def __add__(self, other: Saved) -> Saved:
-        return Saved(self.new + other.new, self.changed + other.changed, self.unchanged + other.unchanged)
+        return Saved(
+            self.new + other.new,
+            self.changed + other.changed,
+            self.unchanged + other.unchanged,
+            (*self.notes, *other.notes),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +91,29 @@ def write_batch(db: Db, batch: Batch, *, by: str, now: datetime) -> Saved:
     """Writes the batch, which `by` hands in, in the caller's transaction; raises as `save_records` does."""
     saved = _save(db, batch, now)
     taken = [arrival.record for arrival in batch.arrivals]
+    notes = [*rubric_notes(db, taken)]
     outputs = [record.id for record in taken if isinstance(record.fields, AgentRun) and is_final(record.fields)]
     note_handed_in(db, outputs, by, at=now)
     for record in taken:
         if isinstance(record.fields, Benchmark) and record.fields.sealed and not is_sealed(db, record.id):
-            seal_within(db, SealAsked(benchmark_id=record.id), by=by, at=now)
-    return saved
+            sealed = seal_within(db, SealAsked(benchmark_id=record.id), by=by, at=now)
+            notes.append(f"{sealed.in_words} Only its operator ends the seal")
+    return replace(saved, notes=(*saved.notes, *notes)) if notes else saved
+
+
+def rubric_notes(db: Db, written: Iterable[Record[Fields]]) -> Iterator[str]:
+    """Yields of each rubric that was written, or whose criteria were, what its threshold comes to where that may not be meant."""
+    idents = (
+        record.fields.rubric_id if isinstance(record.fields, RubricCriterion) else record.id
+        for record in written
+        if isinstance(record.fields, (Rubric, RubricCriterion))
+    )
+    for ident in dict.fromkeys(idents):
+        rubric = records.get(db, ident, Rubric)
+        if rubric is not None:
+            criteria = records.get_all(db, rubric.fields.criteria_ids, RubricCriterion).values()
+            if note := threshold_note(rubric, [criterion.fields for criterion in criteria]):
+                yield note
 
 
 async def vet_records(engine: Engine, arrivals: Sequence[Arrival]) -> None:
@@ -111,6 +135,7 @@ def _vetted(db: Db, arrivals: Sequence[Arrival]) -> View:
         except REFUSALS as error:
             raise placed(error, arrival) from None
         if arrival.over is not None and view.kept.get(arrival.record.id) != arrival.over:
+            records.vet_unsealed(db, arrival.record)  # what is sealed was read without what it says
             raise changed_meanwhile(arrival.over)
     return view
 

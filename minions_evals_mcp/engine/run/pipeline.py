@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -218,7 +219,9 @@ async def _work(
                 continue
             try:
                 if bench.judging.panel.asks_any_model(page[0].measure) or page[0].is_at_hand(bench):
-                    await _ended(bench, await carry_out(bench, page), done, health)
+                    async with bench.turn if bench.is_prompt(page) else nullcontext():
+                        endings = await carry_out(bench, page)
+                    await _ended(bench, endings, done, health)
                 else:
                     await _handed_over(made, (page[0], await output_of(bench, page[0])))
                     health.switch.look()
@@ -308,12 +311,13 @@ async def _record_all(bench: Bench, done: MemoryObjectReceiveStream[Done], progr
     """Writes what has ended, all that is there in one go, and says so once it is committed."""
     async with done:
         async for first in done:
-            endings, behind = parted([first, *received(done)])
-            try:
-                await bench.engine.store.write(partial(_record, bench=bench, endings=endings, behind=behind))
-            except EvalsError:
-                await _record_singly(bench, endings)
-                await bench.engine.store.write(partial(_record, bench=bench, endings=(), behind=behind))
+            async with bench.turn:
+                endings, behind = parted([first, *received(done)])
+                try:
+                    await bench.engine.store.write(partial(_record, bench=bench, endings=endings, behind=behind))
+                except EvalsError:
+                    await _record_singly(bench, endings)
+                    await bench.engine.store.write(partial(_record, bench=bench, endings=(), behind=behind))
             await progress([outcome_of(ended) for _, ended in endings])
 
 

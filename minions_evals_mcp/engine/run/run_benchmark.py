@@ -15,10 +15,11 @@ from minions_evals_mcp.domain.records import MADE_BY_PYTHON, Record
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.standing import Standing
 from minions_evals_mcp.engine.audit_standing.standing import vet_audited
-from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.budget import Budget, how_on
 from minions_evals_mcp.engine.conclude.benchmark_run import Concluding, conclude
 from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.embedders import vet_embedder
 from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, waiting_reason, working_on
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
@@ -26,7 +27,7 @@ from minions_evals_mcp.engine.run.pipeline import Health, PageProgress, Place, P
 from minions_evals_mcp.engine.run.unit_pages import open_units
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.engine.seals.guard import hushed, vet_whole
-from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedError
+from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, StoppedError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs, records, runs, seals
@@ -176,6 +177,7 @@ async def _prepared(
     budget = Budget(request.max_cost_usd, request.max_seconds, switch.stop)
     switch.look = budget.look_at_clock  # a target that is no model's is not metered
     version = request.prompt_version_ref
+    vet_embedder(engine.config.embedder)
     request = await planning.resolved(engine, request, case_ids)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
     plan = await planning.plan(engine, request, case_ids, judging)
@@ -214,7 +216,8 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
     """Runs what is open (of the first `cases`), and once more what the instrument failed at; a stop leaves the job resumable."""
     engine = run.bench.engine
     await set_state(engine, run.job, "running")
-    run.budget.earlier_usd = run.job.spent.get("costUsd", 0.0)
+    run.budget.take_up(run.job.spent)
+    run.budget.write_down = partial(_write_down, run)
     reason = "interrupted"
     counts = await engine.store.read_whole(lambda db: jobs.unit_counts(db, run.job.id))
     judged = "scored" in counts
@@ -231,11 +234,19 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
             if run.switch.is_off or not (health.counts["judge-error"] or health.counts["target-error"]):
                 break
         reason = run.switch.reason
+    except EvalsError as error:
+        reason = error.message.rstrip(".")
+        raise
     finally:
         with anyio.CancelScope(shield=True):
-            await engine.store.write(partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news()))
+            await _write_down(run, run.budget.break_off())
         if reason:
             await set_state(engine, run.job, "stopped", reason=reason)
+    _vet_whole(run)
+
+
+def _vet_whole(run: _Run) -> None:
+    """Raises what stopped the run, if anything did."""
     if run.switch.instrument:
         raise InstrumentError(
             f"the run {run.job.id} stopped: {run.switch.reason}.",
@@ -244,8 +255,12 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
     if run.switch.is_off:
         raise StoppedError(
             f"the run {run.job.id} stopped: {run.switch.reason}.",
-            remedy=f"Resume with --key {run.job.key}; what was judged is kept.",
+            remedy=how_on(run.switch.reason, run.job.key),
         )
+
+
+async def _write_down(run: _Run, spent: dict[str, float]) -> None:
+    await run.bench.engine.store.write(partial(jobs.add_spent, ident=run.job.id, spent=spent))
 
 
 @dataclass(slots=True, eq=False)

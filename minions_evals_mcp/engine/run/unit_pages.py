@@ -8,7 +8,7 @@ from functools import partial
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
-from minions_evals_mcp.engine.run.planning import PAGE, SETTLED, Plan
+from minions_evals_mcp.engine.run.planning import SETTLED, Plan
 from minions_evals_mcp.engine.run.recorded_runs import RecordedRun, WantedRun, recorded_runs
 from minions_evals_mcp.engine.run.units import (
     TOGETHER,
@@ -25,17 +25,22 @@ from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.records import Unread
 
+READ = 500
+"""So many units are read at a time, judged where they are at hand, and written in one go."""
+
 
 async def open_units(bench: Bench, job_id: str, case_ids: Sequence[str], plan: Plan) -> AsyncIterator[list[Unit]]:
     """The units that are not settled yet, by the page, with the outputs that were paid for already.
 
     A unit that may wait for anything makes a page of its own.
     """
-    size = max(1, PAGE // bench.request.trials)
+    size = max(1, READ // bench.request.trials)
     for at in range(0, len(case_ids), size):
         part = case_ids[at : at + size]
         opened = partial(_open, bench=bench, job_id=job_id, first=at, case_ids=part, plan=plan)
-        for page in pages_of(bench, await bench.engine.store.read_whole(opened)):
+        async with bench.turn:
+            units = await bench.engine.store.read_whole(opened)
+        for page in pages_of(bench, units):
             yield page
 
 

@@ -7,6 +7,8 @@ from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
 
+import anyio
+
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
@@ -22,11 +24,12 @@ from minions_evals_mcp.domain.outcomes import (
     UnitKey,
 )
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.budget import Budget, uncapped
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.compose import Frame, Judged, compose
 from minions_evals_mcp.engine.judge.judging import Decision, Judging
-from minions_evals_mcp.engine.judge.likeness import likenesses
+from minions_evals_mcp.engine.judge.likeness import compared_texts, likenesses
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.versions import RunVersions
@@ -37,7 +40,7 @@ from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.assertions.judged.criteria import BY_PROMPT
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
-from minions_evals_mcp.scoring.verdicts.history import Likeness, Sample
+from minions_evals_mcp.scoring.verdicts.history import Compared, Likeness, Sample
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
@@ -66,6 +69,15 @@ class Bench:
     made: Mapping[str, UnitKey] = field(default_factory=dict[str, UnitKey])
     seal: Seal | None = None
     budget: Budget = field(default_factory=uncapped)
+    turn: anyio.Lock = field(default_factory=anyio.Lock)
+    """Taken by whoever reads, judges at hand or writes: threads that do so at once hand Python's lock to and fro at each row."""
+
+    def is_prompt(self, page: Sequence[Unit]) -> bool:
+        """Returns whether the units, which are at hand, are judged without waiting for a model, an embedder or code."""
+        asks_nothing = self.judging.panel.asks_nothing
+        ruled = not self.engine.own_checks and all(asks_nothing(unit.measure) for unit in page)
+        compares = any(unit.measure.expected is not None for unit in page)
+        return ruled and (not compares or is_local(self.engine.embedder().name))
 
 
 @frozen_type
@@ -108,13 +120,20 @@ async def concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[tup
 
 async def judged(bench: Bench, page: Sequence[tuple[Unit, Observed]]) -> list[Ended]:
     """The runs that the observed outputs become, or what they wait for."""
-    outputs = [(unit.measure, seen) for unit, seen in page]
-    alike = await likenesses(bench.engine, outputs, of_benchmark=bench.frame.benchmark_run_id is not None)
+    alike = await likenesses([_compared(bench, unit, seen) for unit, seen in page], bench.engine.embedder)
     works = [_work(bench, unit, seen, likeness) for (unit, seen), likeness in zip(page, alike, strict=True)]
     units = [(unit.key, unit.measure, work) for (unit, _), work in zip(page, works, strict=True)]
     decisions = await bench.judging.judge(units)
     at = bench.engine.clock()
     return [_ending(bench, *unit, decision, at=at) for unit, decision in zip(units, decisions, strict=True)]
+
+
+def _compared(bench: Bench, unit: Unit, seen: Observed) -> Compared | None:
+    """The texts whose likeness is measured now: none where no text is expected, or where a benchmark's run leaves it to its readers."""
+    of_benchmark = bench.frame.benchmark_run_id is not None
+    if of_benchmark and bench.judging.panel.leaves_likeness(unit.measure, seen):
+        return None
+    return compared_texts(unit.measure.expected, seen)
 
 
 def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: Decision, *, at: datetime) -> Ended:

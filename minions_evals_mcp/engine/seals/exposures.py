@@ -7,8 +7,8 @@ from datetime import datetime
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.seals import BudgetLeft, SealedVerdict
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import NotFoundError
-from minions_evals_mcp.stats.attempts import BUDGET, attempt_level
+from minions_evals_mcp.errors import NotFoundError, SealedError
+from minions_evals_mcp.stats.attempts import BUDGET, attempt_level, fewest_pairs
 from minions_evals_mcp.store import seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -97,9 +97,27 @@ def budget_of(db: Db, seal: Seal) -> BudgetLeft:
     highest = max((exposure.attempt for exposure in seals.exposures(db, seal.benchmark_id)), default=0)
     following = 1 + max(number, highest)
     spent = sum(attempt_level(number) for number in range(1, following))
-    least = 2.0 ** (1 - len(cases))
     level = attempt_level(following)
-    return BudgetLeft(attempt=following, level=level, left=BUDGET - spent, can_decide=least <= level)
+    can_decide = len(cases) >= fewest_pairs(level)
+    return BudgetLeft(attempt=following, level=level, left=BUDGET - spent, can_decide=can_decide)
+
+
+def vet_can_decide(db: Db, seal: Seal) -> BudgetLeft:
+    """Returns what is left of the budget; raises `SealedError` where so few sealed cases could not decide the next attempt."""
+    budget = budget_of(db, seal)
+    if budget.can_decide:
+        return budget
+    cases, fewest = len(seals.sealed_cases(db, seal)), fewest_pairs(budget.level)
+    if budget.attempt == 1:
+        raise SealedError(
+            f"{seal.benchmark_id} has {cases} sealed cases; at least {fewest} are needed for attempt 1 to decide anything.",
+            remedy="Seal more cases, in a benchmark of their own.",
+        )
+    raise SealedError(
+        f"the budget of {seal.benchmark_id} is spent: attempt {budget.attempt} would need {fewest} sealed cases to decide"
+        f" anything, and it has {cases}.",
+        remedy="Seal fresh cases: what was asked so often decides nothing any more.",
+    )
 
 
 def _left_words(budget: BudgetLeft) -> str:

@@ -26,8 +26,8 @@ from minions_evals_mcp.store.seals import Seal
 
 HIDDEN = "the case is sealed, so what went wrong is not told"
 HOW_RUN = (
-    "Compare two versions on it: minions-evals compare {benchmark} --from VERSION --to VERSION --target TARGET;"
-    " only `minions-evals seal {benchmark} --unseal REASON` ends a seal, for good."
+    "Compare two versions on it: minions-evals compare {benchmark} --from VERSION --to VERSION --target TARGET."
+    " Only its operator ends a seal, for good: minions-evals seal {benchmark} --unseal REASON"
 )
 
 

@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
 from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.stats.attempts import attempt_level, fewest_pairs
 from minions_evals_mcp.store import records, sealed_content, seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -107,6 +108,8 @@ def _in_words(sealed_id: str, opened: str | None, cases: int, left: int, seen: i
     sentence = f"{cases} {'case' if cases == 1 else 'cases'} sealed in {sealed_id}"
     if opened is not None:
         sentence += f"; {left} stay open in {opened}"
+    if cases < (fewest := fewest_pairs(attempt_level(1))):
+        sentence += f"; too few to decide any comparison, which takes at least {fewest}"
     if seen:
         sentence += f"; {seen} test-runs of them were open to everybody until now, and whoever saw them knows them"
     return f"{sentence}."

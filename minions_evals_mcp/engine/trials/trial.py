@@ -10,20 +10,19 @@ from minions_evals_mcp.domain.seals import BudgetLeft, SealedVerdict
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.cases.current_version import current_version
+from minions_evals_mcp.engine.compare.approve_prompt_version import barred_for_agents
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, start_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.new_version import new_version
 from minions_evals_mcp.engine.request import ComparisonRequest, JudgeChoice
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import silent
-from minions_evals_mcp.engine.seals.exposures import budget_of, sealed_verdict
+from minions_evals_mcp.engine.seals.exposures import budget_of, sealed_verdict, vet_can_decide
 from minions_evals_mcp.engine.version_chain import find_ref, prompt_chain, version_record
 from minions_evals_mcp.errors import BadInputError, InstrumentError, SealedError
 from minions_evals_mcp.store import jobs, seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.seals import Seal
-
-UNDECIDABLE = "inconclusive"
 
 
 class TrialRequest(Value):
@@ -53,6 +52,7 @@ class TrialAnswer(Value):
     """The result of a trial: the whole of the open part, the verdict alone of the sealed one, and the budget that is left.
 
     `open` is null where all of the benchmark is sealed, `sealed` where it was not asked, `budget` where nothing is sealed.
+    `mayBeApproved`: it improved where that decides, and whoever asks could approve it on this evidence.
     """
 
     version: str
@@ -105,13 +105,22 @@ async def try_version(engine: Engine, request: TrialRequest, *, progress: Progre
         comparison_request = _comparison_request(request, seal.benchmark_id, version, against, "sealed")
         verdict = await compare_sealed(engine, comparison_request, progress=progress)
     budget = None if seal is None else await engine.store.read(lambda db: budget_of(db, seal))
-    return _answer(version, against, summary, verdict, budget)
+    return TrialAnswer(
+        version=version, against=against, open=summary, sealed=verdict, budget=budget,
+        may_be_approved=await _may_be_approved(engine, verdict or (summary if budget is None else None)),
+        in_words=_in_words(summary, verdict, budget),
+    )  # fmt: skip
 
 
-def _answer(
-    version: str, against: str, summary: ComparisonSummary | None, verdict: SealedVerdict | None, budget: BudgetLeft | None
-) -> TrialAnswer:  # fmt: skip
-    decides = verdict.verdict if verdict is not None else summary.verdict if summary and budget is None else UNDECIDABLE
+async def _may_be_approved(engine: Engine, deciding: ComparisonSummary | SealedVerdict | None) -> bool:
+    if deciding is None or deciding.verdict != "improved":
+        return False
+    if engine.speaker.is_person:
+        return True
+    return await barred_for_agents(engine, deciding.version_b, deciding.comparison_id) is None
+
+
+def _in_words(summary: ComparisonSummary | None, verdict: SealedVerdict | None, budget: BudgetLeft | None) -> str:
     sentences: list[str] = []
     if summary is not None:
         sentences.append(f"Open cases: {summary.verdict} ({summary.score_delta:+.3f}).")
@@ -121,10 +130,7 @@ def _answer(
         sentences.append(
             f"Sealed cases: not asked; attempt {budget.attempt} is next, {budget.left:.3g} of the error is left."
         )
-    return TrialAnswer(
-        version=version, against=against, open=summary, sealed=verdict, budget=budget,
-        may_be_approved=decides == "improved", in_words=" ".join(sentences),
-    )  # fmt: skip
+    return " ".join(sentences)
 
 
 async def _told_under(engine: Engine, key: str) -> SealedVerdict | None:
@@ -142,14 +148,10 @@ def _vet_budget(db: Db, benchmark_id: str, *, most: int | None) -> None:
     seal = seals.seal_of(db, benchmark_id)
     if seal is None:
         raise SealedError(
-            f"nothing of {benchmark_id} is sealed.", remedy=f"minions-evals seal {benchmark_id} --share 0.3"
+            f"nothing of {benchmark_id} is sealed.",
+            remedy=f"The operator seals a part of it: minions-evals seal {benchmark_id} --share 0.3",
         )
-    budget = budget_of(db, seal)
-    if not budget.can_decide:
-        raise SealedError(
-            f"the budget of {seal.benchmark_id} is spent: no outcome on so few cases could decide attempt {budget.attempt}.",
-            remedy="Seal fresh cases: what was asked so often decides nothing any more.",
-        )
+    budget = vet_can_decide(db, seal)
     if most is not None and budget.attempt > most:
         raise SealedError(
             f"maxAttempts is {most}, and the next answer about {seal.benchmark_id} is attempt {budget.attempt}.",

@@ -79,7 +79,7 @@ def sample(output: ExportedOutput, subject: str) -> Json:
         "metadata": obj(known.get("metadata")),
         "store": {},
         "events": [],
-        "model_usage": {subject: usage} if usage else {},
+        "model_usage": output.extra.get("modelUsage") or ({subject: usage} if usage else {}),
         "started_at": output.started,
         "completed_at": output.completed,
         "total_time": None if output.latency_ms is None else output.latency_ms / 1000,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
+from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped, Variant
 from minions_evals_mcp.interop.logs.shapes import object_under
 
@@ -48,31 +49,22 @@ def read_aggregate(path: Path) -> Iterator[Item]:
 
 def read_lines(path: Path) -> Iterator[Item]:
     """The samples; several lines of one are its several scores, a score that comes again is another epoch's."""
-    awaited: Counter[str] = Counter()
-    first: Json = {}
+    first = next((row.value for row in _lines(path)), None)
+    if first is None:
+        raise InvalidRecordError("holds no lines", where=str(path))
+    ident = str(first["evaluation_id"])
+    yield Log(NAME, ident, ident.partition("/")[0], str(first.get("model_id", "")))
+    for where, _, lines in gathered(lambda: _lines(path)):
+        yield from _samples(lines, where, alone=lines[0].get("model_id") == first.get("model_id"))
+
+
+def _lines(path: Path) -> Iterator[Row[Json]]:
+    """The lines, each with the sample that it is of."""
     for where, line in json_lines(path):
         document = obj(line)
         if not is_lines(line) or "raw" not in obj(document.get("input")):
             raise InvalidRecordError("a line has evaluation_id, sample_id, interaction_type and input.raw", where=where)
-        first = first or document
-        awaited[_key(document)] += 1
-    if not first:
-        raise InvalidRecordError("holds no lines", where=str(path))
-    ident = str(first["evaluation_id"])
-    yield Log(NAME, ident, ident.partition("/")[0], str(first.get("model_id", "")))
-    gathered: dict[str, list[Json]] = defaultdict(list)
-    for where, line in json_lines(path):
-        document = obj(line)
-        lines = gathered[_key(document)]
-        lines.append(document)
-        if len(lines) == awaited[_key(document)]:
-            yield from _samples(
-                gathered.pop(_key(document)), where, alone=document.get("model_id") == first.get("model_id")
-            )
-
-
-def _key(document: Json) -> str:
-    return f"{document.get('model_id')}\n{document.get('sample_id')}"
+        yield Row(where, f"{document.get('model_id')}\n{document.get('sample_id')}", document)
 
 
 def _samples(lines: list[Json], where: str, *, alone: bool) -> Iterator[Sample]:
@@ -103,6 +95,7 @@ def _sample(lines: list[Json], epoch: int, where: str, *, alone: bool) -> Sample
                 "metadata": document.get("metadata"),
                 "formatted": inputs.get("formatted"),
                 "sampleHash": document.get("sample_hash"),
+                "ofInput": without(inputs, "raw", "reference", "choices", "formatted") or None,
             }
         ),
         produced=_produced(lines, document, where, alone=alone),
@@ -124,7 +117,14 @@ def _produced(lines: list[Json], document: Json, where: str, *, alone: bool) -> 
         output_tokens=count(usage.get("output_tokens")),
         latency_ms=number(obj(document.get("performance")).get("latency_ms")),
         error=str(document["error"]) if document.get("error") else None,
-        extra=without({"rest": without(document, *_READ, "metadata", "sample_hash") or None}),
+        extra=without(
+            {
+                "rest": without(document, *_READ, "metadata", "sample_hash") or None,
+                "output": without(obj(document.get("output")), "raw") or None,
+                "tokenUsage": without(usage, "input_tokens", "output_tokens", "total_tokens") or None,
+                "performance": without(obj(document.get("performance")), "latency_ms") or None,
+            }
+        ),
     )
 
 
@@ -137,5 +137,11 @@ def _message(message: JsonValue) -> JsonValue:
 def _score(line: Json, where: str) -> ForeignScore:
     evaluation = object_under(line, "evaluation", where)
     answer = next((attribution.get("extracted_value") for attribution in objects(line.get("answer_attribution"))), None)
-    about = {"passed": evaluation.get("is_correct"), "answer": answer, "resultId": line.get("evaluation_result_id")}
+    about = {
+        "passed": evaluation.get("is_correct"),
+        "answer": answer,
+        "resultId": line.get("evaluation_result_id"),
+        "attribution": line.get("answer_attribution") or None,
+        "rest": without(evaluation, "score", "is_correct") or None,
+    }
     return ForeignScore(str(line.get("evaluation_name")), evaluation.get("score"), without(about))

@@ -1,8 +1,7 @@
-"""Rows that belong together by a key, in files whose rows may lie far apart: put together once the last one was read."""
+"""Exports that are rows: a line each, or the elements of a list; those of one key together."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
+from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.shapes import the_object
 
 Key = Callable[[Json], str | None]
@@ -40,13 +40,5 @@ def first_row(path: Path, lists: frozenset[str]) -> Json:
 
 def groups(path: Path, lists: frozenset[str], key: Key) -> Iterator[tuple[str, list[Json]]]:
     """The rows of one key together, and where the last of them stands; a row without a key is alone."""
-    awaited = Counter(group for _, row in rows_of(path, lists) if (group := key(row)) is not None)
-    gathered: dict[str, list[Json]] = defaultdict(list)
-    for where, row in rows_of(path, lists):
-        name = key(row)
-        if name is None:
-            yield where, [row]
-            continue
-        gathered[name].append(row)
-        if len(gathered[name]) == awaited[name]:
-            yield where, gathered.pop(name)
+    for group in gathered(lambda: (Row(where, key(row), row) for where, row in rows_of(path, lists))):
+        yield group.where, group.values

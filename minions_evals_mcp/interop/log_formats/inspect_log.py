@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.logs.archive import Archive, archive
 from minions_evals_mcp.interop.logs.conversation import (
     asked,
     count,
@@ -22,7 +23,7 @@ from minions_evals_mcp.interop.logs.conversation import (
     texts,
     without,
 )
-from minions_evals_mcp.interop.logs.files import Archive, archive, json_pieces
+from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
 
@@ -65,7 +66,7 @@ def read_json(path: Path) -> Iterator[Item]:
 def read_archive(path: Path) -> Iterator[Item]:
     """The same of an archive, member by member."""
     with archive(path) as members:
-        header = next((name for name in HEADERS if name in members), None)
+        header = members.named(*HEADERS)
         if header is None:
             raise InvalidRecordError("no log of Inspect's: it has no header.json", where=str(path))
         log, judging = _log(obj(members.json(header)), members.place(header))
@@ -74,9 +75,9 @@ def read_archive(path: Path) -> Iterator[Item]:
 
 
 def _members(members: Archive, judging: Json) -> Iterator[Sample]:
-    for name in members.names:
-        if name.startswith(SAMPLES) and name.endswith(".json"):
-            yield _sample(members.json(name), judging, members.place(name))
+    for member in members:
+        if member.name.startswith(SAMPLES) and member.name.endswith(".json"):
+            yield _sample(members.json(member), judging, members.place(member))
 
 
 def _log(head: Json, where: str) -> tuple[Log, Json]:
@@ -131,8 +132,27 @@ def _produced(fields: Json, held: Json, where: str) -> Produced:
         latency_ms=None if (seconds := number(fields.get("total_time"))) is None else seconds * 1000,
         error=_error(fields),
         stop_reason=_stop(fields, choices),
-        extra=without({"rest": without(fields, *_READ) or None, "limit": fields.get("limit"), "leftOut": left or None}),
+        extra=without(
+            {
+                "rest": without(fields, *_READ) or None,
+                "limit": fields.get("limit"),
+                "modelUsage": fields.get("model_usage") or None,
+                "output": _rest_of_output(output, choices) or None,
+                "leftOut": left or None,
+            }
+        ),
     )
+
+
+def _rest_of_output(output: Json, choices: list[Json]) -> Json:
+    """Returns what the output says besides its choices' words; the messages have them."""
+    beside: list[JsonValue] = [
+        without(
+            {**without(choice, "message"), "message": without(obj(choice.get("message")), "role", "content") or None}
+        )
+        for choice in choices
+    ]
+    return without({**without(output, "choices", "completion"), "choices": beside or None})
 
 
 def _message(message: JsonValue) -> JsonValue:

@@ -131,6 +131,7 @@ def _trace(rows: list[Json], where: str) -> Sample:
                 {
                     "rest": without(root, "observations", "scores", "input", "output") or None,
                     "observations": len(steps) or None,
+                    "models": [*dict.fromkeys(texts([step.get("model") for step in models]))] or None,
                 }
             ),
         ),

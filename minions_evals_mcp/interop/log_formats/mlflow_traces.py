@@ -64,7 +64,7 @@ def _sample(row: Json, where: str) -> Sample:
         case="",
         inputs=asked(_messages(question)),
         targets=() if wanted is None else (value_text(wanted),),
-        extra=without({"expectations": expected or None}),
+        extra=without({"expectations": expected or None, "ofExpectations": [*_expectations(assessments)] or None}),
         produced=Produced(
             output=_answer(answer),
             tools=tuple(_call(span) for span in spans if _attribute(span, "mlflow.spanType") == "TOOL"),
@@ -80,11 +80,28 @@ def _sample(row: Json, where: str) -> Sample:
                     "info": without(info, "assessments"),
                     "spans": len(spans),
                     "rest": without(row, "info", "data") or None,
+                    "data": without(obj(row.get("data")), "spans") or None,
+                    "root": _rest_of_root(root) or None,
                 }
             ),
         ),
         where=where,
     )
+
+
+def _expectations(assessments: list[Json]) -> Iterator[JsonValue]:
+    """Returns what expectations say beside their value."""
+    for assessment in assessments:
+        about = without(assessment, "expectation", "assessment_name", "name")
+        more = without({**about, "expectation": without(obj(assessment.get("expectation")), "value") or None})
+        if "expectation" in assessment and more:
+            yield {"name": _name(assessment), **more}
+
+
+def _rest_of_root(root: Json) -> Json:
+    """Returns what the root says beside what was asked and answered."""
+    attributes = without(obj(root.get("attributes")), "mlflow.spanInputs", "mlflow.spanOutputs")
+    return without({**without(root, "attributes"), "attributes": attributes or None})
 
 
 def _parent(span: Json) -> bool:
@@ -149,5 +166,6 @@ def _score(assessment: Json) -> ForeignScore:
         "explanation": assessment.get("rationale"),
         **without(assessment, "assessment_name", "name", "feedback", "rationale"),
         "error": feedback.get("error"),
+        "ofFeedback": without(feedback, "value", "error") or None,
     }
     return ForeignScore(_name(assessment), feedback.get("value"), without(about))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +12,15 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, objects, text_of, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines
+from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
+from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
 
 NAME = "openai-evals"
 FILE = "samples"
 SCORED = ("match", "metrics")
+_OF_EVENT = ("run_id", "event_id", "sample_id", "type", "data", "created_by", "created_at")
 ABOUT = frozenset({"spec", "final_report"})
 NO_SAMPLES = "an event that is none of a sample's"
 _NOTHING: Json = {}
@@ -87,7 +89,13 @@ def _hosted(document: Json, where: str) -> Produced:
         output_tokens=count(usage.get("completion_tokens")),
         error=str(error) if (error := obj(sample.get("error")).get("message")) else None,
         stop_reason=stop if isinstance(stop := sample.get("finish_reason"), str) else None,
-        extra=without({"rest": without(document, "item", "datasource_item", "sample", "grades", "passes") or None}),
+        extra=without(
+            {
+                "rest": without(document, "item", "datasource_item", "sample", "grades", "passes") or None,
+                "sample": without(sample, "input", "output", "output_text", "model", "finish_reason") or None,
+                "passes": without(passes, *object_under(document, "grades", where)) or None,
+            }
+        ),
     )
 
 
@@ -95,27 +103,30 @@ def read_run(path: Path) -> Iterator[Item]:
     """The samples of a run: what was recorded of each stands on several lines, which may be far apart."""
     spec: Json = {}
     report: JsonValue = None
-    awaited: Counter[str] = Counter()
-    for where, line in json_lines(path):
-        document = the_object(line, where)
+    awaited, beside = CountedIds(), list[JsonValue]()
+    for _, name, document in _events(path):
+        if name is not None:
+            awaited.add(name)
+        elif document.keys() & ABOUT and (more := without(document, *ABOUT)):
+            beside.append(more)
         spec = obj(document.get("spec")) or spec
         report = document.get("final_report", report)
-        if (name := _sample_id(document, where)) is not None:
-            awaited[name] += 1
     if not spec:
         raise InvalidRecordError("a log of OpenAI evals begins with its spec", where=str(path))
-    yield _log(spec, report, path)
+    yield _log(spec, report, beside, path)
     wanted = BY_CLASS.get(str(obj(obj(spec.get("run_config")).get("eval_spec")).get("cls", "")).rpartition(":")[2])
-    gathered: dict[str, list[Json]] = defaultdict(list)
+    for where, name, events in gathered(lambda: _events(path), awaited):
+        if name is not None:
+            yield _recorded(name, events, wanted, where)
+        elif not events[0].keys() & ABOUT:
+            yield Skipped(NO_SAMPLES)
+
+
+def _events(path: Path) -> Iterator[Row[Json]]:
+    """The lines, each with the sample that it is an event of."""
     for where, line in json_lines(path):
-        document = obj(line)
-        name = _sample_id(document, where)
-        if name is None:
-            yield from () if document.keys() & ABOUT else (Skipped(NO_SAMPLES),)
-            continue
-        gathered[name].append(document)
-        if len(gathered[name]) == awaited[name]:
-            yield _recorded(name, gathered.pop(name), wanted, where)
+        document = the_object(line, where)
+        yield Row(where, _sample_id(document, where), document)
 
 
 def _sample_id(document: Json, where: str) -> str | None:
@@ -127,12 +138,12 @@ def _sample_id(document: Json, where: str) -> str | None:
     return sample_id if isinstance(sample_id, str) else None
 
 
-def _log(spec: Json, report: JsonValue, path: Path) -> Log:
+def _log(spec: Json, report: JsonValue, beside: list[JsonValue], path: Path) -> Log:
     subjects = ", ".join(texts(spec.get("completion_fns"))) or ", ".join(
         texts(obj(spec.get("run_config")).get("completion_fns"))
     )
     task = str(spec.get("base_eval") or spec.get("eval_name") or path.stem)
-    about = without({"spec": spec, "finalReport": report})
+    about = without({"spec": spec, "finalReport": report, "beside": beside or None})
     return Log(NAME, str(spec.get("run_id") or path.stem), task, subjects, spec.get("created_at"), about)
 
 
@@ -144,6 +155,7 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
     answer = sampling[-1].get("sampled") if sampling else match.get("sampled", match.get("picked"))
     usage = list(objects([data.get("usage") for data in sampling]))
     others: list[JsonValue] = [event for event in events if event not in scored and event.get("type") != "sampling"]
+    beside: list[JsonValue] = [kept for event in events if event not in others and (kept := _beside(event))]
     return Sample(
         id=name,
         inputs=asked(sampling[0].get("prompt")) if sampling else {"input": name},
@@ -159,12 +171,21 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
             extra=without(
                 {
                     "rest": {"events": others} if others else None,
+                    "beside": beside or None,
                     "samplings": len(sampling) if len(sampling) > 1 else None,
                 }
             ),
         ),
         where=where,
     )
+
+
+def _beside(event: Json) -> Json:
+    """Returns what an event says beside what is read of every one; of a score's data all is kept with it."""
+    data = obj(event.get("data")) if event.get("type") == "sampling" else _NOTHING
+    usage = without(obj(data.get("usage")), "prompt_tokens", "completion_tokens", "total_tokens")
+    kept = without({**without(data, "prompt", "sampled", "usage"), "usage": usage or None})
+    return without({**without(event, *_OF_EVENT), "data": kept or None})
 
 
 def _sampled(answer: JsonValue) -> JsonValue:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, finite, number, objects, without
 from minions_evals_mcp.interop.logs.files import parted
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Variant
+from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under, the_object
 from minions_evals_mcp.interop.score_rows import vetted
 from minions_evals_mcp.scoring.nunjucks import rendered_within
@@ -46,19 +46,19 @@ def read(path: Path) -> Iterator[Item]:
         )
     yield _log(head, path)
     prompts = [str(prompt.get("raw") or "") for prompt in objects(head.get("results.prompts"))]
-    tried: Counter[tuple[str, str]] = Counter()
+    tried = CountedIds()
     for place, piece in enumerate(results):
         document = the_object(piece.value, f"{path}: results.results.{place}")
         variant = _variant(document, prompts)
-        sample = str(document.get("testIdx", place))
-        tried[sample, variant.id] += 1
-        yield _sample(document, variant, tried[sample, variant.id], f"{path}: results.results.{place}")
+        cell = f"{document.get('testIdx', place)}\n{variant.id}"
+        tried.add(cell)
+        yield _sample(document, variant, tried.count(cell), f"{path}: results.results.{place}")
 
 
 def _log(head: Json, path: Path) -> Log:
     config = obj(head.get("config"))
     task = str(config.get("description") or path.stem)
-    about = without(head, "results.version", "results.timestamp", "results.prompts", "evalId")
+    about = without(head, "results.version", "results.timestamp", "evalId")
     return Log(NAME, str(head.get("evalId") or path.stem), task, "", head.get("results.timestamp"), about)
 
 
@@ -88,7 +88,7 @@ def _sample(fields: Json, variant: Variant, epoch: int, where: str) -> Sample:
         assertions=tuple(assertions),
         threshold=float(threshold) if isinstance(threshold, int | float) and not unread else None,
         unread=tuple(unread),
-        extra=without({"testCase": without(test, "vars") or None}),
+        extra=without({"testCase": without(test, *([] if obj(test.get("vars")) != variables else ["vars"])) or None}),
         produced=_produced(fields, variant, where),
         where=where,
     )
@@ -115,6 +115,7 @@ def _checks(test: Json, variables: Json) -> tuple[list[Json], list[str]]:
 def _produced(fields: Json, variant: Variant, where: str) -> Produced:
     response, usage = obj(fields.get("response")), obj(fields.get("tokenUsage"))
     failed = fields.get("failureReason") == ERROR or (fields.get("error") is not None and "output" not in response)
+    prompt = obj(fields.get("prompt"))
     cached = without(response, "output", "tokenUsage", "cost", "finishReason")
     called = obj(response.get("metadata")).get("toolCalls")
     return Produced(
@@ -129,7 +130,8 @@ def _produced(fields: Json, variant: Variant, where: str) -> Produced:
         error=str(fields.get("error") or "failed") if failed else None,
         stop_reason=stop if isinstance(stop := response.get("finishReason"), str) else None,
         extra=without({
-            "prompt": obj(fields.get("prompt")).get("raw"), "provider": fields.get("provider"),
+            "prompt": prompt.get("raw"), "ofPrompt": without(prompt, "raw", "label") or None, "provider": fields.get("provider"),
+            "tokenUsage": without(usage, "prompt", "completion", "total") or None,
             "rest": without(fields, *_READ) or None, "response": cached or None,
         }),
     )  # fmt: skip
@@ -151,14 +153,19 @@ def _step(call: Json) -> Json:
 def _scores(fields: Json, where: str) -> Iterator[ForeignScore]:
     """The verdict as a whole, the named scores, and each assertion's."""
     grading = object_under(fields, "gradingResult", where)
-    yield ForeignScore(
-        "score", fields.get("score"), without({"passed": fields.get("success"), "explanation": grading.get("reason")})
-    )
+    rest = without(grading, "pass", "score", "reason", "namedScores", "componentResults", "assertion")
+    whole = {"passed": fields.get("success"), "explanation": grading.get("reason"), "rest": rest or None}
+    yield ForeignScore("score", fields.get("score"), without(whole))
     for name, value in object_under(fields, "namedScores", where).items():
         yield ForeignScore(name, value, {"named": True})
     for part in objects_under(grading, "componentResults", where):
         kind = str(obj(part.get("assertion")).get("type", "assertion"))
         about = without(
-            {"passed": part.get("pass"), "explanation": part.get("reason"), "assertion": part.get("assertion")}
+            {
+                "passed": part.get("pass"),
+                "explanation": part.get("reason"),
+                "assertion": part.get("assertion"),
+                "rest": without(part, "pass", "score", "reason", "assertion") or None,
+            }
         )
         yield ForeignScore(kind, part.get("score"), {"component": True, **about})

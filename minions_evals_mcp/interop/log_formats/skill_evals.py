@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -37,7 +38,9 @@ def read(path: Path) -> Iterator[Item]:
     yield Log(NAME, skill, skill, extra=head)
     for place, piece in enumerate(listed, 1):
         where = f"{path}: evals.{place}"
-        yield _sample(the_object(piece.value, where), place, where)
+        sample = _sample(the_object(piece.value, where), place, where)
+        beside = without(head, "skill_name", "skill")
+        yield replace(sample, extra={**sample.extra, "suite": beside}) if beside else sample
 
 
 def _folder(path: Path) -> str:

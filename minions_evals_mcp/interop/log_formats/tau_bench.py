@@ -42,6 +42,7 @@ def _sample(fields: Json, where: str) -> Sample:
         {"name": action.get("name"), "args": obj(action.get("kwargs"))}
         for action in objects_under(task, "actions", where)
     ]
+    more = [action for action in listed_values(task.get("actions")) if without(obj(action), "name", "kwargs")]
     steps: list[JsonValue] = [{"unordered": gold}] if len(gold) <= MOST_UNORDERED else gold
     check: Json = {"type": "trajectory:match", "value": {"steps": steps}}
     inputs: Json = {"instruction": task["instruction"], "user_id": task.get("user_id")}
@@ -54,6 +55,7 @@ def _sample(fields: Json, where: str) -> Sample:
         extra=without(
             {
                 "outputs": task.get("outputs") or None,
+                "actions": more or None,
                 "task": without(task, "instruction", "user_id", "actions", "outputs") or None,
             }
         ),
@@ -68,7 +70,7 @@ def _produced(fields: Json, info: Json) -> Produced:
     return Produced(
         output=last_answer(messages),
         messages=tuple(messages),
-        scores=(ForeignScore("reward", fields.get("reward"), without({"info": judged.get("info")})),),
+        scores=(ForeignScore("reward", fields.get("reward"), without(judged, "name", "value", "reward")),),
         cost=number(info.get("agent_cost")),
         error=str(info["error"]) if info.get("error") else None,
         extra=without(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.tagged_values import attributes, listed_values, ob
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import finite, without
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
+from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Recorded, Skipped
 from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.interop.spans import Span, raw_spans, span_of
@@ -22,6 +23,7 @@ from minions_evals_mcp.interop.traces import Traces
 NAME = "otel"
 MARKS = ("gen_ai.operation.name", "openinference.span.kind")
 """What tells that a mapping holds the attributes of one span."""
+_READ = ("traceId", "spanId", "parentSpanId", "name", "startTimeUnixNano", "endTimeUnixNano", "attributes")
 EVALUATION = "gen_ai.evaluation.result"
 OTHER = "a line without spans"
 NOTHING = "a trace in which no agent, model or tool was at work"
@@ -36,22 +38,23 @@ def is_spans(seen: JsonValue) -> bool:
 def read(path: Path) -> Iterator[Item]:
     """An agent-run for each agent's span, or each trace of a model or tool, once all spans of its trace were read."""
     yield Log(NAME, path.stem, path.stem)
-    awaited = Counter(span.trace_id for _, span, _ in _spans(path) if span is not None)
-    gathered: dict[str, list[tuple[Span, Json]]] = defaultdict(list)
-    for where, span, events in _spans(path):
-        if span is None:
-            yield Skipped(OTHER)
-            continue
-        trace = gathered[span.trace_id]
-        trace.append((span, events))
-        if len(trace) == awaited[span.trace_id]:
-            yield from trace_runs(gathered.pop(span.trace_id), where)
+    for where, _, spans in gathered(lambda: _spans(path)):
+        trace = [span for span in spans if span is not None]
+        yield from trace_runs(trace, where) if trace else (Skipped(OTHER),)
 
 
-def trace_runs(trace: list[tuple[Span, Json]], where: str) -> Iterator[Item]:
-    """The agent-runs of one whole trace, with what its spans say besides; each span comes with its events by name."""
+class TraceSpan(NamedTuple):
+    """A span of a trace, its evaluation events by name, and what else is said of it."""
+
+    span: Span
+    events: Json
+    rest: Json
+
+
+def trace_runs(trace: list[TraceSpan], where: str) -> Iterator[Item]:
+    """The agent-runs of one whole trace, with what its spans say besides."""
     traces = Traces()
-    traces.add((span for span, _ in trace), now=0.0)
+    traces.add((part.span for part in trace), now=0.0)
     runs = traces.completed(now=0.0, at_once=True)
     if not runs:
         yield Skipped(NOTHING)
@@ -59,14 +62,14 @@ def trace_runs(trace: list[tuple[Span, Json]], where: str) -> Iterator[Item]:
         yield Recorded(with_rest(run, trace), where)
 
 
-def with_rest(run: Json, trace: list[tuple[Span, Json]]) -> Json:
-    """The agent-run with its own span's attributes as they are, and the scores that the trace brings."""
+def with_rest(run: Json, trace: list[TraceSpan]) -> Json:
+    """The agent-run with what its own span says as it is, and the scores that the trace brings."""
     fields = obj(run.get("fields"))
-    root = next((span for span, _ in trace if str(run["id"]).endswith(f"/{span.id}")), trace[0][0])
-    scores: list[JsonValue] = [score.wire() for _, events in trace for score in _scores(events)]
-    about: Json = {"log": {"format": NAME, "trace": root.trace_id, "span": root.id}, "attributes": root.attributes}
-    extra: Json = {**about, "foreignScores": scores} if scores else about
-    return {**run, "fields": {**fields, "extra": finite(extra)}}
+    root = next((part for part in trace if str(run["id"]).endswith(f"/{part.span.id}")), trace[0])
+    scores: list[JsonValue] = [score.wire() for part in trace for score in _scores(part.events)]
+    log: Json = {"format": NAME, "trace": root.span.trace_id, "span": root.span.id}
+    extra = without({"attributes": root.span.attributes, "rest": root.rest or None, "foreignScores": scores or None})
+    return {**run, "fields": {**fields, "extra": finite({"log": log, **extra})}}
 
 
 def _scores(events: Json) -> Iterator[ForeignScore]:
@@ -81,21 +84,31 @@ def _scores(events: Json) -> Iterator[ForeignScore]:
         yield ForeignScore(name, value, without({"label": label, "explanation": words, "attributes": rest or None}))
 
 
-def _spans(path: Path) -> Iterator[tuple[str, Span | None, Json]]:
-    """Yields where each span stands, the span, and its evaluation events; no span for what is none."""
+def _spans(path: Path) -> Iterator[Row[TraceSpan | None]]:
+    """Yields each span and its trace; no span for what is none."""
     for where, value in _documents(path):
         document = the_object(value, where)
         if any(mark in document for mark in MARKS):
-            yield where, _alone(document), {}
+            alone = _alone(document)
+            yield Row(where, alone.trace_id, TraceSpan(alone, {}, {}))
             continue
         if "resourceSpans" not in document:
-            yield where, None, {}
+            yield Row(where, None, None)
             continue
         try:
-            for raw, service in raw_spans(document):
-                yield where, span_of(raw, service), _events(raw)
+            for raw, service, around in raw_spans(document):
+                span = span_of(raw, service)
+                yield Row(where, span.trace_id, TraceSpan(span, _events(raw), _rest(raw, around)))
         except ValueError as error:
             raise InvalidRecordError(str(error), where=where) from None
+
+
+def _rest(raw: Json, around: Json) -> Json:
+    """Returns what else the span says, without its evaluations, and what it comes from."""
+    others: list[JsonValue] = [
+        event for event in listed_values(raw.get("events")) if obj(event).get("name") != EVALUATION
+    ]
+    return without({**without(raw, *_READ, "events"), "events": others or None, **without(around)})
 
 
 def _events(raw: Json) -> Json:

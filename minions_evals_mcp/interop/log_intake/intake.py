@@ -4,38 +4,39 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json
-from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_batches
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.save_records import Arrival, Saved, save_records
-from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
+from minions_evals_mcp.engine.records.save_records import Arrival, Saved
+from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.interop.log_formats.table import Format, headed, opened
-from minions_evals_mcp.interop.log_intake.seen_ids import SeenIds
-from minions_evals_mcp.interop.logs.records import benchmark_id, records, version, version_id
+from minions_evals_mcp.interop.log_intake.benchmarks import CaseIds, grow_benchmarks, vet_benchmarks
+from minions_evals_mcp.interop.logs.records import records, version, version_id
 from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded, Sample, Skipped, Variant
-from minions_evals_mcp.store import records as kept_records
+from minions_evals_mcp.interop.logs.seen_ids import CountedIds, SeenIds
 
 BATCH = 200
 
 
 @dataclass(slots=True)
 class Counted:
-    """The counts of a log's reading."""
+    """The counts of a log's reading; `trials`: so many outputs the case has that has most of one version."""
 
     samples: int = 0
     outputs: int = 0
+    trials: int = 1
     scores: Counter[str] = field(default_factory=Counter[str])
     unread: Counter[str] = field(default_factory=Counter[str])
     skipped: Counter[str] = field(default_factory=Counter[str])
     variants: dict[Variant | None, None] = field(default_factory=dict[Variant | None, None])
-    case_ids: list[str] = field(default_factory=list[str])
 
     def take(self, item: Item) -> None:
         """Counts the sample, its output and its scores."""
@@ -71,7 +72,7 @@ class Taken:
     saved: Saved
     went_on: WentOn
     counted: Counted
-    benchmark: str
+    benchmarks: tuple[str, ...]
     versions: tuple[str, ...]
 
     def wire(self) -> Json:
@@ -83,49 +84,36 @@ class Taken:
         return {
             "format": self.form.name, "log": self.log.id, "samples": counted.samples, "outputs": counted.outputs,
             "foreignScores": scores, "unreadChecks": unread, "skipped": skipped, "promptVersionRefs": [*self.versions],
-            **({"benchmarkId": self.benchmark} if counted.case_ids else {}),
+            **({"trials": counted.trials} if counted.trials > 1 else {}),
+            **({"benchmarkId": self.benchmarks[0]} if self.benchmarks else {}),
+            **({"benchmarkIds": [*self.benchmarks]} if len(self.benchmarks) > 1 else {}),
         }  # fmt: skip
 
 
 async def take_log(engine: Engine, form: Format, path: Path, *, by: str) -> Taken:
     """Takes the log in; raises `InvalidRecordError` naming file and place, and then nothing is kept."""
     log = headed(form, path)
-    benchmark = await engine.store.read(lambda db: kept_records.find(db, benchmark_id(log)))
-    _vet(benchmark, log)
+    await engine.store.read(lambda db: vet_benchmarks(db, log))
     counted = Counted()
 
     def batches() -> Iterator[Sequence[Arrival]]:
         nonlocal counted
         counted = Counted()
-        return _batches(form, path, counted, now=engine.clock())
+        cases.clear()
+        return _batches(form, path, counted, cases, now=engine.clock())
 
-    saved, went_on = await save_batches(engine, batches, by=by)
-    if counted.case_ids:
-        grown = _grown(benchmark, log, counted.case_ids, at=engine.clock())
-        saved += await save_records(engine, [Arrival(grown, partial(str, path))])
-    return Taken(
-        form,
-        log,
-        saved,
-        went_on,
-        counted,
-        benchmark_id(log),
-        tuple(version_id(log, variant) for variant in counted.variants),
-    )
+    with closing(CaseIds()) as cases:
+        saved, went_on = await save_batches(engine, batches, by=by)
+        grown, benchmarks = await grow_benchmarks(engine, log, cases, where=str(path))
+    versions = tuple(version_id(log, variant) for variant in counted.variants)
+    return Taken(form, log, saved + grown, went_on, counted, benchmarks, versions)
 
 
-def _vet(benchmark: Record[Fields] | None, log: Log) -> None:
-    if benchmark is not None and of_type(benchmark, Benchmark) is None:
-        raise BadInputError(
-            f"{benchmark_id(log)} is a {benchmark.type}, no benchmark.", remedy="Rename the log's task."
-        )
-
-
-def _batches(form: Format, path: Path, counted: Counted, *, now: datetime) -> Iterator[list[Arrival]]:
+def _batches(form: Format, path: Path, counted: Counted, cases: CaseIds, *, now: datetime) -> Iterator[list[Arrival]]:
     """The records of the log, each once, in batches."""
     batch: list[Arrival] = []
     log, samples = opened(form, path)
-    seen = SeenIds()
+    seen, again = SeenIds(), CountedIds()
     for item in samples:
         known = len(counted.variants)
         counted.take(item)
@@ -136,16 +124,25 @@ def _batches(form: Format, path: Path, counted: Counted, *, now: datetime) -> It
             is_case = wire["type"] == "test-case"
             if not seen.add(arrival.record.id):
                 if is_case:
+                    again.add(arrival.record.id)
+                    counted.trials = max(counted.trials, _trial(item, 1 + again.count(arrival.record.id)))
                     continue
                 raise InvalidRecordError("the same sample and epoch come twice", field="id", where=where)
             if is_case:
-                counted.case_ids.append(arrival.record.id)
+                cases.add(arrival.record.id)
             batch.append(arrival)
         if len(batch) >= BATCH:
             yield batch
             batch = []
     if batch:
         yield batch
+
+
+def _trial(item: Item, number: int) -> int:
+    """Returns which of its version's outputs for a case it is, where that is the number of all that the log has for the case."""
+    if not isinstance(item, Sample) or item.produced is None:
+        return 1
+    return number if item.produced.variant is None else item.epoch
 
 
 def _wires(log: Log, item: Item, tried: Sequence[Variant | None], where: str) -> list[Json]:
@@ -194,15 +191,3 @@ def _arrival(wire: Json, where: str, now: datetime) -> Arrival:
     except (ValueError, RecursionError) as error:
         raise _unfit(error, where) from None
     return Arrival(record, partial(str, where))
-
-
-def _grown(benchmark: Record[Fields] | None, log: Log, case_ids: Sequence[str], *, at: datetime) -> Record[Fields]:
-    """The benchmark of the log's task with those cases behind the ones that it has."""
-    held = of_type(benchmark, Benchmark)
-    if held is None:
-        fields = Benchmark(
-            name=log.task, description=f"Imported from {log.format} logs.", test_case_ids=tuple(case_ids)
-        )
-        return Record(benchmark_id(log), fields, log.task, at, at)
-    together = tuple(dict.fromkeys((*held.fields.test_case_ids, *case_ids)))
-    return replace(held.touched(held.fields.model_copy(update={"test_case_ids": together}), at), deleted_at=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -95,7 +95,7 @@ def finite(value: JsonValue) -> JsonValue:
     return [finite(part) for part in value] if isinstance(value, list) else value
 
 
-def without(mapping: Json, *known: str) -> Json:
+def without(mapping: Mapping[str, JsonValue], *known: str) -> Json:
     """The mapping without the keys that were read, and without what is null: what is kept as it is."""
     return {key: value for key, value in mapping.items() if key not in known and value is not None}
 

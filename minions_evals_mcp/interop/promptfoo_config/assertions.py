@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -23,6 +23,7 @@ from minions_evals_mcp.scoring.assertions.judges import vet_own
 from minions_evals_mcp.scoring.assertions.kinds.meteor import METEOR, WEIGHTS
 from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE, UNNAMED
 from minions_evals_mcp.scoring.assertions.table import KINDS
+from minions_evals_mcp.scoring.assertions.transforms import PYTHON
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
 from minions_evals_mcp.scoring.nunjucks import rendered
 from minions_evals_mcp.targets.prompted import PythonTransform
@@ -86,10 +87,8 @@ class Assertions:
         if not name.startswith(REF) or name.removeprefix(REF) not in self.templates:
             raise node.wrong(f"there is no assertion template {name!r}; they are named {REF}NAME")
         template = self.templates[name.removeprefix(REF)]
-        own: JsonValue = {key: value for key, value in node.value.items() if key != "$ref"}
-        if own:
-            raise node.wrong("an assertion that names a template holds nothing else")
-        return template
+        own = {key: value for key, value in node.value.items() if key != "$ref"}
+        return replace(template, value={**{key: member.value for key, member in template.mapping().items()}, **own})
 
     def _assertion(self, node: Node, variables: Mapping[str, JsonValue], *, top: bool = True) -> Assertion | None:
         wire = _with_weights(self._noted(node), node)
@@ -112,7 +111,7 @@ class Assertions:
             self.refusals.note(wire["config"], GIVEN_CONFIG)
         if isinstance(made.get("metric"), str):
             made["metric"] = self._rendered(wire["metric"], variables)
-        made |= {name: self._transform(wire[name]) for name in TRANSFORMS & made.keys()}
+        made |= {name: self._transform(name, wire[name]) for name in TRANSFORMS & made.keys()}
         if kind == SET and "assert" in wire:
             parts = wire["assert"].elements()
             made["assert"] = self._parts(parts, variables)
@@ -165,7 +164,9 @@ class Assertions:
     ) -> JsonValue:
         """The value with its file read, or its strings rendered; code in a file is told the config in its context."""
         base = kind.removeprefix(NEGATION)
-        if config is not None and base not in TOLD_CONFIG:
+        if config is not None and base == "guardrails" and config.value == {"purpose": "redteam"}:
+            self.refusals.add(config, "in red-teaming a guardrail that acts passes the whole test")
+        elif config is not None and base not in TOLD_CONFIG:
             self.refusals.note(config, GIVEN_CONFIG)
         if node.file is not None:
             return _from_file(node, node.file, base)
@@ -182,13 +183,13 @@ class Assertions:
             case _:
                 return node.value
 
-    def _transform(self, node: Node) -> JsonValue:
-        """The JavaScript that makes what is checked."""
+    def _transform(self, name: str, node: Node) -> JsonValue:
+        """The code that makes what is checked."""
         code = transform_code(node, self.refusals)
-        if isinstance(code, PythonTransform):
-            self.refusals.add(node, "a transform in Python, which a provider and a test's options may have")
+        if isinstance(code, PythonTransform) and name == "contextTransform":
+            self.refusals.add(node, "the context made in Python: write the transform in JavaScript")
             return None
-        return code
+        return PYTHON + code.code if isinstance(code, PythonTransform) else code
 
     def _rendered(self, node: Node, variables: Mapping[str, JsonValue]) -> JsonValue:
         if self.stored and self.stored & {*PLACES.findall(node.text())} - variables.keys():

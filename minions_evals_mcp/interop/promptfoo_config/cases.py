@@ -24,10 +24,19 @@ from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.snippets import scoring_code
 from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, Asks
 from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, STORES_AS, Test
-from minions_evals_mcp.interop.promptfoo_config.variables import combinations, transformed
+from minions_evals_mcp.interop.promptfoo_config.variables import combinations, computed, transformed
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.prompt_texts.version_text import NUNJUCKS
-from minions_evals_mcp.scoring.rendering import CONVERSATION, GIVEN, HIDDEN, PREFIX, STORES, SUFFIX, TEST
+from minions_evals_mcp.scoring.reserved_inputs import (
+    COMPUTED,
+    CONVERSATION,
+    GIVEN,
+    HIDDEN,
+    PREFIX,
+    STORES,
+    SUFFIX,
+    TEST,
+)
 from minions_evals_mcp.targets.memory import HISTORY, names_in
 
 SHOWN = 60
@@ -51,7 +60,7 @@ class Case:
 
 
 def test_digest(test: Json) -> str:
-    """Under what hooks are told a test."""
+    """Under what hooks and providers are told a test."""
     return digest(test)[:16]
 
 
@@ -62,9 +71,9 @@ def version_id(prompt: PromptText) -> str:
 
 
 def read_cases(
-    tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, graders: Graders, *, hooked: bool = False
+    tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, graders: Graders, *, told: bool = False
 ) -> Iterator[Case]:
-    """Every test with every combination of its variables; equal ones are numbered. With `hooked` each is told to hooks."""
+    """Every test with every combination of its variables; equal ones are numbered. With `told` each has its digest: code is told it."""
     templates = root["assertionTemplates"].mapping() if "assertionTemplates" in root else {}
     refusals = graders.refusals
     prompts = [prompt.raw for prompt in asking.prompts]
@@ -77,12 +86,14 @@ def read_cases(
         scoring = scoring_code(test.asks[SCORING]) if SCORING in test.asks else None
         whole = test.options.get("disableVarExpansion")
         spread = whole is None or not whole.yes()
-        for spread_out in combinations(test.variables, prompts, refusals, spread=spread):
-            variables = transformed(spread_out, test.options.get("transformVars"), refusals)
+        given = transformed(test.variables, test.options.get("transformVars"), refusals)
+        for variables in combinations(given, prompts, refusals, spread=spread):
             checks, written = _checks(reader, test, variables)
             inputs = variables | _around(test, asks, prompts)
+            if in_prompts := computed(variables, next(iter(test.variables.values()), None), refusals):
+                inputs[COMPUTED] = in_prompts
             filled = frozenset[str]()
-            if hooked:
+            if told:
                 inputs[TEST] = test_digest(written.test)
                 filled = frozenset(
                     names_in([written.test["assert"], *(node.value for node in test.variables.values())])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -19,6 +20,7 @@ SCRIPTS = frozenset({".js", ".cjs", ".mjs", ".ts", ".cts", ".mts"})
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
+EXEC = "exec:"
 TRUSTED = "JavaScript makes parts of a config only with --trust-code"
 TYPED = frozenset({".ts", ".cts", ".mts"})
 
@@ -33,10 +35,30 @@ def runs_module(node: Node, name: str, refusals: Refusals) -> bool:
     return refusals.trust_code
 
 
-def called_module(node: Node, path: Path, function: str | None, *arguments: JsonValue) -> JsonValue:
-    """Returns what the module's function gives; raises `InvalidRecordError` with the place that names it."""
+def folder_of(node: Node) -> str:
+    """The folder of the config, where its programs run; empty where that is the current one."""
+    folder = node.source.base.resolve()
+    return "" if folder == Path.cwd() else str(folder)
+
+
+def command_words(node: Node, command: str) -> tuple[str, ...]:
+    """The words of a command line; raises `InvalidRecordError` where there are none."""
     try:
-        return exported(path, function, *arguments)
+        words = shlex.split(command)
+    except ValueError as error:
+        raise node.wrong(f"{EXEC} is no command line: {error}") from None
+    if not words:
+        raise node.wrong(f"{EXEC} names no program")
+    return tuple(words)
+
+
+def called_module(node: Node, path: Path, function: str | None, *arguments: JsonValue, withheld: str = "") -> JsonValue:
+    """Returns what the module's function gives; raises `InvalidRecordError` with the place that names it.
+
+    It may read nothing of a `withheld` argument, which stands behind the others.
+    """
+    try:
+        return exported(path, function, *arguments, withheld=withheld)
     except ModuleError as error:
         raise node.wrong(f"{path.name}: {error}") from None
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, product
 
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.engine.config_eval.evaluation import (
     Column,
     GivenSpec,
     ModelSpec,
+    ModuleSpec,
     Part,
     Provider,
     SimulatedUserSpec,
@@ -21,11 +23,19 @@ from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.providers import Listed
 from minions_evals_mcp.interop.promptfoo_config.references import allowed
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.models.responses import RESPONSES
 from minions_evals_mcp.scoring.nunjucks import printed_names, prompt_text, templates_in, vet_template
-from minions_evals_mcp.scoring.rendering import PREFIX, STORES, SUFFIX
+from minions_evals_mcp.scoring.reserved_inputs import PREFIX, STORES, SUFFIX
 from minions_evals_mcp.targets.conversation import turns
 
 GIVEN = "providerOutput"
+APART = {
+    "g-eval": "g-eval is judged in one call; promptfoo asks in several, and has other scores",
+    "answer-relevance": "answer-relevance is judged by a model; promptfoo measures between embeddings, and has other scores",
+}
+"""Types of which the user should know that promptfoo gives them another score."""
+FINISHED = "finish-reason of openai:responses is the reply's; promptfoo knows none, and fails it"
+SHARED = "storeOutputAs: each column keeps its own outputs; in promptfoo the last column's are named by all"
 
 
 def read_columns(
@@ -71,9 +81,8 @@ def _answering(provider: Provider, case: Case) -> Provider:
     if case.asks.given is not None:
         provider = provider.model_copy(update={"id": GIVEN, "spec": GivenSpec()})
     elif own is not None:
-        provider = provider.model_copy(
-            update={"id": own.id, "spec": _talking(own.spec, provider), "told": own.told if provider.told else {}}
-        )
+        told = own.told if provider.told and not isinstance(own.spec, ModuleSpec) else {}  # its class was not asked
+        provider = provider.model_copy(update={"id": own.id, "spec": _talking(own.spec, provider), "told": told})
     if transform is None:
         return provider
     return provider.model_copy(update={"transforms": (*provider.transforms, transform)})
@@ -106,6 +115,25 @@ def vet_prompts(
             rendered = _rendered(prompt, case, refusals)
             if rendered is not None and case.id in to_model and turns(rendered) is None:
                 refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r} with parts that are no text")
+
+
+def differences(columns: Sequence[Column], cases: Sequence[Case]) -> Iterator[str]:
+    """A note for each thing that is carried out otherwise than in promptfoo, and shows in an output or a score."""
+    kinds = {assertion.base_type for case in cases for assertion in _every(case.fields.assertions)}
+    yield from (what for kind, what in APART.items() if kind in kinds)
+    specs = [part.provider.spec for column in columns for part in column.parts]
+    if "finish-reason" in kinds and any(
+        isinstance(spec, ModelSpec) and spec.model.startswith(f"openai:{RESPONSES}") for spec in specs
+    ):
+        yield FINISHED
+    if len(columns) > 1 and any(STORES in case.fields.inputs for case in cases):
+        yield SHARED
+
+
+def _every(assertions: Sequence[Assertion]) -> Iterator[Assertion]:
+    for assertion in assertions:
+        yield assertion
+        yield from _every(assertion.assertions)
 
 
 def unset_variables(prompts: Sequence[PromptText], cases: Sequence[Case]) -> Iterator[str]:

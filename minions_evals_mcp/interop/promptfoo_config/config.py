@@ -25,10 +25,11 @@ from minions_evals_mcp.interop.promptfoo_config.cases import (
     arrival_of,
     benchmark_of,
     read_cases,
+    test_digest,
     version_id,
     version_of,
 )
-from minions_evals_mcp.interop.promptfoo_config.columns import read_columns, unset_variables, vet_prompts
+from minions_evals_mcp.interop.promptfoo_config.columns import differences, read_columns, unset_variables, vet_prompts
 from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
 from minions_evals_mcp.interop.promptfoo_config.extensions import (
     evaluation_hooks,
@@ -38,15 +39,15 @@ from minions_evals_mcp.interop.promptfoo_config.extensions import (
 )
 from minions_evals_mcp.interop.promptfoo_config.graders import read_graders
 from minions_evals_mcp.interop.promptfoo_config.options import read_options
-from minions_evals_mcp.interop.promptfoo_config.prompts import read_filters, read_prompts
-from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_node
+from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText, read_filters, read_prompts
+from minions_evals_mcp.interop.promptfoo_config.providers import Listed, as_its_class_says, read_providers
+from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_node, referred_parts, with_references
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, rows_of
+from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, reads_test, rows_of
 from minions_evals_mcp.interop.promptfoo_config.tests import read_tests
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.metrics import Derived, derived
-from minions_evals_mcp.scoring.rendering import CONVERSATION, STORES
+from minions_evals_mcp.scoring.reserved_inputs import CONVERSATION, STORES, TEST
 from minions_evals_mcp.targets.hooks import Hooks
 
 HARMLESS = {
@@ -63,7 +64,8 @@ BESIDE = ("x-", "_", ".")
 EMPTY = frozenset({"extensions", "nunjucksFilters", "tracing"})
 """What changes nothing where it is empty, or says that it is off."""
 KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "defaultTest", "tests", "scenarios",
-        "derivedMetrics", "assertionTemplates", "evaluateOptions", "outputPath", "env", "nunjucksFilters", "extensions")  # fmt: skip
+        "derivedMetrics", "assertionTemplates", "evaluateOptions", "commandLineOptions", "outputPath", "env",
+        "nunjucksFilters", "extensions")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +125,10 @@ def _read(
         has_judge=given.has_judge, embedder=given.default_embedder,
     )  # fmt: skip
     asking = Asking(prompts, providers, options, refusals)
-    cases = list(read_cases(tests, root, asking, graders, hooked=hooks is not None))
+    cases = list(read_cases(tests, root, asking, graders, told=hooks is not None or any(map(reads_test, providers))))
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
     _vet_order(cases, refusals, remembers=remembers)
-    columns = tuple(read_columns(prompts, _described(providers, cases), cases, remembers=remembers))
+    columns = tuple(read_columns(prompts, _described(providers, prompts, cases), cases, remembers=remembers))
     metrics = tuple(_derived(root, refusals))
     vet_prompts(prompts, cases, columns, refusals)
     left_out = refusals.settled(allowed=given.allow_unsupported)
@@ -154,6 +156,7 @@ def _read(
         columns=columns if hooks is None else hooked(columns, hooks),
         rows=tuple(rows_of([(case.id, case.test, case.asks.trials) for case in cases])),
         written={case.id: case.written for case in cases},
+        told_tests={test_digest(case.written.test): case.written.test for case in cases if TEST in case.fields.inputs},
         choosers={case.id: case.choosers for case in cases if case.choosers},
         derived=metrics,
         delay_s=options.delay_s,
@@ -168,15 +171,21 @@ def _read(
         output_paths=options.output_paths,
         hooks=None if hooks is None else evaluation_hooks(hooks, suite, cases, now),
         left_out=left_out,
-        notes=(*refusals.notes, *(unset_variables(prompts, cases) if hooks is None else ())),
+        notes=(
+            *refusals.notes,
+            *(unset_variables(prompts, cases) if hooks is None else ()),
+            *differences(columns, cases),
+        ),
     )
     return evaluation, hooks, changed
 
 
 def _root(path: Path, given: Given, refusals: Refusals, changes: Json) -> tuple[Node, dict[str, Node]]:
     """The config whole, and its known parts with what was said beside it and those changes in their place."""
-    node = with_environment(read_node(path, path.resolve().parent), given.environment, refusals)
-    root = _with(refusals.known(_without_empty(node, refusals), KEYS, harmless=HARMLESS), node, given)
+    read = read_node(path, path.resolve().parent)
+    node = with_environment(with_references(read), given.environment, refusals)
+    known = refusals.known(_without_empty(node, referred_parts(read), refusals), KEYS, harmless=HARMLESS)
+    root = _with(known, node, given)
     if (
         "prompts" not in root and "redteam" in node.mapping()
     ):  # a plan for red-teaming: there, too, its variable is the prompt
@@ -198,19 +207,23 @@ def _vet_order(cases: Sequence[Case], refusals: Refusals, *, remembers: bool) ->
             refusals.add(case.node, "a test that is repeated, where tests depend on those before them")
 
 
-def _described(providers: Sequence[Listed], cases: Sequence[Case]) -> list[Listed]:
+def _described(providers: Sequence[Listed], prompts: Sequence[PromptText], cases: Sequence[Case]) -> list[Listed]:
     """The providers with what code is told of them, where code may ask."""
-    if any(code_reads(case.fields.assertions, "provider") for case in cases):
+    is_read = any(code_reads(case.fields.assertions, "provider") for case in cases)
+    if is_read or any(prompt.writer is not None and prompt.writer.path for prompt in prompts):
+        providers = [as_its_class_says(listed) for listed in providers]
+    if is_read:
         return [*providers]
     return [replace(provider, provider=provider.provider.model_copy(update={"told": {}})) for provider in providers]
 
 
-def _without_empty(node: Node, refusals: Refusals) -> Node:
-    """The config without what is empty or off, each noted."""
+def _without_empty(node: Node, referred: frozenset[str], refusals: Refusals) -> Node:
+    """The config without what is empty or off, and what only references name, each noted."""
     members = node.mapping()
-    for name in [name for name in members if name in EMPTY or name.startswith(BESIDE)]:
+    beside = {name for name in members if name.startswith(BESIDE)} | (referred - {*KEYS})
+    for name in [name for name in members if name in EMPTY | beside]:
         value = members[name].value
-        if name.startswith(BESIDE):
+        if name in beside:
             refusals.note(members.pop(name), "it holds what other places name")
         elif not value or (isinstance(value, dict) and value.get("enabled") is False):
             refusals.note(members.pop(name), "it is empty, or off")

@@ -54,20 +54,19 @@ class _Filling:
 
     def _place(self, node: Node, place: str) -> str:
         """Returns what stands in place of it: itself where it names no variable, or is to be filled in at the call."""
-        named = _NAME.search(place)
-        if named is None:
+        names = [plain or quoted for plain, quoted in _NAME.findall(place)]
+        alone = _PLAIN.fullmatch(place) is not None
+        if not names or (alone and _at_a_call(node)):
             return place
-        name, kept = named[1] or named[2], _at_a_call(node)
-        if kept and _PLAIN.fullmatch(place):
-            return place
-        if SECRET_NAME.search(name):
-            self.refusals.add(
-                node, f"the environment variable {name}, which would be kept in clear: its name says secret"
-            )
-            return place
-        if name not in self.environment and "|" not in place:
-            self.refusals.add(node, f"the environment variable {name} is not set")
-            return place
+        for name in names:
+            if SECRET_NAME.search(name):
+                self.refusals.add(
+                    node, f"the environment variable {name}, which would be kept in clear: its name says secret"
+                )
+                return place
+            if alone and name not in self.environment:
+                self.refusals.add(node, f"the environment variable {name} is not set")
+                return place
         return rendered_of(place, {"env": dict(self.environment)})
 
 

@@ -49,6 +49,7 @@ MEASURED_HERE = (
     "similar is measured by wordllama on this machine: promptfoo asks openai:text-embedding-3-large, and has other scores;"
     " --embedder openai:text-embedding-3-large, or a provider beside the check, does so here"
 )
+NO_EMBEDDER = "similar is not measured by options.provider, a model of texts; promptfoo ends such a test in an error"
 EMBEDDINGS = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.embedders_known_as}
 """Embedders among promptfoo's providers, and their providers in our words."""
 
@@ -104,6 +105,13 @@ class Graders:
     def _shared(self, kind: str, asks: Kind, options: Mapping[str, Node]) -> Grader | None:
         """The grader that the options of the test name for that type."""
         shared = options.get("provider")
+        if (
+            kind in SIMILAR
+            and shared is not None
+            and (named := _of_kind(shared, asks))
+            and _stands_for(named) == "text"
+        ):
+            self.refusals.remark(NO_EMBEDDER)
         if shared is None or self.shared is not None or kind not in GRADED | {SELECT_BEST, *SIMILAR, *BY_SERVICE}:
             return None
         chosen = _of_kind(shared, asks)

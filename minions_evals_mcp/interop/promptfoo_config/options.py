@@ -15,6 +15,16 @@ HARMLESS = {
     "silent": "it bears on what is printed",
     "interactiveProviders": "calls are made by limits of our own",
 }
+HARMLESS_ON_A_LINE = {
+    "verbose": "it bears on what is printed",
+    "table": "it bears on what is printed",
+    "tableCellMaxLength": "it bears on what is printed",
+    "progressBar": "it bears on what is printed",
+    "write": "results are kept in the store",
+    "share": "nothing is shared",
+    "cache": "what was answered is kept under the evaluation's key",
+}
+"""Of `commandLineOptions`; what else stands there is refused."""
 WRITTEN = (".json", ".csv")
 
 
@@ -33,6 +43,8 @@ class Options:
 def read_options(root: Mapping[str, Node], refusals: Refusals) -> Options:
     """The options; with a delay one call is made at a time."""
     members = refusals.known(root["evaluateOptions"], KEYS, harmless=HARMLESS) if "evaluateOptions" in root else {}
+    if "commandLineOptions" in root:
+        refusals.known(root["commandLineOptions"], (), harmless=HARMLESS_ON_A_LINE)
     whole = {key: members[key].whole(least=0) for key in KEYS[:5] if key in members}
     delay = whole.get("delay", 0)
     return Options(

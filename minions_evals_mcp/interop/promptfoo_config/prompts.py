@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +16,14 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.engine.config_eval.evaluation import PromptCode
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, code_file, runs_module
+from minions_evals_mcp.interop.promptfoo_config.code import (
+    EXEC,
+    SCRIPTS,
+    code_file,
+    command_words,
+    folder_of,
+    runs_module,
+)
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     Node,
     named_file,
@@ -26,8 +34,16 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
 )
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
+from minions_evals_mcp.scoring.values import js_json
 
-DELIMITER = "---"
+MOST_SHOWN = 102_400
+MOST_INCLUDED = 10
+_INCLUDE = re.compile(
+    r"""(?P<open>\{%-?)\s*include\s+(?P<quote>["'])(?P<name>[^"'{}]+)(?P=quote)(?P<optional>\s+ignore\s+missing)?\s*"""
+    r"""(?P<close>-?%\})"""
+)
+_DELIMITER = re.compile(r"^[^\S\n]*---[^\S\n]*$", re.MULTILINE)
+DATA = frozenset({".json", ".yaml", ".yml"})
 PLAIN = frozenset({".txt", ".md", ".j2", ".csv"})
 NO_FILTERS: Mapping[str, Path] = {}
 PROGRAMS = frozenset({".sh", ".bash", ".exe", ".rb", ".pl"})
@@ -53,7 +69,7 @@ class PromptText:
 def read_prompts(node: Node, refusals: Refusals, filters: Mapping[str, Path] = NO_FILTERS) -> list[PromptText]:
     """The prompts in order; one that could not be rendered is refused by name. `filters` are the config's own, by name."""
     prompts: list[PromptText] = []
-    for source_node, prompt in _prompts(node, refusals):
+    for source_node, prompt in ((at, _with_includes(at, prompt)) for at, prompt in _prompts(node, refusals)):
         templates = templates_in(prompt.raw) if prompt.writer is None else []
         try:
             used = frozenset[str]().union(*(vet_template(template, frozenset(filters)) for template in templates))
@@ -62,6 +78,45 @@ def read_prompts(node: Node, refusals: Refusals, filters: Mapping[str, Path] = N
             continue
         prompts.append(_filtered(prompt, {name: filters[name] for name in sorted(used)}) if used else prompt)
     return prompts
+
+
+def _with_includes(node: Node, prompt: PromptText) -> PromptText:
+    """The prompt with the files that its templates include, in the config's folder, in their place."""
+    if prompt.writer is not None or "include" not in prompt.raw:
+        return prompt
+    try:
+        parsed: JsonValue = json.loads(prompt.raw)
+    except ValueError:
+        return replace(prompt, raw=_included(node, prompt.raw, MOST_INCLUDED))
+    whole = _each_text(parsed, lambda text: _included(node, text, MOST_INCLUDED))
+    return replace(prompt, raw=js_json(whole))
+
+
+def _each_text(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_each_text(item, change) for item in value]
+        case dict():
+            return {name: _each_text(item, change) for name, item in value.items()}
+        case _:
+            return value
+
+
+def _included(node: Node, template: str, left: int) -> str:
+    """The template with what it includes as blocks: there, too, what a file sets is not set around it."""
+
+    def block(tag: re.Match[str]) -> str:
+        opening, name, optional, closing = tag["open"], tag["name"], tag["optional"], tag["close"]
+        folder = node.source.base.resolve()
+        path = (folder / name).resolve()
+        if left == 0 or not path.is_relative_to(folder) or (not path.is_file() and not optional):
+            raise node.wrong(f"include: there is no file {name} in the config's folder, or it includes itself")
+        text = _included(node, read_text(path), left - 1) if path.is_file() else ""
+        return f"{opening} block included %}}{text}{{% endblock {closing}"
+
+    return _INCLUDE.sub(block, template)
 
 
 def read_filters(node: Node | None, refusals: Refusals) -> dict[str, Path]:
@@ -124,6 +179,9 @@ def _configured(prompt: PromptText, config: Node | None) -> PromptText:
 
 def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iterator[PromptText]:
     """The prompts that a text stands for: those in the file that it names, else itself."""
+    if text.startswith(EXEC):
+        yield _by_program(node, text.removeprefix(EXEC), label or text)
+        return
     name = text.removeprefix("file://")
     if name == text and not _is_file(node, text):
         if not text.strip():
@@ -179,6 +237,18 @@ def _by_code(node: Node, pattern: str, function: str | None, label: str, refusal
         yield PromptText(label if len(files) == 1 else f"{label} {file}", raw, writer=writer)
 
 
+def _by_program(node: Node, command: str, label: str) -> PromptText:
+    """The prompt that a program writes: the text of its file, where that can be read, is what the prompt is known by."""
+    words = command_words(node, command)
+    path = node.source.base / words[0]
+    raw = read_text(path) if path.is_file() and path.stat().st_size < MOST_SHOWN else command
+    if path.is_file():
+        words = (str(path.resolve()), *words[1:])
+    digest_of = text_digest(raw)
+    writer = PromptCode(path=words[0], function=None, code=digest_of, arguments=words[1:], folder=folder_of(node))
+    return PromptText(label, raw, writer=writer)
+
+
 def _is_file(node: Node, text: str) -> bool:
     """Returns whether a text that does not say so names a file of prompts."""
     if "\n" in text or len(text) >= 500:
@@ -191,13 +261,32 @@ def _in_file(path: Path, base: Path) -> Iterator[str]:
     """The prompts in a file: in a .txt those between lines of three hyphens, in JSON lines one a line."""
     match path.suffix.lower():
         case ".txt":
-            parts = f"\n{read_text(path)}".replace("\r\n", "\n").split(f"\n{DELIMITER}\n")
+            parts = _DELIMITER.split(read_text(path).replace("\r\n", "\n"))
             yield from (part.strip() for part in parts if part.strip())
         case ".jsonl":
-            yield from (json.dumps(line.value, ensure_ascii=False) for line in read_lines(path, base))
-        case ".yaml" | ".yml":
-            yield json.dumps(read_node(path, base).value, ensure_ascii=False)
-        case ".j2" | ".md":
-            yield read_text(path)
+            yield from (line.source.text.rstrip("\r") for line in read_lines(path, base))
+        case ".yaml" | ".yml" | ".json":
+            yield _structured(path, base)
         case _:
-            yield read_text(path).strip()
+            yield read_text(path)
+
+
+def _structured(path: Path, base: Path) -> str:
+    """The prompt in a file of YAML or JSON, with the files in it read; one that is neither is a template as it stands."""
+    try:
+        return js_json(_with_files(read_node(path, base)))
+    except EvalsError:
+        return read_text(path)
+
+
+def _with_files(node: Node) -> JsonValue:
+    match node.value:
+        case str() if node.file is not None:
+            path = named_file(node, node.file)
+            return read_node(path, node.source.base).value if path.suffix.lower() in DATA else read_text(path)
+        case list():
+            return [_with_files(element) for element in node.elements()]
+        case dict():
+            return {name: _with_files(member) for name, member in node.mapping().items()}
+        case _:
+            return node.value

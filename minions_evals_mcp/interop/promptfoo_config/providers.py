@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -23,7 +22,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
     Spec,
 )
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, runs_module
+from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, command_words, folder_of, runs_module
 from minions_evals_mcp.interop.promptfoo_config.model_provider import HARMLESS, model_spec
 from minions_evals_mcp.interop.promptfoo_config.raw_request import raw_request
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
@@ -31,6 +30,7 @@ from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.simulated_user import SIMULATED_USER, simulated_user_spec
 from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
 from minions_evals_mcp.scoring.nunjucks import vet_template
+from minions_evals_mcp.targets.module_file import ModuleError, described
 
 PARTS = ("id", "label", "config", "prompts", "transform", "delay")
 FORM = "application/x-www-form-urlencoded"
@@ -97,9 +97,10 @@ def _made(node: Node, ident: str, members: Mapping[str, Node], refusals: Refusal
     transforms = () if transform is None else (transform,)
     label = members["label"].text() if "label" in members else ident
     prompts = tuple(node.text() for node in members["prompts"].elements()) if "prompts" in members else None
-    wire = _wire_spec(ident, members)
+    known_as = spec.url if isinstance(spec, AddressSpec) and "url" in config.mapping() else ""
+    known_as = known_as if members else _known_as(ident)
+    wire = _wire_spec(known_as or ident, members)
     delay = members["delay"].number() if "delay" in members else 0.0
-    known_as = "" if members else _known_as(ident)
     provider = Provider(
         id=ident, label=label, spec=spec, transforms=transforms, told=wire, delay_ms=delay, known_as=known_as
     )
@@ -108,8 +109,9 @@ def _made(node: Node, ident: str, members: Mapping[str, Node], refusals: Refusal
 
 def _known_as(ident: str) -> str:
     """Returns what promptfoo calls a provider that is named by a text alone, where that is another name."""
-    if ident.startswith("openai:chat:"):
-        return f"openai:{ident.removeprefix('openai:chat:')}"
+    for kind in ("openai:chat:", "openai:responses:"):
+        if ident.startswith(kind):
+            return f"openai:{ident.removeprefix(kind)}"
     name = ident.removeprefix("python:").removeprefix("file://")
     head, _, function = name.rpartition(":")
     file = head if head.endswith(".py") else name
@@ -120,8 +122,24 @@ def _wire_spec(ident: str, members: Mapping[str, Node]) -> Json:
     """Returns what code that asks is told of the provider; of a config that may hold a key, nothing."""
     config = members["config"].value if "config" in members else {}
     secret = isinstance(config, dict) and any(SECRET.search(name) for name in config)
-    label: Json = {"label": members["label"].value} if "label" in members else {"label": ""} if ident == "echo" else {}
-    return {"id": ident, **label, **({} if secret else {"config": config})}
+    label = members["label"].value if "label" in members else ""
+    known: Json = {} if "{{" in ident else {"id": ident}  # an address that is filled in at the call
+    return {**known, "label": label, **({} if secret else {"config": config})}
+
+
+def as_its_class_says(listed: Listed) -> Listed:
+    """The provider as its class in JavaScript tells code of it, which is called for that: its id, label and config."""
+    provider = listed.provider
+    if not isinstance(provider.spec, ModuleSpec):
+        return listed
+    try:
+        own = described(Path(provider.spec.path), {"id": provider.id, "config": provider.spec.config})
+    except ModuleError as error:
+        raise listed.node.wrong(f"{provider.id}: {error}") from None
+    assert isinstance(own, dict)
+    config: Json = {"config": own["config"]} if "config" in provider.told and "config" in own else {}
+    told: Json = {"id": own["id"], "label": own["label"] or provider.told["label"], **config}
+    return replace(listed, provider=provider.model_copy(update={"told": told, "known_as": str(own["id"])}))
 
 
 def _spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Spec | None:
@@ -197,13 +215,7 @@ def _with_files(node: Node, refusals: Refusals) -> JsonValue:
 
 
 def _program(node: Node, command: str, config: Node) -> ProgramSpec:
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise node.wrong(f"exec: is no command line: {error}") from None
-    if not words:
-        raise node.wrong("exec: names no program")
-    return ProgramSpec(command=tuple(words), config=_json(config))
+    return ProgramSpec(command=command_words(node, command), config=_json(config), folder=folder_of(node))
 
 
 def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> AddressSpec | None:

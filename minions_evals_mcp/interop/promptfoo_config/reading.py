@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import glob
+import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import cast
+from urllib.parse import unquote
 
 import yaml
 from pydantic import JsonValue
@@ -17,8 +19,10 @@ from pydantic_core import from_json, to_json
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import parse_json, parse_yaml
 
+_REFERENCE = re.compile(r'"\$ref": "#/([^/"]+)')
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 FILE = "file://"
+MOST_REFERENCES = 20
 YAML = frozenset({".yaml", ".yml"})
 Step = str | int
 
@@ -133,6 +137,51 @@ class Node:
     def file(self) -> str | None:
         """The file that a `file://…` names, as it is written; None for any other value."""
         return self.value.removeprefix(FILE) if isinstance(self.value, str) and self.value.startswith(FILE) else None
+
+
+def with_references(root: Node) -> Node:
+    """The document with what each `{$ref: '#/…'}` names in its place, and the keys beside that over it.
+
+    One that names nothing stays; the parameters of tools are schemas, whose references are their own.
+    """
+    return replace(root, value=_referred(root.value, root, MOST_REFERENCES))
+
+
+def _referred(value: JsonValue, root: Node, left: int) -> JsonValue:
+    match value:
+        case {"$ref": str(name), **own} if name.startswith("#/"):
+            if left == 0:
+                raise root.wrong(f"the reference {name} leads to itself")
+            try:
+                named = _pointed(root.value, name)
+            except (KeyError, IndexError, ValueError):
+                return value
+            return _referred({**named, **own} if isinstance(named, dict) else named, root, left - 1)
+        case dict():
+            return {key: item if key == "parameters" else _referred(item, root, left) for key, item in value.items()}
+        case list():
+            return [_referred(item, root, left) for item in value]
+        case _:
+            return value
+
+
+def referred_parts(root: Node) -> frozenset[str]:
+    """The parts of the document, by name, that references name."""
+    return frozenset(_REFERENCE.findall(json.dumps(root.value, ensure_ascii=False)))
+
+
+def _pointed(value: JsonValue, pointer: str) -> JsonValue:
+    """Returns what a JSON pointer names; raises `KeyError`, `IndexError` or `ValueError` where that is nothing."""
+    for step in pointer.removeprefix("#/").split("/"):
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        match value:
+            case dict():
+                value = value[name]
+            case list():
+                value = value[int(name)]
+            case _:
+                raise KeyError(name)
+    return value
 
 
 def named_file(node: Node, name: str) -> Path:

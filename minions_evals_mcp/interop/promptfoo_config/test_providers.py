@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.digests import canonical, digest
-from minions_evals_mcp.engine.config_eval.evaluation import Provider
+from minions_evals_mcp.engine.config_eval.evaluation import ModuleSpec, Provider, PythonSpec
 from minions_evals_mcp.interop.promptfoo_config.options import Options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers
-from minions_evals_mcp.interop.promptfoo_config.reading import Node
+from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_text
 from minions_evals_mcp.interop.promptfoo_config.references import allowed, fits
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
 from minions_evals_mcp.interop.promptfoo_config.tests import Test
 from minions_evals_mcp.targets.prompted import PythonTransform
+
+_TEST = re.compile(r"\btest\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,12 @@ class Asks:
             and allowed(self.providers, (provider.label, provider.id))
             and allowed(self.prompts, names)
         )
+
+
+def reads_test(listed: Listed) -> bool:
+    """Returns whether the provider is a file of code that may read the test that it is told."""
+    spec = listed.provider.spec
+    return isinstance(spec, PythonSpec | ModuleSpec) and _TEST.search(read_text(Path(spec.path))) is not None
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -37,7 +37,9 @@ from minions_evals_mcp.scoring.nunjucks.values import js_string
 ROUNDS = 5
 MOST_TESTS = 100_000
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_NAMED = re.compile(r"\{[{%][^{}%]*?([A-Za-z_]\w*)")
+_PRINTED = re.compile(r"\{\{\s*([A-Za-z_]\w*)[^{}\s|]*\s*(?:\|[^}]+)?\}\}|\{%\s*(?:if|for)\s+([A-Za-z_]\w*)")
+_LOOP = re.compile(r"\{%\s*for\s+(\w+)\s+in\s+(\w+)\s*%\}")
+"""Where promptfoo looks for the variables of a value: what is printed as it is or by filters, and asked for in tags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class _ByCode:
                 self.node, self.path, "get_var", name, prompt, variables, called_with="name, prompt, variables"
             )
         else:
-            returned = called_module(self.node, self.path, None, name, prompt, variables)
+            returned = called_module(self.node, self.path, None, name, prompt, variables, withheld="the provider")
         match returned:
             case {"error": error} if error:
                 raise self.node.wrong(f"get_var in {self.path.name}: {value_text(error)}")
@@ -86,18 +88,19 @@ def combinations(
         raise some.wrong(f"its lists of variables make {tests:,} tests; at most {MOST_TESTS:,} are made of one")
     for values in product(*choices):
         whole = _coded(dict(zip(variables, values, strict=True)), prompts, refusals)
-        yield _resolved(whole, next(iter(variables.values()), None), refusals)
+        yield _resolved(whole)
 
 
-def transformed(variables: Json, node: Node | None, refusals: Refusals) -> Json:
-    """The variables with those that `transformVars` makes of them over them; its code runs in the sandbox."""
+def transformed(variables: Mapping[str, Node], node: Node | None, refusals: Refusals) -> Mapping[str, Node]:
+    """The variables as they stand with those that `transformVars` makes of them over them; its code runs in the sandbox."""
     code = None if node is None else transform_code(node, refusals, "vars, context", python=False)
     if node is None or not isinstance(code, str):
         return variables
 
     async def run() -> Ran | Broke:
         async with Snippets() as snippets:
-            given: Json = {"vars": variables, "context": {"prompt": {}}}
+            values: Json = {name: variable.value for name, variable in variables.items()}
+            given: Json = {"vars": values, "context": {"prompt": {}}}
             return await snippets.run("javascript", as_transform(code, "vars, context"), given)
 
     with start_blocking_portal() as portal:
@@ -106,7 +109,8 @@ def transformed(variables: Json, node: Node | None, refusals: Refusals) -> Json:
         raise node.wrong(f"the code failed: {ran.error}")
     if not isinstance(ran.value, dict):
         raise node.wrong("the code must give an object of variables")
-    return variables | ran.value
+    made = {name: replace(variables.get(name, node), value=value) for name, value in ran.value.items()}
+    return {**variables, **made}
 
 
 def _coded(variables: Mapping[str, _Choice], prompts: Sequence[str], refusals: Refusals) -> Json:
@@ -149,7 +153,7 @@ def _read(node: Node, name: str, refusals: Refusals) -> _Choice:
     return read_text(path).strip()
 
 
-def _resolved(variables: Json, node: Node | None, refusals: Refusals) -> Json:
+def _resolved(variables: Json) -> Json:
     """The variables with the places in them filled by each other; one that names what is not there stays as it is."""
     resolved = {
         name: value.removesuffix("\n") if isinstance(value, str) else value for name, value in variables.items()
@@ -162,11 +166,17 @@ def _resolved(variables: Json, node: Node | None, refusals: Refusals) -> Json:
                 resolved[name] = value.replace(place.group(), js_string(resolved[place.group(1)]), 1)
         if resolved == before:
             break
-    return {name: _filled(value, resolved, node, refusals) for name, value in resolved.items()}
+    return resolved
+
+
+def computed(variables: Json, node: Node | None, refusals: Refusals) -> Json:
+    """The variables whose values compute something (`{{name | upper}}`), filled in; checks are given them as they stand."""
+    filled = {name: _filled(value, variables, node, refusals) for name, value in variables.items()}
+    return {name: value for name, value in filled.items() if value != variables[name]}
 
 
 def _filled(value: JsonValue, variables: Json, node: Node | None, refusals: Refusals) -> JsonValue:
-    if not isinstance(value, str) or "{" not in value or any(name not in variables for name in _NAMED.findall(value)):
+    if not isinstance(value, str) or "{" not in value or not _names(value) <= variables.keys():
         return value
     try:
         return rendered(value, variables)
@@ -174,3 +184,10 @@ def _filled(value: JsonValue, variables: Json, node: Node | None, refusals: Refu
         if node is not None:
             refusals.add(node, error.message)
         return value
+
+
+def _names(value: str) -> set[str]:
+    """The variables that a value names, as promptfoo finds them: where one is missing, the value stays as it is."""
+    loops = _LOOP.findall(value)
+    found = {printed or asked for printed, asked in _PRINTED.findall(value)}
+    return (found - {each for each, _ in loops}) | {of for _, of in loops}

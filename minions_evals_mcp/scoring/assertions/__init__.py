@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from minions_evals_mcp.scoring.assertions.judges import refuse_elsewhere
-from minions_evals_mcp.scoring.assertions.kinds.patterns import Elsewhere, compiled
 from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
 from minions_evals_mcp.scoring.assertions.table import (
     KINDS,
@@ -15,6 +14,7 @@ from minions_evals_mcp.scoring.assertions.table import (
     needs,
     vet,
 )
+from minions_evals_mcp.scoring.patterns import Elsewhere, compiled
 
 __all__ = [
     "KINDS",

@@ -43,7 +43,7 @@ from minions_evals_mcp.scoring.checks import (
 from minions_evals_mcp.scoring.max_score import SELECTING
 from minions_evals_mcp.scoring.values import CheckResult
 
-SCORER_VERSION = "assertions/6"
+SCORER_VERSION = "assertions/7"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
 
 SLACK = 1e-9
@@ -257,21 +257,30 @@ def check_all(
     *,
     threshold: float | None = None,
     evidence: Evidence = NO_EVIDENCE,
+    decides: bool = False,
 ) -> Aggregate | Unchecked:
     """The verdict of all assertions together: the weighted mean of their scores, 0 where all weights are 0.
 
     Passes where it reaches `threshold`, without one where every assertion passes. No assertions pass with score 1.
+    With `decides`, where each must pass, one that failed does so beside one that the output cannot be judged by, which is then
+    not among the results, nor in the score.
     """
     if not assertions:
         return Aggregate(passed=True, score=1.0, results=())
     results: list[Checked] = []
     all_pass = True
+    unjudged: Unchecked | None = None
     for assertion in assertions:
         result = check(assertion, subject, evidence)
-        if isinstance(result, Unchecked):
+        if isinstance(result, Checked):
+            results.append(result)
+            all_pass = all_pass and result.passed
+        elif decides and threshold is None and result.not_judgeable:
+            unjudged = unjudged or result
+        else:
             return result
-        results.append(result)
-        all_pass = all_pass and result.passed
+    if unjudged is not None and all_pass:
+        return unjudged
     score = _weighted_mean(results)
     passed = all_pass if threshold is None else score >= threshold - SLACK
     return Aggregate(passed, score, tuple(results))

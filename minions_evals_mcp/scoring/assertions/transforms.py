@@ -1,4 +1,4 @@
-"""`transform`: JavaScript that makes what is checked out of the output, run in a sandbox beforehand."""
+"""`transform`: JavaScript, or Python, that makes what is checked out of the output, run in a sandbox beforehand."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform, ve
 from minions_evals_mcp.scoring.checks import Behind, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
 from minions_evals_mcp.scoring.values import said
 
+PYTHON = "#!python\n"
+"""What a transform in Python begins with: lines that return."""
 Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
 
 
 def transform_need(assertion: Assertion, subject: Subject) -> SnippetNeed:
     """The run that makes what is checked; its code sees `output` and `context` ({vars, prompt, metadata})."""
-    code = as_transform(str(assertion.transform), "output, context")
+    written = str(assertion.transform)
+    in_python = written.startswith(PYTHON)
+    code = written.removeprefix(PYTHON) if in_python else as_transform(written, "output, context")
     variables, guards = given_to_transform(code, subject)
-    return SnippetNeed("javascript", code, variables, guards=guards)
+    return SnippetNeed("python" if in_python else "javascript", code, variables, guards=guards)
 
 
 def needs_behind(assertion: Assertion, subject: Subject, needs: Needs) -> tuple[Need, ...]:
@@ -44,7 +48,7 @@ def _changed(subject: Subject, ran: Ran) -> Subject | Unmet:
     if value is None:
         return Unmet("transform: it returned nothing")
     text = said(value)
-    return subject._replace(text=text, value=None if isinstance(value, str) else value)
+    return subject._replace(text=text, value=None if isinstance(value, str) else value, record=None)
 
 
 def vet_transform(assertion: Assertion) -> None:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import SET, Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.domain.outputs import output_text, output_value
+from minions_evals_mcp.domain.outputs import answered_record, output_text, output_value
 from minions_evals_mcp.scoring.assertions.table import asks_outside
 from minions_evals_mcp.scoring.checks import Aggregate, Evidence, Need, SimilarityNeed, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.likeness.similarity import normalised
@@ -126,7 +126,7 @@ class Trial:
         value = output_value(self.output)
         return Subject(
             output_text(self.output), 1.0, 0.0, self.inputs, self.tool_calls, "stop", "",
-            None if isinstance(value, str) else value,
+            None if isinstance(value, str) else value, record=answered_record(self.output),
         )  # fmt: skip
 
     def needs(self) -> Sequence[Need]:

@@ -10,7 +10,6 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import SET, Assertion
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.scoring.assertions.kinds.patterns import PATTERN_LIMIT
 from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
 from minions_evals_mcp.scoring.audit.cheats import INJECTION, AuditedCase
 from minions_evals_mcp.scoring.audit.facts import facts
@@ -20,6 +19,7 @@ from minions_evals_mcp.scoring.audit.negation import ANSWERS
 from minions_evals_mcp.scoring.audit.references import Reference
 from minions_evals_mcp.scoring.audit.rules import Part, Rules, Trial, Tried
 from minions_evals_mcp.scoring.audit.words import content_words
+from minions_evals_mcp.scoring.patterns import PATTERN_LIMIT
 from minions_evals_mcp.scoring.verdicts.expected import expectation, is_pattern
 
 MOST_ADDED = 5

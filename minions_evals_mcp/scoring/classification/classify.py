@@ -13,13 +13,15 @@ from minions_evals_mcp.scoring.classification.root_cause import root_cause
 from minions_evals_mcp.scoring.failures.failed import Analysis, FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import format_signals
 from minions_evals_mcp.scoring.failures.grounding import hallucination_signals
-from minions_evals_mcp.scoring.failures.texts import CUT, cut, told_apart
+from minions_evals_mcp.scoring.failures.own_checks import own_failed
+from minions_evals_mcp.scoring.failures.texts import CUT, cut, seen_apart, told_apart
 from minions_evals_mcp.scoring.failures.timeouts import timeout_signals
 
 MOST_SIGNALS = 12
 SURE_FROM = 0.75
 """The confidence from which no model needs to be asked."""
 BY_EXCLUSION = 0.6
+_OF_FORM = frozenset(("form", "json", "schema"))
 DOUBTFUL = 0.45
 """The confidence in wrong-output where weak signs point elsewhere."""
 
@@ -38,6 +40,8 @@ def classify(failed: FailedOutput, *, critical_below: float = 0.25, major_below:
     evidence: dict[FailureType, tuple[Signal, ...]] = {
         kind: DETECTORS[kind](failed) for kind in FAILURE_TYPES if kind in DETECTORS
     }
+    if own_failed(failed):  # what the form is to be stands in code that nobody but its writer reads
+        evidence["format-error"] = tuple(signal for signal in evidence["format-error"] if signal.kind not in _OF_FORM)
     failure_type, confidence, sure = _verdict(evidence)
     own = evidence.get(failure_type, ())
     signals = (
@@ -82,9 +86,11 @@ def _most_affected(criteria: tuple[FailedCriterion, ...]) -> tuple[FailedCriteri
 
 def _description(failed: FailedOutput, affected: tuple[FailedCriterion, ...]) -> str:
     wanted = output_text(failed.expected) if failed.expected else ""
-    expected, text = told_apart([wanted, failed.text], CUT) if wanted else ("", failed.text)
-    came = "nothing came" if failed.is_empty else f"got “{cut(text)}”"
-    sentence = f"Expected “{cut(expected)}”, {came}." if failed.expected else f"{came[0].upper()}{came[1:]}."
+    expected, text = seen_apart(told_apart([wanted, failed.text], CUT)) if wanted else ("", cut(failed.text))
+    came = "nothing came" if failed.is_empty else f"got “{text}”"
+    sentence = f"Expected “{expected}”, {came}." if failed.expected else f"{came[0].upper()}{came[1:]}."
+    if wanted and wanted == failed.text:
+        sentence = f"Got “{text}”, as expected."
     if not affected:
         return sentence
     worst = affected[0]

@@ -9,6 +9,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import is_truncated
 from minions_evals_mcp.scoring.failures.log import MOST_STEPS, most_likely, unread_steps
+from minions_evals_mcp.scoring.failures.own_checks import own_failed
 from minions_evals_mcp.scoring.failures.steps import result, step
 from minions_evals_mcp.scoring.failures.texts import cut
 
@@ -52,9 +53,15 @@ def _without_log(failed: FailedOutput, failure_type: FailureType, signals: Seque
         case "timeout":
             return f"{cause}{_slowest(failed.tool_calls)}"
         case "wrong-output":
-            return "the agent gave no answer" if failed.is_empty else cause
+            return "the agent gave no answer" if failed.is_empty else _of_own_checks(failed) or cause
         case _:
             return f"{cause}{first}"
+
+
+def _of_own_checks(failed: FailedOutput) -> str:
+    """Returns which of the user's own checks failed, where no other did."""
+    names = own_failed(failed)
+    return f"the check{'s' * (len(names) > 1)} {' and '.join(names)} failed" if names else ""
 
 
 def _slowest(calls: Sequence[ToolCall]) -> str:

@@ -15,6 +15,7 @@ from minions_evals_mcp.scoring.failures.asked_form import form_asked_for
 from minions_evals_mcp.scoring.failures.exact_answers import wording_signals
 from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.judged import form_doubt
+from minions_evals_mcp.scoring.failures.own_checks import CODE, failed_checks
 from minions_evals_mcp.scoring.failures.texts import cut, parsed, unfenced
 from minions_evals_mcp.scoring.failures.unborne import names_absent
 from minions_evals_mcp.scoring.failures.wanted import flattened
@@ -43,7 +44,6 @@ FORM = {
 _HAS_OR_NOT = frozenset(
     ("contains", "icontains", "contains-all", "contains-any", "not-contains", "not-icontains", "ends-with")
 )
-_CODE = frozenset(("javascript", "python"))
 _ALNUM = late(r"[^\W_]")
 _TAG = late(r"</?\w+/?>")
 _MEASURES = late(
@@ -52,7 +52,6 @@ _MEASURES = late(
 _MORE = late(r"\b(?:and|or|in)\b|&&|\|\||\.includes\(|\.indexOf\(|\.count\(")
 """Code that looks for something else, too."""
 JSON_CHECKS = frozenset(("is-json", "contains-json"))
-_FAILED_CHECK = late(r"(?:^|; )failed ([a-z][a-z:-]*): (.{0,2000}?)(?=; (?:passed|failed) [a-z]|$)", re.DOTALL)
 _PATTERN = late(r"does not match the pattern (.+)", re.DOTALL)
 _TOO_FEW = late(r"(\d+) words, wanted ([\d.e+]+)")
 _BEGINS = late(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")
@@ -199,7 +198,7 @@ def _checks(failed: FailedOutput) -> Iterator[Signal]:
     """Every check of the form that failed, by what the verdict says of it."""
     if failed.is_empty:
         return
-    checks = [check for criterion in failed.criteria for check in _failed_checks(criterion.rationale)]
+    checks = [check for criterion in failed.criteria for check in failed_checks(criterion.rationale)]
     checks += [
         ("regex", criterion.rationale)
         for criterion in failed.criteria
@@ -210,12 +209,6 @@ def _checks(failed: FailedOutput) -> Iterator[Signal]:
     for (kind, reason), confidence in zip(checks, sure, strict=True):
         if confidence and not (says_too_little and _too_short(kind, reason)):
             yield Signal("form", f"{kind}: {reason}", confidence)
-
-
-@lru_cache(maxsize=1024)  # what a rule says of one output it says of many
-def _failed_checks(rationale: str) -> tuple[tuple[str, str], ...]:
-    """The failed checks in a verdict of rules, each with its reason."""
-    return tuple(_FAILED_CHECK.findall(rationale))
 
 
 @lru_cache(maxsize=1024)
@@ -232,7 +225,7 @@ def _markup(failed: FailedOutput) -> Iterator[Signal]:
             forbids = check.type.startswith("not-")
             if any((value in failed.text) is forbids for value in texts):
                 yield Signal("form", f"{check.type}: {cut(', '.join(texts))}", 0.8)
-        elif check.type in _CODE and texts and _MEASURES.search(texts[0]) and not _MORE.search(texts[0]):
+        elif check.type in CODE and texts and _MEASURES.search(texts[0]) and not _MORE.search(texts[0]):
             yield Signal("form", f"{check.type}: {cut(texts[0])}", 0.7)
 
 

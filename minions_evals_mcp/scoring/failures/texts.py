@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -22,6 +23,28 @@ def cut(text: str, limit: int = CUT) -> str:
     """The text on one line, at most `limit` characters."""
     line = " ".join(text[: 8 * limit].split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def seen_apart(texts: Sequence[str]) -> list[str]:
+    """The texts as `cut` shows them; where two that differ look alike, what nobody sees in them is written out."""
+    looks = {" ".join(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).split()) for text in map(_short, texts)}
+    if len(set(texts)) < 2 or len(looks) > 1:
+        return [cut(text) for text in texts]
+    return [cut(_written_out(_short(text))) for text in texts]
+
+
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_ODD_BLANKS = re.compile(r"^ +| +$| {2,}")
+
+
+def _short(text: str) -> str:
+    return text[: 8 * CUT]
+
+
+def _written_out(text: str) -> str:
+    """The text with blanks at its ends, and several in a row, as `␠`, and what prints as nothing or onto its neighbour as an escape."""
+    plain = (char if char.isprintable() and not unicodedata.combining(char) else ascii(char)[1:-1] for char in text)
+    return _ODD_BLANKS.sub(lambda blanks: "␠" * len(blanks[0]), "".join(plain))
 
 
 def told_apart(texts: Sequence[str], room: int) -> list[str]:

@@ -11,6 +11,7 @@ from minions_evals_mcp.scoring.nunjucks.conditions import CONDITIONS
 from minions_evals_mcp.scoring.nunjucks.filters import FILTERS
 from minions_evals_mcp.scoring.nunjucks.frames import Scope
 from minions_evals_mcp.scoring.nunjucks.methods import method
+from minions_evals_mcp.scoring.nunjucks.regexes import JsRegExp
 from minions_evals_mcp.scoring.nunjucks.values import (
     UNDEFINED,
     JsArray,
@@ -45,7 +46,7 @@ class Expressions:
         self._filters = {**FILTERS, **own}
         self._kinds: Mapping[type[nodes.Node], Callable[[Any], object]] = {
             nodes.Name: lambda node: scope.found(node.name),
-            nodes.Const: lambda node: node.value,
+            nodes.Const: lambda node: node.value.copy() if isinstance(node.value, JsRegExp) else node.value,
             nodes.Getattr: lambda node: looked_up(self.value(node.node), node.attr),
             nodes.Getitem: lambda node: looked_up(self.value(node.node), self.value(node.arg)),
             nodes.Filter: lambda node: self.filtered(node, None),
@@ -145,7 +146,7 @@ def looked_up(held: object, name: object) -> object:
             name = int(name)
         if isinstance(name, int) and not isinstance(name, bool):
             return members[name] if 0 <= name < len(members) else UNDEFINED
-    return method(cast("object", held), name) or UNDEFINED
+    return held.member(name) if isinstance(held, JsRegExp) else method(cast("object", held), name) or UNDEFINED
 
 
 def _within(part: object, held: object) -> bool:

@@ -13,8 +13,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.scoring.nunjucks.budget import spend_characters
 from minions_evals_mcp.scoring.nunjucks.list_filters import LIST_FILTERS
+from minions_evals_mcp.scoring.nunjucks.regexes import JsRegExp
 from minions_evals_mcp.scoring.nunjucks.values import (
     UNDEFINED,
+    JsFunction,
     Undefined,
     as_added,
     as_js,
@@ -72,6 +74,10 @@ def _dumped(value: object, indent: object = None) -> object:
 
 
 def _replaced(value: object, old: object, new: object = UNDEFINED, most: object = UNDEFINED) -> object:
+    if isinstance(old, JsRegExp):
+        if not isinstance(value, str):
+            raise ValueError("replace with a regular expression needs a text")  # noqa: TRY004  as above
+        return old.replaced(value, new if isinstance(new, JsFunction) else as_added(new))
     if not (isinstance(old, str) or is_number(old)) or not (isinstance(value, str) or is_number(value)):
         return value
     text, before, after = js_string(value), js_string(old), as_added(new)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 
 from jinja2 import Environment, nodes
+from jinja2.lexer import TOKEN_BLOCK_BEGIN, TOKEN_VARIABLE_BEGIN, Lexer
 from jinja2.parser import Parser
 
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.nunjucks.regexes import JsRegExp
+
+REGEX = "regex"
+_REGEX = re.compile(r"r/(?:\\.|[^/\\\n])*/[gimy]*")
 IDENTICAL = {"eq": "identical", "ne": "different"}
 """What `===` and `!==` are called."""
 _CASE_ENDS = ("name:case", "name:default", "name:endswitch")
@@ -205,8 +213,8 @@ class NunjucksParser(Parser):
     def parse_primary(self, with_namespace: bool = False) -> nodes.Expr:  # noqa: FBT001, FBT002  as Jinja2 has it
         """A name or a value; `null` is a value, and Python's names are none."""
         token = self.stream.current
-        if token.test("name:r") and self.stream.look().type == "div":
-            self.fail("a regular expression is not carried out", token.lineno)
+        if token.type == REGEX:
+            return self._regex()
         if token.test("name:null"):
             return nodes.Const(None, lineno=next(self.stream).lineno)
         if token.test_any("name:True", "name:False", "name:None"):
@@ -216,9 +224,39 @@ class NunjucksParser(Parser):
             self._in_parentheses.append(made)
         return made
 
+    def _regex(self) -> nodes.Const:
+        token = next(self.stream)
+        source, _, flags = token.value.removeprefix("r/").rpartition("/")
+        if "y" in flags:
+            self.fail("the flag y of a regular expression is not carried out", token.lineno)
+        try:
+            return nodes.Const(JsRegExp(source.replace(r"\/", "/"), flags), lineno=token.lineno)
+        except InvalidRecordError as error:
+            self.fail(error.reason, token.lineno)
+
+
+class _NunjucksLexer(Lexer):
+    """Jinja2's tokens, and `r/…/`."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        for state in (TOKEN_VARIABLE_BEGIN, TOKEN_BLOCK_BEGIN):
+            rules = self.rules[state]
+            rules.insert(0, rules[0]._replace(pattern=_REGEX, tokens=REGEX, command=None))
+
+
+@cache
+def _lexer(environment: Environment) -> Lexer:
+    return _NunjucksLexer(environment)
+
 
 class NunjucksEnvironment(Environment):
     """Reads templates by that grammar; nothing is ever compiled."""
+
+    @property
+    def lexer(self) -> Lexer:
+        """The lexer of Nunjucks' tokens."""
+        return _lexer(self)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         return NunjucksParser(self, source, name, filename).parse()

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 from minions_evals_mcp.scoring.nunjucks.budget import spend_characters, spend_steps
+from minions_evals_mcp.scoring.nunjucks.regexes import JsRegExp
 from minions_evals_mcp.scoring.nunjucks.values import (
     UNDEFINED,
     JsArray,
@@ -38,18 +39,38 @@ def _substring(text: str, start: float = 0, end: float | None = None) -> str:
     return text[first:last]
 
 
-def _replace_in(text: str, old: str, new: str, *, most: int) -> str:
-    if "$" in new:
+def _replace_in(text: str, old: str | JsRegExp, new: str | JsFunction, *, most: int) -> str:
+    if isinstance(old, JsRegExp):
+        if most < 0 and not old.everywhere:
+            raise ValueError("replaceAll wants an expression with the flag g")
+        return old.replaced(text, new)
+    if isinstance(new, JsFunction) or "$" in new:
         raise ValueError("a replacement with $ is not carried out")
     spend_characters(len(text) + len(new) * (len(text) if most < 0 else 1))
     return text.replace(old, new, most)
 
 
-def _split(text: str, by: str | None = None) -> list[str]:
+def _split(text: str, by: str | JsRegExp | None = None) -> list[Any]:
+    if isinstance(by, JsRegExp):
+        return by.parts(text)
     if by is None:
         return [text]
     spend_steps(len(text))
     return list(text) if by == "" else text.split(by)
+
+
+def _matched(text: str, by: object) -> object:
+    return _expression(by).matches(text)
+
+
+def _searched(text: str, by: object) -> int:
+    return _expression(by).searched(text)
+
+
+def _expression(by: object) -> JsRegExp:
+    if not isinstance(by, JsRegExp):
+        raise ValueError("it wants a regular expression")  # noqa: TRY004  a template's mistake, told with it
+    return by
 
 
 def _padded(text: str, width: float, fill: str = " ", *, before: bool) -> str:
@@ -153,7 +174,7 @@ _OF_TEXTS: dict[str, Callable[..., Any]] = {
     "trimEnd": str.rstrip, "substring": _substring, "split": _split, "replace": partial(_replace_in, most=1),
     "replaceAll": partial(_replace_in, most=-1), "startsWith": str.startswith, "endsWith": str.endswith, "concat": _with,
     "padStart": partial(_padded, before=True), "padEnd": partial(_padded, before=False), "repeat": _repeated, "charAt": _char,
-    "toString": str,
+    "toString": str, "match": _matched, "search": _searched,
 }  # fmt: skip
 _OF_LISTS: dict[str, Callable[..., Any]] = {
     **_OF_BOTH, "join": _join_list, "concat": _lists_joined, "push": _pushed, "toString": js_string,
@@ -161,7 +182,7 @@ _OF_LISTS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _OF_NUMBERS: dict[str, Callable[..., Any]] = {"toFixed": _fixed, "toString": js_string}
 _OF_OBJECTS: dict[str, Callable[..., Any]] = {"hasOwnProperty": _own}
-METHODS = frozenset(_OF_TEXTS) | frozenset(_OF_LISTS) | frozenset(_OF_NUMBERS) | frozenset(_OF_OBJECTS)
+METHODS = frozenset({"test", "exec"}).union(_OF_TEXTS, _OF_LISTS, _OF_NUMBERS, _OF_OBJECTS)
 """The methods that a template may call."""
 _NONE: Mapping[str, Callable[..., Any]] = {}
 

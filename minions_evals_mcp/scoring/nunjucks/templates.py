@@ -1,6 +1,6 @@
 """Prompt templates of promptfoo configs: Nunjucks, rendered so that each comes out as it does there.
 
-What is not carried out is refused by name: other tags, filters and methods, regular expressions.
+What is not carried out is refused by name: other tags, filters and methods.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from minions_evals_mcp.scoring.nunjucks.functions import FUNCTIONS, OF_CYCLER
 from minions_evals_mcp.scoring.nunjucks.grammar import parsed
 from minions_evals_mcp.scoring.nunjucks.methods import METHODS
 from minions_evals_mcp.scoring.nunjucks.values import as_js
-from minions_evals_mcp.scoring.rendering import PREFIX, SUFFIX
+from minions_evals_mcp.scoring.reserved_inputs import COMPUTED, PREFIX, SUFFIX
 
 ENVIRONMENT = "environment_"
 """The name that `env` has in a template while it is rendered by whoever knows the environment."""
 _OPENINGS = (("{%", "%"), ("{{", "}"), ("{#", "#"))
+OF_A_RUN = frozenset({"__evalId", "__evalStepId", "__repeatIndex"})
 NO_NAMES: frozenset[str] = frozenset()
 NO_FILTERS: OwnFilters = {}
 _KNOWN_NODES = (
@@ -101,7 +102,8 @@ def rendered_within(value: JsonValue, variables: Mapping[str, JsonValue], own: O
 
 
 def prompt_text(template: str, inputs: Mapping[str, JsonValue], own: OwnFilters = NO_FILTERS) -> str:
-    """The prompt that a test's inputs make of the template: in one that is JSON the strings are rendered one by one.
+    """The prompt that a test's inputs make of the template: in one that is JSON the strings are rendered one by one,
+    with variables as they stand.
 
     `own` are a config's filters.
     """
@@ -110,7 +112,8 @@ def prompt_text(template: str, inputs: Mapping[str, JsonValue], own: OwnFilters 
     try:
         parsed: JsonValue = json.loads(template)
     except (ValueError, RecursionError):
-        return rendered(template, inputs, own=own)
+        computed = inputs.get(COMPUTED)
+        return rendered(template, {**inputs, **computed} if isinstance(computed, dict) else inputs, own=own)
     return json.dumps(rendered_within(parsed, inputs, own), ensure_ascii=False, indent=2)
 
 
@@ -147,7 +150,7 @@ def _compiled(template: str, own: frozenset[str] = NO_NAMES, *, prompt: bool = T
     except TemplateSyntaxError as error:
         raise UnsupportedError(
             f"line {error.lineno} of the template: {error.message}.",
-            remedy="Write it in Nunjucks, without regular expressions.",
+            remedy="Write it in Nunjucks.",
         ) from None
     except RecursionError:
         raise BadInputError("the template is nested too deeply.") from None
@@ -179,6 +182,8 @@ def _unsupported(node: nodes.Node, own: frozenset[str]) -> str:
             return "" if known else f"the filter {name!r}{' with names' if name in FILTERS else ''}"
         case nodes.Test(name=name):
             return "" if name in CONDITIONS else f"the test {name!r}"
+        case nodes.Name(name=name) if name in OF_A_RUN:
+            return f"{name}, which says where in a run of promptfoo's it is,"
         case nodes.Name(name="env"):
             return "env outside a provider's config"
         case _:

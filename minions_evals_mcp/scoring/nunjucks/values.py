@@ -31,6 +31,10 @@ class Undefined:
 UNDEFINED = Undefined()
 
 
+class Printed:
+    """A value that says itself how it is printed."""
+
+
 class JsFunction:
     """A method, a macro, or another function: it is called, or nothing can be done with it.
 
@@ -97,6 +101,8 @@ def js_string(value: object) -> str:
             return ",".join(map(js_string, members))
         case JsFunction():
             raise ValueError("a function is not called")
+        case Printed():
+            return str(value)
         case _:
             return "[object Object]"
 

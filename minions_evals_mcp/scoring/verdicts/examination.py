@@ -13,6 +13,7 @@ from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Ev
 from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, Selection, select
 from minions_evals_mcp.scoring.verdicts.expected import expected_needs, meets
 
+V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
 
 
@@ -28,12 +29,23 @@ class Examination(Protocol[V_co]):
         ...
 
 
+def answered_alone(page: Sequence[Examination[V]]) -> list[V] | None:
+    """The verdict of each examination, in order; None where any of them needs evidence."""
+    if any(examination.needs() for examination in page):
+        return None
+    return [examination.answer(NO_EVIDENCE) for examination in page]
+
+
 class Checks(NamedTuple):
-    """One output with the assertions that it is to pass together, from that aggregate on where there is a threshold."""
+    """One output with the assertions that it is to pass together, from that aggregate on where there is a threshold.
+
+    `by_all`: somebody looks at the result of every one, so that a single failed one decides nothing.
+    """
 
     assertions: Sequence[Assertion]
     subject: Subject
     threshold: float | None = None
+    by_all: bool = False
 
     def needs(self) -> Sequence[Need]:
         """Returns what the assertions need of the outside."""
@@ -41,7 +53,10 @@ class Checks(NamedTuple):
 
     def answer(self, evidence: Evidence = NO_EVIDENCE) -> Aggregate | Unchecked:
         """The verdict of each assertion and of all together, or the first that could not be carried out."""
-        return check_all(self.assertions, self.subject, threshold=self.threshold, evidence=evidence)
+        decides = not (
+            self.by_all or self.subject.of_config
+        )  # what a config's results tell of each stands in its order
+        return check_all(self.assertions, self.subject, threshold=self.threshold, evidence=evidence, decides=decides)
 
 
 class Expectation(NamedTuple):

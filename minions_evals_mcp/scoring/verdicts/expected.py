@@ -53,6 +53,18 @@ def expected_needs(expected: Json, output: Json, subject: Subject) -> tuple[Need
     )
 
 
+def missed(expected: Json, output: Json, subject: Subject) -> Json:
+    """The expected keys that the output does not meet for certain: what only evidence could show stays among them."""
+    parts = _parts(expected, output, subject)
+    results = {key: None if seen is None else check(assertion, seen, NO_EVIDENCE) for key, assertion, seen in parts}
+    met = {
+        key
+        for key, result in results.items()
+        if result is not None and not isinstance(result, Unchecked) and result.passed
+    }
+    return {key: value for key, value in expected.items() if key not in met}
+
+
 def meets(expected: Json, output: Json, subject: Subject, *, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:
     """Returns whether the output has everything that was expected; all keys must, and the reason names each that does not."""
     reasons: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from mcp_types import CallToolResult
 
@@ -13,12 +14,13 @@ from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.approve_prompt_version import barred_for_agents
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
-from minions_evals_mcp.server.answers.run import next_calls, run_told
+from minions_evals_mcp.server.answers.run import brief, next_calls, recorded_calls, run_told
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered
-from minions_evals_mcp.server.edge.refusals import in_arguments
+from minions_evals_mcp.server.edge.refusals import in_tools, told
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.seals import is_sealed
 
 
 async def comparison_answer(call: Call, job: Job, shape: Shape, *, limit: int) -> CallToolResult:
@@ -26,7 +28,7 @@ async def comparison_answer(call: Call, job: Job, shape: Shape, *, limit: int) -
     now = await get_job(call.engine, job.id)
     answer = RunAnswer(
         summary=f"comparison {now.subject_id}: {now.state}", run_id=now.id, key=now.key, kind=now.kind,
-        subject_id=now.subject_id, state=now.state, reason=in_arguments(now.reason), units=now.total,
+        subject_id=now.subject_id, state=now.state, reason=in_tools(now.reason) or now.reason, units=now.total,
     )  # fmt: skip
     if now.state == "completed":
         return answered(answer.model_copy(update=await _verdict(call, now.id)), shape=shape)
@@ -80,16 +82,16 @@ async def _verdict(call: Call, comparison_id: str) -> dict[str, object]:
     """Summary, comparison and what follows from it."""
     sealed = await sealed_verdict(call.engine, comparison_id)
     if sealed is not None:
-        return {**_sealed(sealed), "next": await _approval(call, sealed) if sealed.verdict == "improved" else []}
+        return {**_sealed(sealed), "next": await approval_calls(call, sealed)}
     summary = await summarize_comparison(call.engine, comparison_id)
     wire = summary.model_dump(mode="json", exclude={"judge"})
     if summary.judge is not None:
-        wire["judge"] = summary.judge.brief()
+        wire["judge"] = brief(summary.judge)
     return {
         "summary": f"comparison {summary.benchmark_id}: {summary.verdict}; {summary.version_b} scores {summary.score_b:.3g},"
         f" {summary.version_a} {summary.score_a:.3g} on {summary.sample_size} cases; {summary.recommendation}",
         "comparison": wire,
-        "next": await _approval(call, summary) if summary.verdict == "improved" else [*_following(summary)],
+        "next": [*await approval_calls(call, summary), *_following(summary)],
     }
 
 
@@ -98,12 +100,14 @@ def _sealed(verdict: SealedVerdict) -> dict[str, object]:
     return {"summary": f"comparison {verdict.benchmark_id}: {verdict.in_words}", "comparison": verdict}
 
 
-async def _approval(call: Call, summary: ComparisonSummary | SealedVerdict) -> list[str]:
+async def approval_calls(call: Call, summary: ComparisonSummary | SealedVerdict) -> list[str]:
     """The approval of what improved: the call where the caller may make it, else why not and who may."""
+    if summary.verdict != "improved":
+        return []
     version, comparison = summary.version_b, summary.comparison_id
     barred = None if call.engine.speaker.is_person else await barred_for_agents(call.engine, version, comparison)
     if barred is not None:
-        return [f"you cannot approve {version} on this: {barred}"]
+        return [f"you cannot approve {version} on this: {told(barred)}"]
     return [
         f"approve_prompt_version {json.dumps({'promptVersionRef': version, 'comparisonId': comparison, 'decidedBy': 'YOUR-ID'})}"
     ]
@@ -123,4 +127,11 @@ async def _next(call: Call, job: Job) -> list[str]:
     """Returns what to call next; packets wait with the two runs, not with the whole."""
     if job.state == "awaiting-judgments":
         return [f'get_run {{"runId": "{job.id}:{which}"}}' for which in ("A", "B")]
-    return [*next_calls(await summarize(call.engine, job.id, limit=1), job.spec)]
+    following = [*next_calls(await summarize(call.engine, job.id, limit=1), job.spec)]
+    if job.state != "stopped" or await call.engine.store.read(partial(is_sealed, benchmark_id=job.subject_id)):
+        return following
+    sides = [await get_job(call.engine, f"{job.id}:{which}") for which in ("A", "B")]
+    missing = [
+        asked for side in sides for asked in recorded_calls(await summarize(call.engine, side.id, limit=1), side.spec)
+    ]
+    return [*missing[:1], *following]

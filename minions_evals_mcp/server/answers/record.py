@@ -29,8 +29,23 @@ def arrival(wire: Json, number: int, *, new_id: str, now: datetime) -> Arrival:
         return Arrival(record_from_wire(wire, new_id=new_id, now=now), partial(str, where))
     except InvalidRecordError as error:
         is_of_type = error.field.startswith("fields.")
-        error_told = fitting(kind, TYPES[kind], error) if is_of_type else fitting("a record", Envelope, error)
-        raise error_told.at(where) from None
+        if is_of_type:
+            raise fitting(kind, TYPES[kind], error).at(where) from None
+        told = fitting("a record", Envelope, error)
+        raise InvalidRecordError(
+            told.reason,
+            field=told.field,
+            record=told.record,
+            where=where,
+            remedy=f"{_misplaced(kind, wire)}{told.remedy}",
+        ) from None
+
+
+def _misplaced(kind: str, wire: Json) -> str:
+    """Says which of the type's fields stand beside `fields`."""
+    envelope, fields = ({str(info.alias) for info in model.model_fields.values()} for model in (Envelope, TYPES[kind]))
+    names = [name for name in wire if name in fields - envelope]
+    return f"Put {', '.join(names)} into fields. " if names else ""
 
 
 def fitting(what: str, model: type[BaseModel], error: InvalidRecordError) -> InvalidRecordError:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
+from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
-from minions_evals_mcp.server.edge.refusals import in_arguments
+from minions_evals_mcp.server.edge.refusals import in_arguments, in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 
 _SETTINGS = (
@@ -20,14 +22,17 @@ _SETTINGS = (
 )  # fmt: skip
 """What must be said again to resume a run; a target that the operator named is not the caller's to repeat."""
 FOR_A_PERSON = (
-    "A person judges these outputs, not you: show them, and hand in what the person says under the person's name."
-    " Until then they wait, and get_run shows them again."
+    "What waitsFor a person is judged by one, not by you: in a form that this host shows, on the page, or with"
+    " `minions-evals judge` at a terminal. You cannot hand it in, whatever the person says; a run with judge=caller would be"
+    " yours to judge. Until then it waits, and get_run shows it again."
 )
 NO_MODEL = (
     "No model judges: where this server was started neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set, nor"
-    " MINIONS_EVALS_JUDGE_MODEL; its operator can set one. A run with judge=caller would be yours to judge."
+    " MINIONS_EVALS_JUDGE_MODEL; its operator can set one. So they are yours to judge, under your own name, and count as an"
+    " agent's word. For a person's, run again with judge=human."
 )
-"""Why a person judges, where nobody asked for one."""
+"""Why the caller judges, where nobody asked for that."""
+A_PERSON = "a person"
 FOR_A_BASELINE = (
     "What waitsFor a baseline has nothing to judge it by: show it to a person. What they accept is saved as the case's"
     " expectedOutputs, and is judged by it at once."
@@ -47,7 +52,7 @@ def run_told(summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int,
     packets = summary.packets[page]
     return RunAnswer.of(
         summary,
-        without={"more_packets", "workers", "lacks_model"},
+        without={"more_packets", "workers", "lacks_model", "for_people", "reused_judgments", "self_judged"},
         summary=one_line(summary),
         reason=in_arguments(summary.reason),
         benchmark_run=_without_digests(summary.benchmark_run or {}),
@@ -55,14 +60,20 @@ def run_told(summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int,
         failures=summary.failures[page],
         unscored=[line.model_copy(update={"reason": in_arguments(line.reason)}) for line in summary.unscored[page]],
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
-        judge=summary.judge and summary.judge.brief(),
-        audit=summary.audit and summary.audit.brief(),
-        instructions=f"{instructions_for(packets, spec)} {NO_MODEL if summary.lacks_model else ''}".strip(),
+        judge=summary.judge and brief(summary.judge),
+        audit=summary.audit and brief(summary.audit),
+        instructions=_instructions(packets, summary),
         criteria=_criteria(packets),
-        packets=[_bare(packet) for packet in packets],
+        packets=[_bare(packet, summary.for_people) for packet in packets],
         waiting=len(summary.packets) + summary.more_packets,
         next=list(next_calls(summary, spec)),
     )
+
+
+def brief(standing: JudgeStanding | AuditStanding) -> Json:
+    """The standing in a sentence, with the tool call or the person that helps."""
+    said = standing.brief()
+    return {**said, "inWords": in_tools(str(said["inWords"]))}
 
 
 def _without_digests(run: Json) -> Json:
@@ -76,20 +87,30 @@ def _criteria(packets: Sequence[Packet]) -> list[AskedCriterion]:
     return list({criterion.criterion_id: criterion for packet in judged for criterion in packet.criteria}.values())
 
 
-def _bare(packet: Packet) -> Json:
+def _bare(packet: Packet, for_people: Collection[str]) -> Json:
     """The packet with the ids of its criteria only, or with what it waits for."""
     own = packet.model_dump(mode="json", exclude={"instructions", "criteria"})
     if packet.wants_baseline:
         return {**own, "waitsFor": NO_BASELINE}
-    return {**own, "criterionIds": [criterion.criterion_id for criterion in packet.criteria]}
+    waits: Json = {"waitsFor": A_PERSON} if packet.digest in for_people else {}
+    return {**own, **waits, "criterionIds": [criterion.criterion_id for criterion in packet.criteria]}
 
 
-def instructions_for(packets: Sequence[Packet], spec: Mapping[str, JsonValue]) -> str:
+def _instructions(packets: Sequence[Packet], summary: RunSummary) -> str:
     """Returns what to do with the packets, and who is to do it."""
-    judged = [packet for packet in packets if not packet.wants_baseline]
-    judging = judged[-1].instructions if judged and is_callers(spec) else FOR_A_PERSON if judged else ""
-    parts = (judging, FOR_A_BASELINE if len(judged) < len(packets) else "")
+    callers = _callers(packets, summary)
+    parts = (
+        callers[-1].instructions if callers else "",
+        NO_MODEL if callers and summary.lacks_model else "",
+        FOR_A_PERSON if any(packet.digest in summary.for_people for packet in packets) else "",
+        FOR_A_BASELINE if any(packet.wants_baseline for packet in packets) else "",
+    )
     return " ".join(part for part in parts if part)
+
+
+def _callers(packets: Sequence[Packet], summary: RunSummary) -> list[Packet]:
+    """The packets that are the caller's to judge."""
+    return [packet for packet in packets if not packet.wants_baseline and packet.digest not in summary.for_people]
 
 
 def one_line(summary: RunSummary) -> str:
@@ -100,6 +121,8 @@ def one_line(summary: RunSummary) -> str:
         parts.append(
             f"{run['passedCount']} of {run['totalCount']} passed ({_figure(run['passRate'])} %), score {_figure(run['overallScore'])}"
         )
+    elif summary.kind == "test-case" and summary.state == "completed" and summary.test_runs:
+        parts.append(f"{sum(run['passed'] is True for run in summary.test_runs)} of {len(summary.test_runs)} passed")
     elif summary.open and summary.state != "completed":
         parts.append(f"{summary.units - summary.open} of {summary.units} done")
     if summary.regression is not None:
@@ -109,6 +132,10 @@ def one_line(summary: RunSummary) -> str:
         parts.append("failures: " + ", ".join(f"{number} {name}" for name, number in summary.failure_types.items()))
     counts = {name: number for name, number in summary.outcomes.items() if name not in {"scored", "timed-out"}}
     parts.extend(f"{number} {name}" for name, number in counts.items())
+    if summary.reused_judgments:
+        parts.append(f"{summary.reused_judgments} judgments of earlier runs reused (fresh: true judges anew)")
+    if summary.self_judged:
+        parts.append(f"{summary.self_judged} judged by whoever produced them: no evidence for an approval")
     return "; ".join(parts)
 
 
@@ -120,47 +147,49 @@ def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[s
     """Yields what to call next, ready to be copied."""
     run = json.dumps(summary.run_id)
     match summary.state:
+        case "running" if summary.reason:  # its process is gone
+            yield from _resumed(summary, spec)
         case "running":
             yield f'get_run {{"runId": {run}, "waitSeconds": 20}}'
         case "awaiting-judgments":
-            yield from _judged(summary, spec)
+            yield from _judged(summary)
         case "stopped" | "failed" | "cancelled":
-            yield from _recorded(summary)
+            yield from recorded_calls(summary, spec)
             yield from _resumed(summary, spec)
         case "completed":
             if summary.failures:
                 yield f'get_record {{"id": {json.dumps(summary.failures[0].test_run_id)}}}'
                 yield f'classify_failure {{"id": {run}}}'
-            yield from _recorded(summary)
+            yield from recorded_calls(summary, spec)
 
 
-def _recorded(summary: RunSummary) -> Iterator[str]:
+def recorded_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
     """Yields how an output is recorded that was missing; a run of its case takes it from then on."""
     skipped = [unscored_case.test_case_id for unscored_case in summary.unscored if unscored_case.outcome == "skipped"]
     if skipped:
-        fields: Json = {"agentId": "…", "inputs": {"…": f"those of {skipped[0]}"}, "outputs": {"output": "…"}}
+        version = cast("Json", spec["request"]).get("promptVersionRef")
+        of_version: Json = {"promptVersionRef": version} if version else {}
+        inputs: Json = {"…": f"those of {skipped[0]}"}
+        fields: Json = {"agentId": "…", **of_version, "inputs": inputs, "outputs": {"output": "…"}}
         arguments = json.dumps({"records": [{"type": "agent-run", "fields": fields}]}, ensure_ascii=False)
         yield f"record the missing output, then run again: save_records {arguments}"
 
 
-def _judged(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
-    wanting = [packet for packet in summary.packets if packet.wants_baseline]
-    if len(wanting) < len(summary.packets):
-        judge, ahead = ("YOUR-ID", "") if is_callers(spec) else ("THE PERSON", "once a person has judged: ")
+def _judged(summary: RunSummary) -> Iterator[str]:
+    run = json.dumps(summary.run_id)
+    if _callers(summary.packets, summary):
         yield (
-            f'{ahead}submit_judgments {{"runId": {json.dumps(summary.run_id)}, "judgedBy": "{judge}", "packets":'
+            f'submit_judgments {{"runId": {run}, "judgedBy": "YOUR-ID", "packets":'
             ' [{"digest": "…", "judgments": [{"criterionId": "…", "score": 0, "rationale": "…"}]}]}'
         )
+    if summary.for_people:
+        yield f'once a person has judged: get_run {{"runId": {run}}}'
+    wanting = [packet for packet in summary.packets if packet.wants_baseline]
     for packet in wanting[:1]:
         fields: Json = {"expectedOutputs": {"output": "…"}}
         case: Json = {"id": packet.test_case_id, "type": "test-case", "fields": fields}
         arguments = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
         yield f"once a person has accepted an output: save_records {arguments}"
-
-
-def is_callers(spec: Mapping[str, JsonValue]) -> bool:
-    """Returns whether what waits in the run is the caller's to judge; in every other run it is a person's."""
-    return cast("Json", spec["request"]).get("judge") == "caller"
 
 
 def _resumed(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:

@@ -19,8 +19,8 @@ from minions_evals_mcp.server.edge.argument_types import Detail
 
 Json = dict[str, JsonValue]
 DEEPEST = 12
-KEYS = 4
-"""An object may have so many times as many keys as a list entries: a record is one thing."""
+KEYS, FEWEST_KEYS = 4, 24
+"""An object may have so many times as many keys as a list entries, and never fewer than that: a record is one thing."""
 LONGEST_NAME = 200
 KEPT = frozenset({"summary", "truncated", "nextCursor", "next"})
 """What every answer says, whichever fields are asked for."""
@@ -161,8 +161,9 @@ def clipped(value: JsonValue, text: int, entries: int, *, depth: int = 0) -> Jso
 
 
 def _clipped_object(value: Json, text: int, entries: int, depth: int) -> Json:
-    left = len(value) - entries * KEYS
-    shown = value.items() if left <= 0 else islice(value.items(), entries * KEYS)
+    most = max(FEWEST_KEYS, entries * KEYS)
+    left = len(value) - most
+    shown = value.items() if left <= 0 else islice(value.items(), most)
     kept = {
         _shortened(name, LONGEST_NAME): item
         if isinstance(item, str) and len(item) <= text
@@ -214,12 +215,14 @@ def cursor_of(cursor: str | None) -> int:
     return int(cursor or 0)
 
 
-def going_on_from(result: CallToolResult, name: str, numbers: Sequence[int]) -> CallToolResult:
-    """The page with the store's own cursor, which is the number of the last row shown: what fits is known only now."""
+def going_on_from(result: CallToolResult, name: str, numbers: Sequence[int], *, of_all: str = "") -> CallToolResult:
+    """The page with its own number, and the store's cursor, which is the number of the last row shown: what fits is known only now."""
     shown: Json = result.structured_content or {}
     if "nextCursor" not in shown:
         return result
-    page: Json = {**shown, "nextCursor": str(numbers[len(_listed(shown, name)) - 1])}
+    rows = len(_listed(shown, name))
+    counted: Json = {"summary": f"{rows} {of_all}"} if of_all else {}
+    page: Json = {**shown, **counted, "nextCursor": str(numbers[rows - 1])}
     return CallToolResult(content=[TextContent(type="text", text=text_of(page))], structured_content=page)
 
 

@@ -94,9 +94,7 @@ class StrictTool(Tool):
                 "bad-arguments: they are no JSON (broken Unicode, or nested too deeply). Send plain text and fewer levels."
             ) from None
         if size > MAX_BYTES:
-            raise ToolError(
-                f"bad-arguments: {size:,} bytes; at most {MAX_BYTES:,}. Split them over several calls."
-            ) from None
+            raise ToolError(f"bad-arguments: {size:,} bytes; at most {MAX_BYTES:,}. {_shorter(arguments)}") from None
         try:
             if any(
                 isinstance(argument, str) and argument.lstrip()[:1] in _BEGINS_JSON for argument in arguments.values()
@@ -139,6 +137,18 @@ def strict_tool(
         context_kwarg=None,
         annotations=annotations,
     )
+
+
+def _shorter(arguments: Mapping[str, Any]) -> str:
+    """Returns what to do about arguments that are too long: one entry may be so by itself."""
+    sizes = [
+        (len(to_json(entry)), f"{name}.{number}")
+        for name, entries in arguments.items()
+        if isinstance(entries, list)
+        for number, entry in enumerate(cast("list[Any]", entries))
+    ]
+    longest, place = max(sizes, default=(0, ""))
+    return f"{place} alone has {longest:,}: shorten it." if longest > MAX_BYTES else "Split them over several calls."
 
 
 def _refused(schema: Mapping[str, Any], error: ValidationError | RecursionError) -> str:

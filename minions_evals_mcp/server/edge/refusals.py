@@ -12,11 +12,27 @@ LONGEST = 1_200
 _LIST = re.compile(r"`?minions-evals list ([a-z-]+)`?")
 _TOOLS = (
     (
+        re.compile(r"minions-evals compare (\S+) --from (\S+) --to (\S+?) --target ([^\s;]+?)(?=[.;]|\s|$)"),
+        r'compare_prompt_versions {"benchmarkId": "\1", "versionA": "\2", "versionB": "\3", "target": "\4"}',
+    ),
+    (
         re.compile(r"minions-evals compare (\S+) --from (\S+) --to (\S+)"),
         r'compare_prompt_versions {"benchmarkId": "\1", "versionA": "\2", "versionB": "\3"}',
     ),
+    (re.compile(r"`?minions-evals audit ([^\s`]+?)`?(?=[.;]?(?:\s|$))"), r'audit_benchmark {"benchmarkId": "\1"}'),
     (re.compile(r"`?minions-evals run-benchmark ([^\s`]+)`?"), r'run_benchmark {"benchmarkId": "\1"}'),
+    (
+        re.compile(r"minions-evals (label \S+(?: --draw \d+)?|agreement \S+)(?= (?:draws|shows))"),
+        r"at a person's terminal, minions-evals \1",
+    ),
     (re.compile(r"minions-evals rejudge RUN"), 'run_benchmark {"benchmarkId": "…", "rejudgeRunId": "RUN"}'),
+    (
+        re.compile(r"Set (\w+_API_KEY), or name another provider's model as provider:model"),
+        r"The server's operator can set \1; or name another provider and its model",
+    ),
+    (re.compile(r", or into a config for `minions-evals eval`"), " (run_test_case)"),
+    (re.compile(r"`?minions-evals history CASE`?(?= shows)"), 'get_statistics {"testCaseId": "…", "executions": true}'),
+    (re.compile(r"`?minions-evals classify RUN`?"), 'classify_failure {"id": "RUN"}'),
     (re.compile(r"`?minions-evals list TYPE`?"), "list_records"),
     (_LIST, r'list_records {"type": "\1"}'),
     (re.compile(r"`?minions-evals runs ([^\s`]+)`?(?= shows)"), r'get_run {"runId": "\1"}'),
@@ -42,6 +58,8 @@ _ARGUMENTS = {
 }  # fmt: skip
 _OPTION = re.compile(r"--[a-z][a-z-]+")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
+_OTHERS = re.compile(r"\b(?:person(?:'s)?|operator)\b.*minions-evals ")
+"""What somebody else does at the command line is told with its command: the caller says it to them."""
 
 
 def refusal(error: EvalsError) -> str:
@@ -64,13 +82,18 @@ def _remedy(error: EvalsError) -> str:
     return in_tools(error.remedy)
 
 
+def told(error: EvalsError) -> str:
+    """The error with its remedy in tools, for an answer that is no refusal itself."""
+    return f"{in_arguments(error.message)} {_remedy(error)}".strip()
+
+
 def in_tools(text: str) -> str:
-    """A sentence about the command line, said of the tools; one that cannot be is left out."""
+    """Sentences about the command line, said of the tools; one that cannot be, and is nobody else's to do, is left out."""
     for pattern, words in _TOOLS:
         text = pattern.sub(words, text)
-    text = in_arguments(text)
-    return " ".join(
-        sentence
-        for sentence in _SENTENCE.split(text)
-        if "minions-evals " not in sentence and not _OPTION.search(sentence)
-    )
+    said = (sentence if _OTHERS.search(sentence) else in_arguments(sentence) for sentence in _SENTENCE.split(text))
+    return " ".join(sentence for sentence in said if _OTHERS.search(sentence) or not _is_of_commands(sentence))
+
+
+def _is_of_commands(sentence: str) -> bool:
+    return "minions-evals " in sentence or _OPTION.search(sentence) is not None

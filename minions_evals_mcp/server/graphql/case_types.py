@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 import strawberry
-from pydantic import JsonValue
 from strawberry.scalars import JSON
 
+from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.cases import test_history as history
 from minions_evals_mcp.errors import BadInputError
 
 
-def as_json(value: JsonValue | Mapping[str, JsonValue]) -> JSON:
-    """Marks a value for the JSON scalar, which shows it as it is."""
-    return cast("JSON", value)
+def field_of(value: object, name: str) -> object:
+    """A field of an engine's value under the name that it has here, too; of a record, that of its fields before its own."""
+    if isinstance(value, Record):
+        record = cast("Record[Fields]", value)
+        value = record.fields if name in type(record.fields).model_fields else record
+    return getattr(value, name)
+
+
+def description_of(root: strawberry.Parent[Any]) -> str | None:
+    """The description of a test case or of a branch, null where there is none."""
+    return str(field_of(root, "description")) or None
 
 
 @strawberry.type
@@ -34,7 +42,7 @@ class TestCase:
     id: strawberry.ID
     prompt_id: strawberry.ID
     name: str
-    description: str | None
+    description: str | None = strawberry.field(resolver=description_of)
     input: JSON
     expected_output: str | None
     total_runs: int
@@ -45,6 +53,21 @@ class TestCase:
     created_at: datetime
     updated_at: datetime
     prompt: Prompt | None
+
+
+def of_prompt(case: history.TestCaseSummary) -> history.TestCaseSummary:
+    """The test case; raises `BadInputError` for one that belongs to no prompt."""
+    if case.prompt_id is None:
+        raise BadInputError(
+            f"test-case {case.id} belongs to no prompt; this API shows the test cases of prompts.",
+            remedy="Give it a promptId, or read it at the command line or over MCP.",
+        )
+    return case
+
+
+def _diff(root: strawberry.Parent[history.TestCaseExecution]) -> JSON | None:
+    parts = root.output_diff
+    return None if parts is None else cast("JSON", [part.model_dump(mode="json") for part in parts])
 
 
 WARNINGS = "What likeness is blind to and the two texts differ in: numbers, dates, negation."
@@ -61,7 +84,7 @@ class TestCaseExecution:
     score: float | None
     actual_output: str
     expected_output: str | None
-    output_diff: JSON | None
+    output_diff: JSON | None = strawberry.field(resolver=_diff)
     exact_match: bool
     semantic_score: float | None
     warnings: list[str] = strawberry.field(description=WARNINGS)
@@ -84,7 +107,7 @@ class TestCaseRun:
     score: float | None
     actual_output: str
     expected_output: str | None
-    output_diff: JSON | None
+    output_diff: JSON | None = strawberry.field(resolver=_diff)
     exact_match: bool
     semantic_score: float | None
     warnings: list[str] = strawberry.field(description=WARNINGS)
@@ -129,108 +152,3 @@ class TestCaseStats:
     recent_runs: list[TestCaseRunLine]
     regressions: list[TestCaseRunLine]
     trend_data: list[TestCaseTrendPoint]
-
-
-def shown_case(case: history.TestCaseSummary) -> TestCase:
-    """Shows a test case; raises `BadInputError` for one that belongs to no prompt."""
-    if case.prompt_id is None:
-        raise BadInputError(
-            f"test-case {case.id} belongs to no prompt; this API shows the test cases of prompts.",
-            remedy="Give it a promptId, or read it at the command line or over MCP.",
-        )
-    return TestCase(
-        id=strawberry.ID(case.id),
-        prompt_id=strawberry.ID(case.prompt_id),
-        name=case.name,
-        description=case.description or None,
-        input=as_json(case.input),
-        expected_output=case.expected_output,
-        total_runs=case.total_runs,
-        pass_rate=case.pass_rate,
-        avg_score=case.avg_score,
-        last_run=case.last_run,
-        last_passed=case.last_passed,
-        created_at=case.created_at,
-        updated_at=case.updated_at,
-        prompt=None if case.prompt is None else Prompt(id=strawberry.ID(case.prompt.id), name=case.prompt.name),
-    )
-
-
-def _diff(execution: history.TestCaseExecution) -> JSON | None:
-    parts = execution.output_diff
-    return None if parts is None else as_json([part.model_dump(mode="json") for part in parts])
-
-
-def shown_execution(execution: history.TestCaseExecution) -> TestCaseExecution:
-    """Shows a run as a record of the case's history."""
-    return TestCaseExecution(
-        id=strawberry.ID(execution.id),
-        test_case_id=strawberry.ID(execution.test_case_id),
-        execution_id=strawberry.ID(execution.execution_id),
-        passed=execution.passed,
-        score=execution.score,
-        actual_output=execution.actual_output,
-        expected_output=execution.expected_output,
-        output_diff=_diff(execution),
-        exact_match=execution.exact_match,
-        semantic_score=execution.semantic_score,
-        warnings=[*execution.warnings],
-        length_diff=execution.length_diff,
-        token_diff=execution.token_diff,
-        is_regression=execution.is_regression,
-        regression_type=execution.regression_type,
-        prompt_version=execution.prompt_version,
-        run_duration=execution.run_duration,
-        created_at=execution.created_at,
-    )
-
-
-def shown_run(execution: history.TestCaseExecution) -> TestCaseRun:
-    """Shows a run as the answer to whoever asked for it."""
-    return TestCaseRun(
-        test_case_execution_id=strawberry.ID(execution.test_case_execution_id),
-        execution_id=strawberry.ID(execution.execution_id),
-        passed=execution.passed,
-        score=execution.score,
-        actual_output=execution.actual_output,
-        expected_output=execution.expected_output,
-        output_diff=_diff(execution),
-        exact_match=execution.exact_match,
-        semantic_score=execution.semantic_score,
-        warnings=[*execution.warnings],
-        length_diff=execution.length_diff,
-        token_diff=execution.token_diff,
-        latency_ms=execution.latency_ms,
-        cost_usd=execution.cost_usd,
-        is_regression=execution.is_regression,
-        regression_type=execution.regression_type,
-        prompt_version=execution.prompt_version,
-    )
-
-
-def shown_stats(stats: history.TestCaseStats) -> TestCaseStats:
-    """Shows a case's figures."""
-    return TestCaseStats(
-        total_runs=stats.total_runs,
-        pass_rate=stats.pass_rate,
-        avg_score=stats.avg_score,
-        recent_runs=[_line(run) for run in stats.recent_runs],
-        regressions=[_line(run) for run in stats.regressions],
-        trend_data=[
-            TestCaseTrendPoint(
-                date=day.date, total_runs=day.total_runs, pass_rate=day.pass_rate, avg_score=day.avg_score
-            )
-            for day in stats.trend_data
-        ],
-    )
-
-
-def _line(run: history.RunLine) -> TestCaseRunLine:
-    return TestCaseRunLine(
-        id=strawberry.ID(run.id),
-        passed=run.passed,
-        score=run.score,
-        regression_type=run.regression_type,
-        prompt_version=run.prompt_version,
-        created_at=run.created_at,
-    )

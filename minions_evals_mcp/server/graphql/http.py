@@ -17,7 +17,8 @@ from strawberry.types import ExecutionResult
 
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.server.edge.logs import log
-from minions_evals_mcp.server.graphql.schema import Context, graphql_schema
+from minions_evals_mcp.server.graphql.context import Context
+from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.session.opened import Session
 
 if TYPE_CHECKING:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import cast
 
 import strawberry
 from pydantic import JsonValue
+from pydantic.alias_generators import to_camel
 from strawberry.scalars import JSON
 
 from minions_evals_mcp.domain.definitions import Json
@@ -95,20 +97,7 @@ class TestBranchInput:
 
     def fields(self) -> Json:
         """The record's fields as given, and nothing that was left out."""
-        given: Json = {
-            "testCaseId": self.test_case_id,
-            "name": self.name,
-            "description": self.description,
-            "provider": self.provider,
-            "model": self.model,
-            "temperature": self.temperature,
-            "maxTokens": self.max_tokens,
-            "topP": self.top_p,
-            "isControl": self.is_control,
-            "isActive": self.is_active,
-            "otherParams": cast("JsonValue", self.other_params),
-        }
-        return {name: value for name, value in given.items() if value is not None}
+        return {to_camel(name): value for name, value in asdict(self).items() if value is not None}
 
 
 @strawberry.input

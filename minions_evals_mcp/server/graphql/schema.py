@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import cast
 
 import strawberry
 from graphql import GraphQLError
 from pydantic import ValidationError
 from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
+from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
+from minions_evals_mcp.domain.definitions import TestBranch as BranchFields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
 from minions_evals_mcp.engine.ab_test import branches
@@ -21,26 +22,15 @@ from minions_evals_mcp.engine.cases import test_history as history
 from minions_evals_mcp.engine.cases import testing
 from minions_evals_mcp.engine.cases.baselines import update_expected_output
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.server.graphql import branch_types as ab
 from minions_evals_mcp.server.graphql import case_types as cases
 from minions_evals_mcp.server.graphql import inputs
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.graphql.context import Info
 
 TRIGGERED_BY = "graphql"
 MOST_AT_ONCE = 200
 MAX_DEPTH, MAX_TOKENS, MAX_ALIASES = 8, 2_000, 15
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """The context of a resolver."""
-
-    session: Session
-
-
-Info = strawberry.Info[Context, None]
 
 
 async def _engine(info: Info) -> Engine:
@@ -69,47 +59,55 @@ def _page(limit: int | None, offset: int | None) -> tuple[int, int]:
 class Query:
     """The stored records; nothing is run."""
 
-    @strawberry.field(description="The test cases of a prompt, in the order in which they were made.")
-    async def test_cases(self, info: Info, prompt_id: strawberry.ID) -> list[cases.TestCase]:
-        return [cases.shown_case(case) for case in await history.test_cases(await _engine(info), prompt_id)]
+    @strawberry.field(
+        description="The test cases of a prompt, in the order in which they were made.",
+        graphql_type=list[cases.TestCase],
+    )
+    async def test_cases(self, info: Info, prompt_id: strawberry.ID) -> list[history.TestCaseSummary]:
+        return [cases.of_prompt(case) for case in await history.test_cases(await _engine(info), prompt_id)]
 
-    @strawberry.field(description="One test case, with its prompt.")
-    async def test_case(self, info: Info, id: strawberry.ID) -> cases.TestCase:  # noqa: A002  the API's name
-        return cases.shown_case(await history.test_case(await _engine(info), id))
+    @strawberry.field(description="One test case, with its prompt.", graphql_type=cases.TestCase)
+    async def test_case(self, info: Info, id: strawberry.ID) -> history.TestCaseSummary:  # noqa: A002  the API's name
+        return cases.of_prompt(await history.test_case(await _engine(info), id))
 
-    @strawberry.field(description="The runs of a test case, newest first.")
+    @strawberry.field(description="The runs of a test case, newest first.", graphql_type=list[cases.TestCaseExecution])
     async def test_case_executions(
         self, info: Info, test_case_id: strawberry.ID, limit: int | None = None, offset: int | None = None
-    ) -> list[cases.TestCaseExecution]:
+    ) -> list[history.TestCaseExecution]:
         wanted, skipped = _page(limit, offset)
         page = await history.test_case_executions(await _engine(info), test_case_id, limit=wanted, offset=skipped)
-        return [cases.shown_execution(execution) for execution in page.executions]
+        return [*page.executions]
 
-    @strawberry.field(description="A test case's figures, newest runs and regressions, and its trend by day.")
-    async def test_case_stats(self, info: Info, test_case_id: strawberry.ID) -> cases.TestCaseStats:
-        return cases.shown_stats(await history.test_case_stats(await _engine(info), test_case_id))
+    @strawberry.field(
+        description="A test case's figures, newest runs and regressions, and its trend by day.",
+        graphql_type=cases.TestCaseStats,
+    )
+    async def test_case_stats(self, info: Info, test_case_id: strawberry.ID) -> history.TestCaseStats:
+        return await history.test_case_stats(await _engine(info), test_case_id)
 
-    @strawberry.field(description="The branches of a test case with what their executions add up to.")
-    async def test_branches(self, info: Info, test_case_id: strawberry.ID) -> list[ab.TestBranch]:
-        return [
-            ab.shown_branch(branch) for branch in await branches.branches_of_case(await _engine(info), test_case_id)
-        ]
+    @strawberry.field(
+        description="The branches of a test case with what their executions add up to.",
+        graphql_type=list[ab.TestBranch],
+    )
+    async def test_branches(self, info: Info, test_case_id: strawberry.ID) -> list[Record[BranchFields]]:
+        return await branches.branches_of_case(await _engine(info), test_case_id)
 
-    @strawberry.field(description="The executions of a branch, newest first.")
+    @strawberry.field(
+        description="The executions of a branch, newest first.", graphql_type=list[ab.TestBranchExecution]
+    )
     async def test_branch_executions(
         self, info: Info, branch_id: strawberry.ID, limit: int | None = None, offset: int | None = None
-    ) -> list[ab.TestBranchExecution]:
+    ) -> list[Record[ExecutionFields]]:
         wanted, skipped = _page(limit, offset)
-        page = await branches.branch_executions(await _engine(info), branch_id, limit=wanted, offset=skipped)
-        return [ab.shown_branch_execution(execution) for execution in page]
+        return await branches.branch_executions(await _engine(info), branch_id, limit=wanted, offset=skipped)
 
 
 @strawberry.type
 class Mutation:
     """The verbs that write, runs or spends."""
 
-    @strawberry.mutation(description="Makes a test case of a prompt.")
-    async def create_test_case(self, info: Info, input: inputs.TestCaseInput) -> cases.TestCase:  # noqa: A002
+    @strawberry.mutation(description="Makes a test case of a prompt.", graphql_type=cases.TestCase)
+    async def create_test_case(self, info: Info, input: inputs.TestCaseInput) -> history.TestCaseSummary:  # noqa: A002
         created = await testing.create_test_case(
             await _writable(info),
             prompt_id=input.prompt_id,
@@ -118,25 +116,32 @@ class Mutation:
             expected_output=input.expected_output or None,
             description=input.description or "",
         )
-        return cases.shown_case(created)
+        return cases.of_prompt(created)
 
-    @strawberry.mutation(description="Changes a test case; another expected output is a new baseline.")
+    @strawberry.mutation(
+        description="Changes a test case; another expected output is a new baseline. `seen`: its updatedAt as you read it.",
+        graphql_type=cases.TestCase,
+    )
     async def update_test_case(
         self,
         info: Info,
         id: strawberry.ID,  # noqa: A002  the API's name
         input: inputs.TestCaseInput,  # noqa: A002  as above
-    ) -> cases.TestCase:
-        updated = await testing.update_test_case(await _writable(info), id, input.changes(), by=TRIGGERED_BY)
-        return cases.shown_case(updated)
+        seen: datetime | None = None,
+    ) -> history.TestCaseSummary:
+        engine = await _writable(info)
+        updated = await testing.update_test_case(engine, id, input.changes(), by=TRIGGERED_BY, seen=seen)
+        return cases.of_prompt(updated)
 
     @strawberry.mutation(description="Hides a test case; its runs are kept.")
     async def delete_test_case(self, info: Info, id: strawberry.ID) -> bool:  # noqa: A002  the API's name
         return await testing.delete_test_case(await _writable(info), id)
 
-    @strawberry.mutation(description="Runs a test case against a version of its prompt, else the latest.")
-    async def run_test_case(self, info: Info, input: inputs.RunTestCaseInput) -> cases.TestCaseRun:  # noqa: A002
-        execution = await testing.execute_test_case(
+    @strawberry.mutation(
+        description="Runs a test case against a version of its prompt, else the latest.", graphql_type=cases.TestCaseRun
+    )
+    async def run_test_case(self, info: Info, input: inputs.RunTestCaseInput) -> history.TestCaseExecution:  # noqa: A002
+        return await testing.execute_test_case(
             await _writable(info),
             input.test_case_id,
             prompt_version=input.version(),
@@ -144,14 +149,16 @@ class Mutation:
             key=input.idempotency_key,
             triggered_by=TRIGGERED_BY,
         )
-        return cases.shown_run(execution)
 
-    @strawberry.mutation(description="Runs several test cases; one that could not be run is null, with its error.")
+    @strawberry.mutation(
+        description="Runs several test cases; one that could not be run is null, with its error.",
+        graphql_type=list[cases.TestCaseRun | None],
+    )
     async def batch_run_tests(
         self,
         info: Info,
         input: inputs.BatchRunTestsInput,  # noqa: A002  the API's name
-    ) -> list[cases.TestCaseRun | None]:
+    ) -> list[history.TestCaseExecution | BadInputError]:
         batch = await testing.batch_run_tests(
             await _writable(info),
             prompt_id=input.prompt_id,
@@ -163,45 +170,45 @@ class Mutation:
         )
         return _in_order(input.test_case_ids or batch.idents(), batch)
 
-    @strawberry.mutation(description="Accepts an output as what the test case expects from now on.")
-    async def update_expected_output(self, info: Info, test_case_id: strawberry.ID, output: str) -> cases.TestCase:
+    @strawberry.mutation(
+        description="Accepts an output as what the test case expects from now on.", graphql_type=cases.TestCase
+    )
+    async def update_expected_output(
+        self, info: Info, test_case_id: strawberry.ID, output: str
+    ) -> history.TestCaseSummary:
         updated = await update_expected_output(await _writable(info), test_case_id, output, by=TRIGGERED_BY)
-        return cases.shown_case(updated)
+        return cases.of_prompt(updated)
 
-    @strawberry.mutation(description="Makes a branch of a test case; at most five.")
-    async def create_test_branch(self, info: Info, input: inputs.TestBranchInput) -> ab.TestBranch:  # noqa: A002
-        return ab.shown_branch(await branches.create_branch(await _writable(info), input.fields()))
+    @strawberry.mutation(description="Makes a branch of a test case; at most five.", graphql_type=ab.TestBranch)
+    async def create_test_branch(self, info: Info, input: inputs.TestBranchInput) -> Record[BranchFields]:  # noqa: A002
+        return await branches.create_branch(await _writable(info), input.fields())
 
-    @strawberry.mutation(description="Changes a branch.")
+    @strawberry.mutation(description="Changes a branch.", graphql_type=ab.TestBranch)
     async def update_test_branch(
         self,
         info: Info,
         id: strawberry.ID,  # noqa: A002  the API's name
         input: inputs.TestBranchInput,  # noqa: A002  as above
-    ) -> ab.TestBranch:
-        return ab.shown_branch(await branches.update_branch(await _writable(info), id, input.fields()))
+    ) -> Record[BranchFields]:
+        return await branches.update_branch(await _writable(info), id, input.fields())
 
     @strawberry.mutation(description="Hides a branch; its executions are kept.")
     async def delete_test_branch(self, info: Info, id: strawberry.ID) -> bool:  # noqa: A002  the API's name
         await branches.delete_branch(await _writable(info), id)
         return True
 
-    @strawberry.mutation(name="runABTest", description="Runs branches side by side and ranks them.")
-    async def run_ab_test(self, info: Info, input: inputs.RunABTestInput) -> ab.ABTestResult:  # noqa: A002
-        engine = await _writable(info)
-        result = await run_ab_test(engine, _ab_request(input))
-        return ab.shown_ab_test(result, await _newest(engine, result))
+    @strawberry.mutation(
+        name="runABTest", description="Runs branches side by side and ranks them.", graphql_type=ab.ABTestResult
+    )
+    async def run_ab_test(self, info: Info, input: inputs.RunABTestInput) -> AbTestResult:  # noqa: A002
+        return await run_ab_test(await _writable(info), _ab_request(input))
 
 
-def _in_order(idents: Sequence[str], batch: testing.Batch) -> list[cases.TestCaseRun | None]:
+def _in_order(idents: Sequence[str], batch: testing.Batch) -> list[history.TestCaseExecution | BadInputError]:
     """The runs in the order asked for; an exception in a place makes it null and stands among the errors."""
-    by_case = {run.test_case_id: cases.shown_run(run) for run in batch.executions}
-    reasons = {refused.test_case_id: refused for refused in batch.not_run}
-    answers = [
-        by_case[ident] if ident in by_case else NotRunError(reasons[ident].code, reasons[ident].reason)
-        for ident in idents
-    ]
-    return cast("list[cases.TestCaseRun | None]", answers)
+    ended: dict[str, history.TestCaseExecution | BadInputError] = {run.test_case_id: run for run in batch.executions}
+    ended |= {refused.test_case_id: NotRunError(refused.code, refused.reason) for refused in batch.not_run}
+    return [ended[ident] for ident in idents]
 
 
 class NotRunError(BadInputError):
@@ -234,16 +241,6 @@ def _ab_request(request: inputs.RunABTestInput) -> AbTestRequest:
         raise BadInputError(f"{field}: {first['msg']}.") from None
 
 
-async def _newest(engine: Engine, result: AbTestResult) -> dict[str, Record[ExecutionFields]]:
-    """The newest execution of each branch of the test, by branch."""
-    newest: dict[str, Record[ExecutionFields]] = {}
-    for branch in result.branches:
-        if branch.execution is not None:
-            record = await get_record(engine, str(branch.execution["id"]))
-            newest[branch.branch_id] = cast("Record[ExecutionFields]", record)
-    return newest
-
-
 class QuietSchema(strawberry.Schema):
     """A schema whose errors are told in answers, and a crash by the edge in the server's log; not a second time here."""
 
@@ -256,6 +253,7 @@ def graphql_schema() -> strawberry.Schema:
     return QuietSchema(
         query=Query,
         mutation=Mutation,
+        config=StrawberryConfig(default_resolver=cases.field_of),
         extensions=[
             partial(QueryDepthLimiter, max_depth=MAX_DEPTH),
             partial(MaxTokensLimiter, max_token_count=MAX_TOKENS),

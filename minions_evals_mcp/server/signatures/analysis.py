@@ -24,7 +24,7 @@ class AuditBenchmark(Arguments):
 class ClassifyFailure(Arguments):
     """classify_failure"""
 
-    id: Annotated[Name, Field(description="A failed test-run, its failure, or a run: each of its")]
+    id: Annotated[Name, Field(description="RUN:CASE, a failed test-run, its failure, or a run: each")]
     ask_model: Annotated[bool, Field(description="Where rules are unsure")] = False
     max_cost_usd: Cap | None = None
     dry_run: Dry = False
@@ -96,6 +96,7 @@ class PromotedAnswer(Answer):
     assertions: Objects = []
     what_was_wrong: str = ""
     benchmark_id: str | None = None
+    asked_before: list[str] = []
 
 
 class TrendAnswer(Answer):

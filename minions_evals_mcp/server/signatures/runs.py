@@ -143,7 +143,9 @@ class GetRun(Arguments):
     cursor: Cursor | None = None
     detail: Detail = "summary"
     fields: Fields = []
-    packet: Annotated[str, Field(max_length=80, description="A packet's digest: read it in whole")] | None = None
+    packet: Annotated[
+        Annotated[str, Field(max_length=80)] | None, Field(description="A packet's digest: read it in whole")
+    ] = None
 
 
 class CancelRun(Arguments):

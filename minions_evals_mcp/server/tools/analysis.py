@@ -96,6 +96,10 @@ async def promote_failure(call: Call, arguments: PromoteFailure) -> CallToolResu
     sentence = (
         f"{promotion.test_case_id}: {promotion.status}, {checks} check{'s' * (checks != 1)} that the output fails"
     )
+    if promotion.benchmark_id is None:
+        sentence += "; in no benchmark: promote it again with into to have it run with one"
+    if promotion.asked_before:
+        sentence += f"; the same is asked by {', '.join(promotion.asked_before)}"
     return answered(PromotedAnswer.of(promotion, summary=sentence))
 
 

@@ -17,8 +17,9 @@ from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolve_failures
+from minions_evals_mcp.engine.jobs import with_gone
 from minions_evals_mcp.engine.judge.likeness import with_likeness
-from minions_evals_mcp.engine.records.save_records import Saved, page_of
+from minions_evals_mcp.engine.records.save_records import Saved
 from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.server.answers.message import message_answer, messages_page
@@ -56,8 +57,8 @@ from minions_evals_mcp.store.queries.pages import listings
 from minions_evals_mcp.store.queries.pages.listings import Line
 
 RUN_NAMES = ("id", "key", "kind", "subjectId", "state", "reason", "units", "startedAt")
-LOOKED_AT = 5
-"""So many runs that went on are named as the next to look at."""
+LOOKED_AT, COUNTED = 5, 10_000
+"""So many runs that went on are named as the next to look at; so many records of a type are counted."""
 
 
 async def list_records(call: Call, arguments: ListRecords) -> CallToolResult:
@@ -68,21 +69,27 @@ async def list_records(call: Call, arguments: ListRecords) -> CallToolResult:
     if arguments.type == MESSAGE:
         return await messages_page(call, arguments)
     vet_fields(arguments.fields, _names(arguments.type), f"a {arguments.type}")  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
-    page = await _page(call, arguments, after)
+    page, total = await _page(call, arguments, after)
     rows = [row for _, row in page[: arguments.limit]]
-    answer = RecordsAnswer(summary=f"{len(rows)} {arguments.type} records", records=selected(rows, arguments.fields))
+    of_all = f"of {total if total <= COUNTED else f'more than {COUNTED}'} {arguments.type} records"
+    answer = RecordsAnswer(summary=f"{len(rows)} {of_all}", records=selected(rows, arguments.fields))
     result = answered(answer, shape=Shape(arguments.detail), pages=Pages(("records",), len(page) > arguments.limit))
-    return going_on_from(result, "records", [number for number, _ in page])
+    return going_on_from(result, "records", [number for number, _ in page], of_all=of_all)
 
 
-async def _page(call: Call, asked: ListRecords, after: int) -> list[tuple[int, Json]]:
-    """Each record's number and row, one more than was asked for; the fields are read only where they are shown."""
-    most = asked.limit + 1
+async def _page(call: Call, asked: ListRecords, after: int) -> tuple[list[tuple[int, Json]], int]:
+    """Each record's number and row, one more than was asked for, and how many there are; fields are read only where shown."""
+    most, kind = asked.limit + 1, str(asked.type)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  a Literal made of the table
     if asked.detail == "summary" and not asked.fields:
-        lines = await call.engine.store.read(partial(listings.lines, kind=asked.type, after=after, limit=most))
-        return [(line.seq, _line(line)) for line in lines]
-    page = await page_of(call.engine, asked.type, after=after, limit=most)  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
-    return [(number, _row(record, asked)) for number, record in page]
+        lines, total = await call.engine.store.read(
+            lambda db: (listings.lines(db, kind, after=after, limit=most), records.count(db, kind, most=COUNTED))
+        )
+        return [(line.seq, _line(line)) for line in lines], total
+    page, total = await call.engine.store.read(
+        lambda db: (records.page(db, kind, after=after, limit=most), records.count(db, kind, most=COUNTED))
+    )
+    shown = await with_likeness(call.engine, [record for _, record in page])
+    return [(number, _row(record, asked)) for (number, _), record in zip(page, shown, strict=True)], total
 
 
 def _line(line: Line | Record[Fields]) -> Json:
@@ -105,9 +112,11 @@ def _names(kind: str) -> list[str]:
 async def _runs(call: Call, arguments: ListRecords, offset: int) -> CallToolResult:
     until = offset + arguments.limit
     vet_fields(arguments.fields, RUN_NAMES, "a run")
-    jobs_found = await call.engine.store.read(partial(jobs.jobs, limit=min(until + 1, 10_000)))
-    rows = [_run(job) for job in jobs_found[offset:until]]
-    answer = RecordsAnswer(summary=f"{len(rows)} runs", records=selected(rows, arguments.fields))
+    jobs_found, total = await call.engine.store.read(
+        lambda db: (jobs.jobs(db, limit=min(until + 1, 10_000)), jobs.count(db))
+    )
+    rows = [_run(with_gone(call.engine, job)) for job in jobs_found[offset:until]]
+    answer = RecordsAnswer(summary=f"{len(rows)} of {total} runs", records=selected(rows, arguments.fields))
     return answered(
         answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("records",), len(jobs_found) > until)
     )
@@ -214,7 +223,7 @@ async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
 
 
 def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
-    parts = [f"{saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged"]
+    parts = [f"{saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged", *saved.notes]
     if went_on.run_ids:
         parts.append("what waited for it is judged")
     if went_on.left:
@@ -224,7 +233,7 @@ def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
     )
     if went_on.run_ids:
         answer.next = [f"get_run {json.dumps({'runId': run_id})}" for run_id in went_on.run_ids[:LOOKED_AT]]
-    return answered(answer)
+    return answered(answer, shape=Shape("full"))  # ids that were made here are told nowhere else
 
 
 async def _sorted_out(

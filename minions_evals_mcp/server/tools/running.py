@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import anyio
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, InputRequiredResult
 from pydantic_core import to_json
 
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.submit import submit_judgments as take_judgments
@@ -23,7 +25,7 @@ from minions_evals_mcp.server.answers.ab_test import ab_test_answer
 from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of, whole_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import run_told
-from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, part_of
+from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, cursor_of, part_of
 from minions_evals_mcp.server.session.background_runs import GRACE_S, Started, start
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
@@ -181,7 +183,10 @@ def whole_packets(answer: RunAnswer, shape: Shape, *, more: bool) -> CallToolRes
         if shown and size > SHORT:
             break
         shown += 1
-    first = answer.model_copy(update={"packets": answer.packets[:shown]})
+    cut = [cast("Json", packet)["digest"] for packet in answer.packets[:shown] if len(to_json(packet)) > WHOLE.text]
+    read_on = [json.dumps({"runId": answer.run_id, "packet": digest}) for digest in cut[:1]]
+    whole_calls = [f"read on in what is cut: get_run {arguments}" for arguments in read_on]
+    first = answer.model_copy(update={"packets": answer.packets[:shown], "next": [*whole_calls, *answer.next]})
     whole = Shape("full", shape.fields, shape.offset)
     return answered(first, shape=whole, pages=Pages(LISTS, more or shown < len(answer.packets)))
 
@@ -198,9 +203,15 @@ async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallTo
 
 async def cancel_run(call: Call, arguments: CancelRun) -> CallToolResult:
     """The run as it stands once it was stopped."""
+    before = await get_job(call.engine, arguments.run_id)
     with anyio.CancelScope(shield=True):
         await call.runs.cancel(arguments.run_id)
-    return await run_answer(call, await get_job(call.engine, arguments.run_id), Shape())
+    job = await get_job(call.engine, arguments.run_id)
+    if before.state == job.state == "completed":
+        sentence = f"{job.kind} {job.subject_id}: completed before; there was nothing to cancel"
+        shown = f"get_run {json.dumps({'runId': job.id})}"
+        return answered(RunAnswer(summary=sentence, run_id=job.id, key=job.key, state=job.state, next=[shown]))
+    return await run_answer(call, job, Shape())
 
 
 async def submit_judgments(call: Call, arguments: SubmitJudgments) -> CallToolResult:

@@ -20,6 +20,7 @@ from minions_evals_mcp.scoring.score_card import ScoreCard, Tallies, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge.argument_types import LONGEST_OUTPUT
+from minions_evals_mcp.server.edge.refusals import in_tools, told
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.scoring import ScoreOutputs, ScoresAnswer
 
@@ -36,7 +37,7 @@ async def score_outputs(call: Call, arguments: ScoreOutputs) -> CallToolResult:
 async def _results(
     call: Call, arguments: ScoreOutputs, rows: Sequence[Json], read: Callable[[str | bytes], Asked], good: str
 ) -> CallToolResult:
-    results = [await _answer(call, number, row, read) for number, row in enumerate(rows)]
+    results = [_in_tools(await _answer(call, number, row, read)) for number, row in enumerate(rows)]
     fine = sum(result.get("pass") is True or result.get("selected") is not None for result in results)
     errors = sum("error" in result for result in results)
     offset = cursor_of(arguments.cursor)
@@ -46,13 +47,18 @@ async def _results(
     return answered(answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("results",)))
 
 
+def _in_tools(result: Json) -> Json:
+    error = result.get("error")
+    return {**result, "error": in_tools(error).rstrip("; ") or error} if isinstance(error, str) else result
+
+
 async def _answer(call: Call, number: int, row: Json, read: Callable[[str | bytes], Asked]) -> Json:
     """One row's verdict; a row that cannot be read says why and does not stop the others."""
     try:
         _vet_length(row)
         return (await judge([read(json.dumps(row))], judges_of(call.engine, apart=True)))[0]
     except EvalsError as error:
-        return {"id": str(row.get("id", ""))[:128], "error": f"row {number}: {error}"}
+        return {"id": str(row.get("id", ""))[:128], "error": f"row {number}: {told(error)}"}
 
 
 def _vet_length(row: Json) -> None:

@@ -34,7 +34,13 @@ async def _of_case(call: Call, arguments: GetStatistics, ident: str) -> CallTool
     branches = await branches_of_case(call.engine, ident)
     case = await test_case(call.engine, ident)
     rate = "no runs yet" if stats.pass_rate is None else f"{stats.pass_rate:.3g} % passed"
-    sentence = f"test-case {ident}: {stats.total_runs} runs, {rate}; {len(stats.regressions)} regressions shown"
+    apart = (await test_case_executions(call.engine, ident, limit=1)).total - stats.total_runs
+    left_out = (
+        f" ({apart} more are no history: of comparisons, further trials, or before its baseline)" if apart else ""
+    )
+    sentence = (
+        f"test-case {ident}: {stats.total_runs} runs, {rate}{left_out}; {len(stats.regressions)} regressions shown"
+    )
     answer = StatisticsAnswer.of(
         stats,
         summary=sentence,

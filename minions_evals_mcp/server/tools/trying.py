@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import anyio
 from mcp_types import CallToolResult
@@ -13,6 +12,7 @@ from minions_evals_mcp.engine.trials.trial import TrialAnswer as Trial
 from minions_evals_mcp.engine.trials.trial import TrialRequest
 from minions_evals_mcp.engine.trials.trial import try_version as tried
 from minions_evals_mcp.errors import StoppedError
+from minions_evals_mcp.server.answers.comparison import approval_calls
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.trials import TrialAnswer, TryVersion
@@ -28,21 +28,26 @@ async def try_version(call: Call, arguments: TryVersion) -> CallToolResult:
     key = arguments.idempotency_key or f"trial:{digest({**fields, 'target': target})}"
     request = TrialRequest.model_validate({**fields, "target": target, "key": key, "triggered_by": "mcp"})
     with anyio.move_on_after(arguments.wait_seconds):
-        return answered(_answer(await tried(call.engine, request)))
+        return answered(await _answer(call, request, await tried(call.engine, request)))
     raise StoppedError(
         f"the trial of {arguments.version} takes longer than {arguments.wait_seconds:g} s; what was judged is kept.",
         remedy=f"Call again with idempotencyKey {key}: it goes on.",
     )
 
 
-def _answer(trial: Trial) -> TrialAnswer:
+async def _answer(call: Call, request: TrialRequest, trial: Trial) -> TrialAnswer:
     """Returns what came of the trial, without the details of its open part."""
     opened = None if trial.open is None else trial.open.model_dump(mode="json", exclude=_DETAILS)
-    return TrialAnswer.of(trial, without={"in_words"}, open=opened, summary=trial.in_words, next=list(_next(trial)))
+    following = await _next(call, request, trial)
+    return TrialAnswer.of(trial, without={"in_words"}, open=opened, summary=trial.in_words, next=following)
 
 
-def _next(trial: Trial) -> Iterator[str]:
-    if trial.may_be_approved:
-        made = trial.sealed.comparison_id if trial.sealed else trial.open and trial.open.comparison_id
-        arguments = {"promptVersionRef": trial.version, "comparisonId": made, "decidedBy": "YOUR-ID"}
-        yield f"approve_prompt_version {json.dumps(arguments)}"
+async def _next(call: Call, request: TrialRequest, trial: Trial) -> list[str]:
+    """Returns the approval where the part that decides improved, else the call that asks the sealed part."""
+    deciding = trial.sealed or (trial.open if trial.budget is None else None)
+    if deciding is not None:
+        return await approval_calls(call, deciding)
+    if trial.open is None or trial.open.verdict != "improved" or trial.budget is None or not trial.budget.can_decide:
+        return []
+    arguments = {"benchmarkId": request.benchmark_id, "version": trial.version, "sealed": True}
+    return [f"ask the sealed part, which decides and spends budget: try_version {json.dumps(arguments)}"]

@@ -68,11 +68,6 @@ def changes(scores: Sequence[float]) -> tuple[Change, ...]:
     return tuple(changes_seen)
 
 
-def change_points(scores: Sequence[float]) -> tuple[int, ...]:
-    """The indexes at which a new level begins, oldest first."""
-    return tuple(change.place for change in changes(scores))
-
-
 def _placed(seen: Sequence[float], levels: Sequence[int], change: Change) -> Change:
     """The change where it is likeliest to have begun, now that more runs are there: where it was seen, or a little later."""
     places = range(change.place, min(change.place + PLACED_WITHIN, len(seen) - FEWEST_A_SIDE) + 1)

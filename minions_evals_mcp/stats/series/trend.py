@@ -85,12 +85,6 @@ def streak_start(directions: Sequence[Direction], *, window: int = 5) -> int | N
     return start if start < len(directions) else None
 
 
-def consecutive_degrading(directions: Sequence[Direction], *, window: int = 5) -> int:
-    """Returns how many of the newest readings of a whole series are degrading without a break, provisional ones apart."""
-    start = streak_start(directions, window=window)
-    return 0 if start is None else len(directions) - start
-
-
 def _first_match(seen: Sequence[float], *, s: int, slope: float, band: float) -> tuple[Direction, bool, str]:
     n, spread, drift = len(seen), max(seen) - min(seen), abs(slope) * (len(seen) - 1)
     needed = smallest_significant_s(n)

@@ -61,6 +61,11 @@ def delivery(db: Db, ident: str) -> Delivery | None:
     return next((_delivery(db, letter) for letter in events.outbox(db, ident=ident, limit=1)), None)
 
 
+def told_after(db: Db, *, after: int, limit: int) -> list[Delivery]:
+    """A page of the outbox, oldest first, and how far each row is."""
+    return [_delivery(db, letter) for letter in events.outbox(db, after=after, limit=limit)]
+
+
 def told_of(db: Db, message_id: str, run_id: str | None) -> list[Delivery]:
     """Returns what was told because of a message: to its sender, and of the run that it started, oldest first."""
     about = " OR ".join(

@@ -171,9 +171,13 @@ def dead_letters(db: Db, *, limit: int, besides: str = "") -> list[Message]:
     return [_message(row) for row in rows]
 
 
-def counts(db: Db) -> dict[MessageState, int]:
-    """Returns how many messages stand where."""
-    return dict(db.execute("SELECT state, count(*) FROM inbox GROUP BY state").fetchall())
+def counts(db: Db, *, besides: Iterable[str] = ()) -> dict[MessageState, int]:
+    """Returns how many messages, of other types than those, stand where."""
+    rows = db.execute(
+        "SELECT state, count(*) FROM inbox WHERE type NOT IN (SELECT value FROM json_each(?)) GROUP BY state",
+        (json.dumps(list(besides)),),
+    )
+    return dict(rows.fetchall())
 
 
 def oldest_pending(db: Db) -> datetime | None:

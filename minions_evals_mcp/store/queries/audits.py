@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall
@@ -53,6 +56,16 @@ def newest_audit(db: Db, subject: str) -> Record[Audit] | None:
         f"{select(table, 'subject = ?1')} ORDER BY seq DESC LIMIT 1", (subject,)
     ).fetchone()  # fmt: skip
     return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  a row of that table
+
+
+def outputs_that_passed(db: Db, *, case_ids: Sequence[str]) -> dict[str, list[Json]]:
+    """The newest distinct outputs that passed each of those cases, at most five of its newest twenty."""
+    rows = db.execute(
+        "SELECT c.value, (SELECT json_group_array(DISTINCT json(output)) FROM (SELECT rest -> '$.actualOutput' AS output"
+        " FROM test_run WHERE test_case_id = c.value AND passed ORDER BY seq DESC LIMIT 20)) FROM json_each(?) c",
+        (json.dumps([*case_ids]),),
+    )
+    return {case_id: json.loads(outputs)[:5] for case_id, outputs in rows}
 
 
 def logs_of(db: Db, inputs: Json) -> list[tuple[ToolCall, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Digests, TestRun
@@ -131,3 +131,13 @@ def waiting_units(db: Db, *case_ids: str) -> list[UnitKey]:
         (json.dumps(case_ids),),
     )
     return [UnitKey(*row) for row in rows]
+
+
+def cases_asking(db: Db, *, inputs: Json, but: str) -> list[str]:
+    """The ids of a few other cases with those inputs."""
+    rows = db.execute(
+        "SELECT id FROM minion WHERE type = 'test-case' AND deleted_at IS NULL AND id <> ?"
+        f" AND json_extract(fields, '$.inputs') = json(?) ORDER BY id {AT_MOST}",
+        (but, json.dumps(inputs), 3),
+    )
+    return [row[0] for row in rows]

@@ -101,6 +101,17 @@ def kept_causes(db: Db, benchmark_id: str) -> dict[str, KeptCause]:
     return {cause.key: cause for cause in causes}
 
 
+def causes_of_case(db: Db, case_id: str) -> dict[str, KeptCause]:
+    """The causes of the benchmarks that a case belongs to by their keys, the one seen first of each."""
+    benchmarks = db.execute(
+        "SELECT DISTINCT benchmark_id FROM benchmark_run WHERE id IN"
+        " (SELECT benchmark_run_id FROM test_run WHERE test_case_id = ?) ORDER BY benchmark_id",
+        (case_id,),
+    ).fetchall()
+    kept = [cause for (ident,) in benchmarks for cause in kept_causes(db, ident).values()]
+    return {cause.key: cause for cause in sorted(kept, key=lambda cause: cause.first_at, reverse=True)}
+
+
 def _cause(*row: Any) -> KeptCause:
     key, title, first_run, version, first_at, last_run, gone_run, back = row
     return KeptCause(key, title, first_run, version, from_millis(first_at), last_run, gone_run, back)

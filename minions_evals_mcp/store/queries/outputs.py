@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
+
+from pydantic_core import from_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.frozen_types import frozen_type
@@ -19,14 +21,12 @@ class RunOutput:
     timed_out: bool
 
 
-def outputs_of_run(db: Db, run_id: str) -> list[RunOutput]:
-    """The judged outputs of the run, in the order in which they were kept."""
+def outputs_of_run(db: Db, run_id: str) -> Iterator[RunOutput]:
+    """Yields the judged outputs of the run, in the order in which they were kept."""
     rows = db.execute(
-        "SELECT test_case_id, json_extract(rest, '$.actualOutput'), passed, outcome FROM test_run WHERE benchmark_run_id = ?"
+        "SELECT test_case_id, rest -> '$.actualOutput', passed, outcome FROM test_run WHERE benchmark_run_id = ?"
         " ORDER BY seq",
         (run_id,),
     )
-    return [
-        RunOutput(case_id, json.loads(output), bool(passed), outcome == "timed-out")
-        for case_id, output, passed, outcome in rows
-    ]
+    for case_id, output, passed, outcome in rows:
+        yield RunOutput(case_id, from_json(output), bool(passed), outcome == "timed-out")

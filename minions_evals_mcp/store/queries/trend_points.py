@@ -47,6 +47,16 @@ def history(db: Db, benchmark_id: str, *, series: str | None = None, limit: int 
     ]
 
 
+def pass_rates(db: Db, run_id: str, *, limit: int) -> list[tuple[int, int]]:
+    """The passed and all test-runs of a run and of those before it that were measured alike, the newest first."""
+    return db.execute(
+        f"SELECT passed_count, total_count FROM benchmark_run WHERE {WHOLE} AND (benchmark_id, series) ="
+        " (SELECT benchmark_id, series FROM benchmark_run WHERE id = ?1)"
+        " AND seq <= (SELECT seq FROM benchmark_run WHERE id = ?1) ORDER BY seq DESC LIMIT ?2",
+        (run_id, limit),
+    ).fetchall()
+
+
 @frozen_type
 class SeriesCounts:
     """The number of runs of the newest series, and how many series were there before it."""

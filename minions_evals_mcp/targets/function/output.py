@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self, cast
+from typing import Self, SupportsFloat, cast
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed
-from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.domain.outputs import told_cost, value_text
 from minions_evals_mcp.targets.function.messages import Transcript, are_messages, calls_given, plain_json, transcript
+
+_INPUT = ("input_tokens", "prompt_tokens")
+_OUTPUT = ("output_tokens", "completion_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +27,14 @@ class Usage:
 
 
 class Output(str):  # noqa: SLOT000  a text cannot have slots beside its own
-    """A text with what is known of how it came about; checks get one, too.
+    """What your task answered, and how it came about: return one from a task; your own checks are given one, too.
 
-    `tool_calls` is None where nobody recorded them, and empty where it is known that none was made. A value that is no
-    text is kept in `value`; as a text it is its JSON.
+    `text`: what the task said, or a value (a mapping, a list) that is kept as `value` and reads as its JSON.
+    `tool_calls`: the calls that led to it, each `{"tool": "search", "arguments": {"q": "x"}, "result": "found"}`, or as Anthropic
+    or OpenAI return them; leave it out where nobody recorded them, give `[]` where none was made.
+    `usage`: the tokens, `{"input_tokens": 12, "output_tokens": 3}` or what the SDK returned.
+    `cost_usd`: US dollars, from 0; leave it out where it is not known.
+    Example: `Output("It is Paris.", tool_calls=[{"tool": "search", "arguments": {"q": "France"}}], cost_usd=0.002)`
     """
 
     value: JsonValue
@@ -42,13 +50,13 @@ class Output(str):  # noqa: SLOT000  a text cannot have slots beside its own
         usage: object = None,
         cost_usd: float | None = None,
     ) -> Self:
-        """An output; raises `InvalidRecordError` for tool calls of no known shape, `ValueError` for what is no JSON."""
+        """An output; raises `InvalidRecordError` for tool calls of no known shape, `ValueError` for another argument that does not fit."""
         value = plain_json(text)
         made = super().__new__(cls, value_text(value))
         made.value = value
         made.tool_calls = None if tool_calls is None else calls_given(tool_calls)
         made.usage = usage_of(usage)
-        made.cost_usd = cost_usd
+        made.cost_usd = _cost(cost_usd)
         return made
 
     @property
@@ -58,15 +66,34 @@ class Output(str):  # noqa: SLOT000  a text cannot have slots beside its own
 
 
 def usage_of(given: object) -> Usage:
-    """The tokens in a mapping or an SDK's object, by the names of Anthropic or of OpenAI."""
-    if given is None or isinstance(given, Usage):
-        return given or Usage()
-    held = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else vars(given)
-    return Usage(_count(held, "input_tokens", "prompt_tokens"), _count(held, "output_tokens", "completion_tokens"))
+    """The tokens in a mapping or an SDK's object, by the names of Anthropic or of OpenAI; raises `ValueError` for what is neither."""
+    if given is None:
+        return Usage()
+    if isinstance(given, Mapping):
+        held = cast("Mapping[str, object]", given)
+    else:
+        held = {name: getattr(given, name) for name in (*_INPUT, *_OUTPUT) if hasattr(given, name)}
+        if not held:
+            raise ValueError(
+                f'usage is {given!r}; give {{"input_tokens": 12, "output_tokens": 3}} or what the SDK returned'
+            )
+    return Usage(_count(held, _INPUT), _count(held, _OUTPUT))
 
 
-def _count(held: Mapping[str, object], *names: str) -> int | None:
-    return next((value for name in names if isinstance(value := held.get(name), int)), None)
+def _count(held: Mapping[str, object], names: Sequence[str]) -> int | None:
+    name = next((name for name in names if held.get(name) is not None), None)
+    value = None if name is None else held[name]
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    raise ValueError(f"usage: {name} is {value!r}; give a whole number from 0")
+
+
+def _cost(given: object) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, SupportsFloat) and not isinstance(given, bool) and 0 <= float(given) < math.inf:
+        return float(given)
+    raise ValueError(f"cost_usd is {given!r}; give US dollars as a number from 0, or None where it is not known")
 
 
 def observed(returned: object) -> Observed:
@@ -74,14 +101,14 @@ def observed(returned: object) -> Observed:
     if returned is None:
         raise ValueError("it returned nothing")
     if isinstance(returned, Output):
-        return _observed(returned.value, returned.tool_calls, returned.usage, returned.cost_usd)
+        return _observed(returned.value, returned.tool_calls, usage_of(returned.usage), _cost(returned.cost_usd))
     if isinstance(returned, str):
         return Observed.trusted(output={"output": plain_json(returned)})
     value = plain_json(returned)
     if are_messages(value):
         spoken: Transcript = transcript(value)
         return _observed(spoken.text, spoken.tool_calls, Usage(), None)
-    return _observed(value, None, Usage(), None)
+    return _observed(value, None, Usage(), told_cost(value))
 
 
 def _observed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -108,6 +109,13 @@ def archives(folder: Path) -> dict[str, bytes]:
     found["a member twice"] = packed(
         folder / "twice.eval", {**start, "samples/1_epoch_1.json": "{}", "samples/2_epoch_1.json": "{}"}
     ).read_bytes().replace(b"samples/2_", b"samples/1_")  # fmt: skip
+    with zipfile.ZipFile(other := folder / "bzip2.eval", "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("header.json", json.dumps(INSPECT_HEADER))
+    found["a member packed in another way"] = other.read_bytes()
+    place = whole.rfind(b"PK\x01\x02") + 8
+    found["a member that is encrypted"] = whole[:place] + b"\x01" + whole[place + 1 :]
+    found["a member that says it is packed from gigabytes"] = whole[: place + 12] + b"\xf0" * 4 + whole[place + 16 :]
+    found["a directory elsewhere"] = whole[:-6] + b"\x00\x00\xff\xff" + whole[-2:]
     found["cut short"] = whole[: len(whole) * 2 // 3]
     found["no directory"] = whole[:-30]
     return found
@@ -177,6 +185,15 @@ async def test_a_text_that_was_harmed_is_refused_whole(engine: Engine, tmp_path:
     path.write_bytes(raw)
     taken = await import_log(engine, named(name), path)  # what was harmed would have come in
     assert taken.counted.samples or taken.counted.skipped
+
+
+@pytest.mark.parametrize("name", ["openai-evals-samples", "tau-bench"])
+async def test_one_value_that_no_memory_should_hold_is_refused(engine: Engine, tmp_path: Path, name: str) -> None:
+    """Texts are read by lines or by values, each format in one of these two ways."""
+    file, make = WHOLE[name]
+    path = make(tmp_path / file)
+    path.write_bytes(_within(path.read_bytes(), b'"huge": "' + b"x" * (LONGEST + 1) + b'"'))
+    assert "longer than" in await refused(engine, name, path)
 
 
 @pytest.fixture(scope="module")

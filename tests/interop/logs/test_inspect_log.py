@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,25 @@ def test_an_archive_and_a_json_log_say_the_same(tmp_path: Path, zstd: bool) -> N
         [(one.id, one.epoch, one.produced) for one in held if isinstance(one, Sample)] for held in (items, same)
     )
     assert told == told_as_json
+
+
+def test_an_archive_too_long_for_the_old_format_is_read(tmp_path: Path) -> None:
+    """Its directory's place and a member's numbers stand in eight bytes where four are too few."""
+    raw = inspect_archive(tmp_path / "a.eval", *FOUR).read_bytes()
+    *_, number, length, first, _ = struct.unpack("<4s4H2LH", raw[-22:])
+    entry = bytearray(raw[first : first + length])
+    place = entry.rfind(b"PK\x01\x02")
+    size, extra = entry[place + 24 : place + 28], place + 30
+    entry[place + 24 : place + 28] = b"\xff" * 4
+    entry[extra : extra + 2] = (12).to_bytes(2, "little")
+    entry += struct.pack("<2HQ", 1, 8, int.from_bytes(size, "little"))
+    end = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, number, number, len(entry), first)
+    end += struct.pack("<4sLQL", b"PK\x06\x07", 0, first + len(entry), 1)
+    end += struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, *[0xFFFF] * 2, *[0xFFFFFFFF] * 2, 0)
+    (tmp_path / "b.eval").write_bytes(raw[:first] + entry + end)
+    assert [one.produced for one in samples(tmp_path / "b.eval")] == [
+        one.produced for one in samples(tmp_path / "a.eval")
+    ]
 
 
 def test_a_sample_is_a_case_and_each_epoch_an_output_with_its_foreign_score(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.interop.log_intake.seen_ids import FIRST, SeenIds
+from minions_evals_mcp.interop.logs.seen_ids import FIRST, CountedIds, SeenIds
 
 
 def test_an_id_is_new_once_however_many_come_between() -> None:
@@ -10,3 +10,10 @@ def test_an_id_is_new_once_however_many_come_between() -> None:
     assert all(seen.add(ident) for ident in ids)
     assert not any(seen.add(ident) for ident in ids)
     assert seen.add("another")
+
+
+def test_each_id_is_counted_however_many_come_between() -> None:
+    counted, ids = CountedIds(), [f"id-{number}" for number in range(3 * FIRST)]
+    for ident in (*ids, *ids[:100]):
+        counted.add(ident)
+    assert [counted.count(ident) for ident in (ids[0], ids[99], ids[100], ids[-1], "nobody")] == [2, 2, 1, 1, 0]

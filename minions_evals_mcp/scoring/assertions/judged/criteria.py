@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, judged_need, verdict_by_grade, vet_share
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
-from minions_evals_mcp.scoring.rendering import HIDDEN
+from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 from minions_evals_mcp.scoring.values import CheckResult, shown
 
 G_EVAL_PASSES = 0.7

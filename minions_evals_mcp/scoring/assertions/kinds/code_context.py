@@ -17,11 +17,16 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.scoring.checks import Guards, Language, Subject
-from minions_evals_mcp.scoring.rendering import HIDDEN
+from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 
 NAME = "context"
 _COMPUTED = re.compile(rf"\b{NAME}\s*\[\s*[^\s'\"`]")
 """A read by a name that is known only when the code runs."""
+_PARSED = re.compile(r"\b(?:JSON\.parse|json\.loads)\(\s*output(?:\.(?:trim|strip)\(\))?\s*[,)]")
+_KEY_READ = re.compile(r"""\boutput(?:\.get\(\s*["'](.*?)["']|\??\.(\w+)|(?:\?\.)?\[\s*["'`](.*?)["'`]\s*\])""")
+_WHOLE_READ = re.compile(
+    r"\bObject\.\w+\(\s*output\b|\bisinstance\(\s*output\s*,\s*dict|\boutput\.(?:keys|items|values)\(\)"
+)
 CODE = frozenset({"python", "javascript"})
 UNSAID = ("metadata", "logProbs")
 """Keys that are not there where the provider's whole answer is known and says nothing of the kind."""
@@ -36,27 +41,27 @@ class Given(NamedTuple):
 
 def given_to_check(code: str, subject: Subject, config: JsonValue, language: Language) -> Given:
     """Returns what a check is given: the output, and `context` as far as the code could look at it."""
-    variables = _variables(subject)
+    variables, output = _variables(subject), _given_output(code, subject)
     if NAME not in code:
-        return Given(as_given({"output": output_of(subject), NAME: {"vars": variables}}))
+        return Given(as_given({"output": output, NAME: {"vars": variables}}))
     wire: Json = dict(subject.told)
     provider = wire.get("provider")
     if language == "python" and isinstance(provider, dict):  # a function there, which does not reach Python
         wire["provider"] = {name: value for name, value in provider.items() if name != "id"}
     context: Json = {**wire, "vars": variables, **({} if config is None else {"config": config})}
-    return Given(as_given({"output": output_of(subject), NAME: context}), _guards(subject, "config", "trace"))
+    return Given(as_given({"output": output, NAME: context}), _guards(subject, "config", "trace"))
 
 
 def given_to_transform(code: str, subject: Subject) -> Given:
     """Returns what a check's transform is given: the output, and `context` with the variables, the prompt and the metadata."""
-    context: Json = {"vars": _variables(subject)}
+    context, output = Json({"vars": _variables(subject)}), _given_output(code, subject)
     if NAME not in code:
-        return Given(as_given({"output": output_of(subject), NAME: context}))
+        return Given(as_given({"output": output, NAME: context}))
     if "prompt" in subject.told:
         context["prompt"] = {"label": subject.told["prompt"]}
     if "metadata" in subject.told:
         context["metadata"] = subject.told["metadata"]
-    return Given(as_given({"output": output_of(subject), NAME: context}), ((NAME, _unsaid(subject)),))
+    return Given(as_given({"output": output, NAME: context}), ((NAME, _unsaid(subject)),))
 
 
 def code_reads(assertions: Iterable[Assertion], name: str) -> bool:
@@ -70,8 +75,18 @@ def code_reads(assertions: Iterable[Assertion], name: str) -> bool:
     return False
 
 
-def output_of(subject: Subject) -> JsonValue:
-    """The output as code sees it: a text, or the value that it is."""
+def _given_output(code: str, subject: Subject) -> JsonValue:
+    """The output as code sees it: a text, or the value that it is.
+
+    Of a record that a program answered with, code that parses the output has all of it as JSON text, and code that reads
+    one of its keys (`output.answer`, `output["answer"]`) the record.
+    """
+    record = subject.record
+    if record is not None:
+        if _PARSED.search(code):
+            return subject.printed
+        if _WHOLE_READ.search(code) or any(key in record for read in _KEY_READ.findall(code) for key in read if key):
+            return record
     return subject.text if subject.value is None else subject.value
 
 

@@ -10,7 +10,7 @@ from datetime import date
 from ipaddress import AddressValueError, IPv6Address
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kinds.patterns import compiled, linear
+from minions_evals_mcp.scoring.patterns import compiled, linear
 
 Fits = Callable[[object], bool]
 

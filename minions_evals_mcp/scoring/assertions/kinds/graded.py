@@ -22,7 +22,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, TEMPLATES
-from minions_evals_mcp.scoring.rendering import HIDDEN
+from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 from minions_evals_mcp.scoring.values import CheckResult, shown
 
 LLM_RUBRIC: GradeType = "llm-rubric"
@@ -182,13 +182,16 @@ def graded_share(need: GradeNeed, assertion: Assertion, evidence: Evidence) -> C
     )
 
 
+OR_A_CONFIG = ", or into a config for `minions-evals eval`"
+
+
 def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidence) -> CheckResult | Unmet:
     """The verdict that a grade gives; why there is none, where no model gave one."""
     grade = evidence.grades.get(need)
     if grade is None:
         return evidence.ungraded.get(need) or Unmet(
-            "it needs a model that judges, and none is asked here: put it into a test case that is run with a judge model,"
-            " or into a config for `minions-evals eval`"
+            "it needs a model that judges, and none is asked here: put it into a test case that is run with a judge model"
+            f"{OR_A_CONFIG}"
         )
     reached = threshold is None or grade.score >= threshold - SLACK
     below = "" if reached else f"; score {grade.score:g} is below the threshold {threshold:g}"

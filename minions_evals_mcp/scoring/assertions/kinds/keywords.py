@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from referencing import Registry
 
 from minions_evals_mcp.scoring.assertions.kinds.formats import FORMATS
-from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
+from minions_evals_mcp.scoring.patterns import linear
 from minions_evals_mcp.scoring.values import frozen, shown
 
 Errors = Iterator[ValidationError]

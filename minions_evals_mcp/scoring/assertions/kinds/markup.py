@@ -15,10 +15,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.kinds.xml_tree import Span, candidates, flaw, has_path, tree
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.patterns import linear
 from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
 
 REQUIRED = "requiredElements"

@@ -24,7 +24,8 @@ VALID = CheckResult(passed=True, reason="every call fits a tool that was offered
 
 def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """The output is a list of OpenAI tool calls (or a message with some), and each fits one of the provider's `tools`."""
-    calls = subject.value.get("tool_calls") if isinstance(subject.value, dict) else subject.value
+    value = subject.value or subject.record  # a message's text is taken out of it
+    calls = value.get("tool_calls") if isinstance(value, dict) else value
     if not isinstance(calls, list) or not calls or not all(_is_call(call) for call in calls):
         return _failed(f"the output holds no list of tool calls: {shown(subject.text)}")
     offered = subject.offered.get("tools")
@@ -40,7 +41,7 @@ def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Eviden
 
 def function_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """The output is one call {name, arguments}, and it fits one of the provider's `functions`; or calls in Gemini's form."""
-    value = subject.value
+    value = subject.value or subject.record
     offered = subject.offered.get("functions")
     if isinstance(value, dict) and _is_named(value):
         return _all_fit([value], offered if isinstance(offered, list) else [])

@@ -17,9 +17,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.formats import FORMATS
-from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
 from minions_evals_mcp.scoring.checks import Unmet
 from minions_evals_mcp.scoring.lenient import read_yaml
+from minions_evals_mcp.scoring.patterns import linear
 from minions_evals_mcp.scoring.values import shown
 
 if TYPE_CHECKING:

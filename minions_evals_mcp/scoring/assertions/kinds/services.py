@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, ServiceKind, ServiceNeed, Subject, Unmet
-from minions_evals_mcp.scoring.rendering import HIDDEN
+from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 from minions_evals_mcp.scoring.values import CheckResult, shown
 
 BY_SERVICE: dict[str, ServiceKind] = {

@@ -49,6 +49,9 @@ _OF_NODE = frozenset({
     "structuredClone",
 })  # fmt: skip
 """Names that Node defines, and the sandbox does not."""
+_NO_ATTRIBUTE = re.compile(r"AttributeError: '(?:str|dict|list|int|float|bool)' object has no attribute '(\w+)'")
+OF_MODULE = "// a function of a module, without what stands around it there"
+"""What code begins with that was a function: what it names beside its arguments may be defined there."""
 _UNDEFINED = re.compile(r"ReferenceError: ['\"]?([\w$]+)")
 
 
@@ -221,6 +224,8 @@ def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, languag
         case None:
             return Unmet("the code was not run")
         case Broke() as broke:
+            if need.code.startswith(OF_MODULE) and broke.name == "ReferenceError":
+                return Unmet(f"{broke.error}: the function is run without its module; write it into a file of its own")
             return _failed(assertion, broke, tests_the_output=need.before != "", of_config=subject.of_config)
         case Ran(value):
             asserted = value is None and language == "python" and _asserts(str(assertion.value).strip())
@@ -233,7 +238,8 @@ def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, languag
 def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool, of_config: bool) -> CheckResult | Unmet:
     """Returns what was raised fails the check, as it does in promptfoo also under `not-`; anything else is the instrument's failure.
 
-    So is a name that the code uses and nobody defines, unless the output was to define it, and code that does not parse;
+    So is a name that the code uses and nobody defines, or a method that no value of JSON has, unless the output was to
+    define it, and code that does not parse;
     in a config of promptfoo's both fail the check, unless the name is one of Node's.
     """
     of_node = _UNDEFINED.search(broke.error)
@@ -242,11 +248,18 @@ def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool, of_co
     )
     if mistaken and of_config:
         return _against(assertion, broke.error)
-    if broke.kind != "raised" or (broke.name in _OWN_MISTAKES and not tests_the_output):
+    misnamed = broke.name in _OWN_MISTAKES or (not of_config and _misspelt(broke))
+    if broke.kind != "raised" or (misnamed and not tests_the_output):
         return Unmet(broke.error)
     if broke.name == "AssertionError":
         return CheckResult(passed=False, reason=broke.error)
     return _against(assertion, f"raised {broke.error}")
+
+
+def _misspelt(broke: Broke) -> bool:
+    """Returns whether the code reads what no value of JSON has, whatever the output: `output.strp()`."""
+    read = _NO_ATTRIBUTE.search(broke.error)
+    return read is not None and not any(hasattr(kind, read[1]) for kind in (str, dict, list, int, float, bool))
 
 
 def _against(assertion: Assertion, reason: str) -> CheckResult:

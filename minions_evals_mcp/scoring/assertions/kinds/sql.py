@@ -27,9 +27,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
-from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
 from minions_evals_mcp.scoring.assertions.kinds.sql_shape import is_statement
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.patterns import linear
 from minions_evals_mcp.scoring.values import CheckResult, shown
 
 if TYPE_CHECKING:

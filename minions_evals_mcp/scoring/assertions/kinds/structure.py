@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.outputs import TEXT_KEYS
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
@@ -15,19 +17,18 @@ from minions_evals_mcp.scoring.values import CheckResult, frozen, js_text, shown
 
 
 def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
-    """The output is `value`, exactly; a mapping, a list or null is compared with the output read as JSON."""
+    """The output is `value`, exactly; a mapping, a list or null is compared with all of the output, read as JSON."""
     wanted = assertion.value
     if not isinstance(wanted, dict | list | None):
         passed = js_text(wanted) == subject.text
         return CheckResult(passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} {shown(wanted)}")
+    text = subject.printed
     try:
-        value = parsed(subject.text)
+        value = parsed(text)
     except json.JSONDecodeError as error:
-        return CheckResult(passed=False, reason=_no_json(error))
+        return _no_json(error, subject)
     passed = frozen(value) == frozen(wanted)
-    return CheckResult(
-        passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} the value, read as JSON"
-    )
+    return CheckResult(passed, f"{'equals' if passed else f'{shown(text)} does not equal'} the value, read as JSON")
 
 
 _IS_JSON = CheckResult(passed=True, reason="is JSON")
@@ -35,12 +36,13 @@ _IS_JSON = CheckResult(passed=True, reason="is JSON")
 
 def is_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """The whole output is JSON, and fits the JSON Schema in `value` where one is given."""
-    if not assertion.value and is_plainly_json(subject.text):
+    text = subject.printed
+    if not assertion.value and is_plainly_json(text):
         return _IS_JSON
     try:
-        value = parsed(subject.text)
+        value = parsed(text)
     except json.JSONDecodeError as error:
-        return CheckResult(passed=False, reason=_no_json(error))
+        return _no_json(error, subject)
     if not assertion.value:
         return _IS_JSON
     return _against(assertion.value, value)
@@ -52,7 +54,7 @@ def contains_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -
     As leniently as promptfoo (comments, trailing commas, a missing brace at the end); a list alone does not count.
     """
     nothing_found = CheckResult(passed=False, reason="contains no JSON object")
-    for value in json_objects(subject.text):
+    for value in chain.from_iterable(map(json_objects, dict.fromkeys((subject.printed, subject.text)))):
         if isinstance(value, Unmet):
             return value
         if not assertion.value:
@@ -85,5 +87,8 @@ def _against(schema: JsonValue, value: JsonValue) -> CheckResult:
     return CheckResult(not error, f"JSON does not fit the schema: {error}" if error else "JSON fits the schema")
 
 
-def _no_json(error: json.JSONDecodeError) -> str:
-    return f"is no JSON: {error.msg} at character {error.pos}"
+def _no_json(error: json.JSONDecodeError, subject: Subject) -> CheckResult:
+    """The text that is no JSON, and under which key it stands where the program named it otherwise than `output`."""
+    place = next((key for key in TEXT_KEYS if key in (subject.record or ())), TEXT_KEYS[0])
+    named = "" if place == TEXT_KEYS[0] else f" (the text under the key {place!r} was looked at)"
+    return CheckResult(passed=False, reason=f"is no JSON: {error.msg} at character {error.pos}{named}")

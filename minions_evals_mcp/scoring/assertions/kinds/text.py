@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kinds.patterns import PYTHONS, Elsewhere, compiled
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
+from minions_evals_mcp.scoring.patterns import PYTHONS, Elsewhere, compiled
 from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
 
 TEXT_LIMIT = 1_000_000

@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.assertions.kinds.patterns import compiled
 from minions_evals_mcp.scoring.assertions.trajectories.steps import is_ignored, mapping, same
+from minions_evals_mcp.scoring.patterns import compiled
 from minions_evals_mcp.scoring.values import js_text, shown
 
 MATCHERS = ("$exact", "$ignore", "$number", "$partial", "$regex")

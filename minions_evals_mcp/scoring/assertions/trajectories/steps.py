@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
+from minions_evals_mcp.scoring.patterns import linear
 from minions_evals_mcp.scoring.values import frozen, shown
 
 COMMAND_TOOLS = frozenset({"exec_command", "local_shell", "shell"})

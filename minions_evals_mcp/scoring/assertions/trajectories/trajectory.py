@@ -5,7 +5,8 @@ The steps are the agent-run's `toolCallsLog`. Where promptfoo 0.121.20 and we di
   makes the output not judgeable, and an empty log is no steps.
 - The log has steps of type `tool` and `command` only (a call of `shell`, `local_shell` or `exec_command` that holds a
   command is one); `message`, `reasoning`, `search` and `span` are refused, not counted as none.
-- `tool-call-f1` reads the log, and the output only where the log is empty or was not recorded; empty names in its `value` are left out.
+- `tool-call-f1` reads the log, and the output only where the log is empty or was not recorded; in promptfoo's configs the
+  output as it was transformed, as there. Empty names in its `value` are left out.
 - Keys and modes that are not known are refused when they are read; there they are passed over.
 """
 
@@ -75,7 +76,8 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     Names count once, in any order. The score is F1 under `not-` too, as in promptfoo.
     """
     wanted = set(_names(assertion.value))
-    called = {call.tool for call in subject.tool_calls or ()} or _called_in(subject.text)
+    logged = set[str]() if subject.of_config else {call.tool for call in subject.tool_calls or ()}
+    called = logged or _called_in(subject.text)
     f1 = 2 * len(wanted & called) / (len(wanted) + len(called))
     threshold = 1.0 if assertion.threshold is None else assertion.threshold
     reason = f"F1 {f1:.3f}, threshold {threshold:g}; called {shown(', '.join(sorted(called)) or 'nothing')}"

@@ -16,12 +16,12 @@ from typing import Literal, NamedTuple
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.scoring.assertions.kinds.patterns import Elsewhere, compiled
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.trajectories.arguments import FoundIn
 from minions_evals_mcp.scoring.assertions.trajectories.steps import Step, steps_of
 from minions_evals_mcp.scoring.assertions.trajectories.trajectory_plan import Misfit, Plan, Wanted, plan_of, vet_plan
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
+from minions_evals_mcp.scoring.patterns import Elsewhere, compiled
 from minions_evals_mcp.scoring.values import CheckResult
 
 MOST_WORK = 2_000_000

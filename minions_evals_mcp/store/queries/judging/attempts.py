@@ -11,13 +11,17 @@ _WITH = "(?1 IN (prompt_version_a, prompt_version_b) AND coalesce(json_extract(r
 
 
 def compared_pairs(db: Db, version: str, *, before: str | None = None) -> set[Pair]:
-    """The pairs of benchmark-runs, each in the order of its ids, by which `version` was compared with another.
+    """The pairs of benchmark-runs, each in the order of its ids, by which another version may have been shown to beat `version`.
 
+    Those by which it beat another itself, up to the one on which its approval rests, are attempts to beat that one.
     `before`: only those that were recorded before that comparison.
     """
     rows = db.execute(
         "SELECT DISTINCT min(benchmark_run_id_a, benchmark_run_id_b), max(benchmark_run_id_a, benchmark_run_id_b)"
-        f" FROM prompt_comparison WHERE {_WITH} AND seq < coalesce((SELECT seq FROM prompt_comparison WHERE id = ?2), 1e18)",
+        f" FROM prompt_comparison c WHERE {_WITH} AND seq < coalesce((SELECT seq FROM prompt_comparison WHERE id = ?2), 1e18)"
+        " AND NOT EXISTS (SELECT 1 FROM approval p JOIN prompt_comparison w ON w.id = p.comparison_id"
+        "  WHERE p.prompt_version_ref = ?1 AND p.decision = 'approved' AND c.seq <= w.seq"
+        "  AND (c.prompt_version_a, c.prompt_version_b) = (w.prompt_version_a, w.prompt_version_b))",
         (version, before),
     )
     return {(a, b) for a, b in rows}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.records import TYPES
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 
@@ -19,6 +20,24 @@ def ids_of(db: Db, kind: str) -> list[str]:
     if kind in {"run", "benchmark-run"}:
         return [*ids_beginning(db, kind, "", limit=MOST), *_keys(db)]
     return ids_beginning(db, kind, "", limit=MOST) if kind in TYPES else []
+
+
+def kind_under(db: Db, ident: str) -> str:
+    """Returns of which type the record under that id is, `run` for a run's id or key; empty where nothing stands there."""
+    record = records.find(db, ident)
+    if record is not None:
+        return record.type
+    run = db.execute("SELECT 1 FROM job WHERE id = ?1 OR key = ?1 LIMIT 1", (ident,)).fetchone()
+    return "run" if run else ""
+
+
+def ids_titled(db: Db, kind: str, title: str) -> list[str]:
+    """The ids of a few definitions of that type that are called so."""
+    rows = db.execute(
+        f"SELECT id FROM minion WHERE type = ? AND deleted_at IS NULL AND title = ? COLLATE NOCASE {AT_MOST}",
+        (kind, title, 3),
+    )
+    return [row[0] for row in rows]
 
 
 def _keys(db: Db) -> list[str]:

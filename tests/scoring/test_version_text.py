@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.scoring.rendering import render
+from minions_evals_mcp.scoring.prompt_texts.version_text import render
 
 NAMES = st.from_regex(r"\A[a-z][a-z0-9_]{0,8}\Z").filter(lambda name: name != "this")
 

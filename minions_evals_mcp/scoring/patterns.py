@@ -58,6 +58,10 @@ class _Compiled(Protocol):
     def search(self, text: bytes) -> object | None: ...
 
 
+class _Finding(Protocol):
+    def search(self, text: str, pos: int) -> Match | None: ...
+
+
 @frozen_type
 class Elsewhere:
     """A pattern, rewritten, that only a backtracking engine can search."""
@@ -71,6 +75,40 @@ def linear(pattern: str) -> Search:
     if isinstance(search, Elsewhere):
         raise _bad(pattern, "look-around, back-references and counts over 1,000 are not carried out here")
     return search
+
+
+class Match(Protocol):
+    """A place where an expression fits."""
+
+    def start(self) -> int:
+        """The character at which it begins."""
+        ...
+
+    def end(self) -> int:
+        """The character behind it."""
+        ...
+
+    def group(self, number: int, /) -> str:
+        """The text of it, or of a group in it."""
+        ...
+
+    def groups(self) -> tuple[str | None, ...]:
+        """The texts of its groups."""
+        ...
+
+    def groupdict(self) -> dict[str, str | None]:
+        """The texts of its groups by name."""
+        ...
+
+
+Matcher = Callable[[str, int], Match | None]
+
+
+def matcher(pattern: str) -> Matcher:
+    """Returns how to find the first match from a character on; raises `InvalidRecordError` as `linear` does."""
+    linear(pattern)
+    search = cast("_Finding", re2.compile(_Rewriting(pattern).result())).search
+    return lambda text, at: search(_without_lone_surrogates(text) if not _is_sound(text) else text, at)
 
 
 @lru_cache(maxsize=256)
@@ -107,6 +145,11 @@ def _elsewhere(pattern: str, rewritten: str) -> Elsewhere:
 
 def _without_lone_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _is_sound(text: str) -> bool:
+    """Returns whether the text holds no half of a character."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _bad(pattern: str, reason: str) -> InvalidRecordError:

@@ -1,0 +1,19 @@
+"""The context of resolvers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import strawberry
+
+from minions_evals_mcp.server.session.opened import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The context of a resolver."""
+
+    session: Session
+
+
+Info = strawberry.Info[Context, None]
