@@ -74,7 +74,8 @@ async def _listening(agent: Agent, working: Working, judging: Judging, *, until_
     if working.otlp is None:
         yield
         return
-    from agent.sources.otlp_http import OtlpServer, bound, otlp_app  # noqa: PLC0415  a web server, which few runs need
+    from agent.sources.otlp_http import bound, otlp_app  # noqa: PLC0415  a web server, which few runs need
+    from minions_evals_mcp.interop.logs.otlp_endpoint import OtlpServer  # noqa: PLC0415  as above
 
     if until_quiet:
         raise BadInputError(

@@ -1,0 +1,103 @@
+"""An OTLP/HTTP endpoint for traces: `POST /v1/traces`, as any OpenTelemetry exporter sends them."""
+
+from __future__ import annotations
+
+import hmac
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from ipaddress import ip_address
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
+from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, document, unpacked
+
+PATH = "/v1/traces"
+AGAIN_S = "5"
+Take = Callable[[Json], None]
+"""Takes the document of a request in; raises `ValueError` saying what of it cannot be read."""
+
+
+def _never() -> bool:
+    return False
+
+
+def otlp_app(take: Take, token: str | None = None, is_full: Callable[[], bool] = _never) -> Starlette:
+    """The endpoint; with a token, only for those who bring it. Where it is full, exporters are asked to wait."""
+
+    async def taken(request: Request) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if token is not None and not _brings(request, token):
+            return _refused("A bearer token that is known is needed.", 401)
+        if "origin" in request.headers:  # a page in a browser is no exporter
+            return _refused("Requests of web pages are not taken.", 403)
+        if is_full():
+            return _refused("Too many traces wait; send again later.", 503, {"Retry-After": AGAIN_S})
+        try:
+            body = await _body(request)
+            take(document(unpacked(body, request.headers.get("content-encoding", "").lower()), kind))
+        except UnsupportedError as error:
+            return _refused(str(error), 415)
+        except (BadInputError, InvalidRecordError, ValueError) as error:
+            return _refused(str(error), 400)
+        return Response(b"{}" if kind == JSON else b"", 200, media_type=kind)
+
+    return Starlette(routes=[Route(PATH, taken, methods=["POST"])])
+
+
+def is_loopback(host: str) -> bool:
+    """Returns whether only this machine reaches that host."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """The socket that listens there; raises `OSError` where nothing can."""
+    return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+
+
+def _brings(request: Request, token: str) -> bool:
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())
+
+
+async def _body(request: Request) -> bytes:
+    """The body, no more of it than is taken."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST:
+            raise BadInputError(f"the request is larger than {LARGEST} bytes.", remedy="Export smaller batches.")
+    return bytes(body)
+
+
+def _refused(reason: str, status: int, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"message": reason}, status, headers)
+
+
+class OtlpServer(uvicorn.Server):
+    """The server of the endpoint; signals stay those of the program around it."""
+
+    def __init__(self, app: Starlette, listening: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(app, log_config=None, access_log=False, ws="none", lifespan="off", limit_concurrency=64)
+        )
+        self._listening = listening
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """The program's own handlers stay in place."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listens, and says so."""
+        await super().startup(sockets)
+        self._listening()
