@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minions_evals_mcp import promote_failure
+from minions_evals_mcp.api.testing import promote_failure
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.engine.answers.overview import read_overview
