@@ -8,14 +8,13 @@ from pydantic import Field, JsonValue, model_validator
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.providers import Provider
-from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
+from minions_evals_mcp.domain.values import Count, Id, Json, Text, Timestamp, Unit, Value
 
 JudgeType = Literal["llm", "heuristic", "human"]
 PassRule = Literal["max_score", "similarity_0_8"]
 SIMILARITY: PassRule = "similarity_0_8"
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 Ids = Annotated[tuple[Id, ...], Field(strict=False)]
-Json = dict[str, JsonValue]
 EMPTY: Any = Field(default_factory=dict, json_schema_extra={"default": {}})
 """A mapping that is empty unless it is given: made anew each time, where a default would be copied at length."""
 

@@ -6,8 +6,8 @@ import math
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.values import Json
 
 TEXT_KEYS = ("output", "text", "content", "response")
 

@@ -14,10 +14,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     PlainSerializer,
     StringConstraints,
 )
 from pydantic.alias_generators import to_camel
+
+Json = dict[str, JsonValue]
 
 MAX_ID = 128
 ID_PATTERN = r"^[A-Za-z0-9._:/@-]{1,128}$"

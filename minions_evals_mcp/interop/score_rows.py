@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json, to_json
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import answered_record, output_value, value_text
-from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.scoring.assertions import is_type, vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination, answered_alone
 
 if TYPE_CHECKING:
+    from minions_evals_mcp.domain.neighbours import ToolCall
     from minions_evals_mcp.engine.judge.door import Judges
 
 MEASURED = frozenset({"latencyMs", "cost", "toolCalls"})
@@ -27,10 +26,9 @@ KEYS = frozenset({"id", "output", "assert", "threshold"}) | MEASURED
 ALSO = {"assertions": "assert"}
 """Other names of keys: what a test case calls its checks."""
 NO_OTHER_NAMES: dict[str, str] = {}
-CHUNK = 1 << 17
+CHUNK = 1 << 16
 MOST_KNOWN, LONGEST_KNOWN = 4096, 2000
-_ASSERTION = TypeAdapter(Assertion)
-_KNOWN: dict[str | tuple[str, str], Assertion] = {}
+_KNOWN: dict[str | tuple[str, ...], Assertion] = {}
 Answer = dict[str, JsonValue]
 Asked = Examination[Answer]
 """A row as its reader made it."""
@@ -82,17 +80,19 @@ def vetted(value: JsonValue, number: int) -> Assertion:
     return known
 
 
-def _key(members: Mapping[str, JsonValue]) -> str | tuple[str, str]:
-    """Returns what is equal for equal assertions and no others: the type and the text of one that is no more than that."""
+def _key(members: Mapping[str, JsonValue]) -> str | tuple[str, ...]:
+    """Returns what is equal for equal assertions and no others: the type, and the text of one that has but that beside it."""
     kind, value = members.get("type"), members.get("value")
-    return (kind, value) if len(members) == 2 and isinstance(kind, str) and isinstance(value, str) else repr(members)
+    if isinstance(kind, str) and len(members) == 2 and isinstance(value, str):
+        return kind, value
+    return (kind,) if isinstance(kind, str) and len(members) == 1 else repr(members)
 
 
-def _plain(key: str | tuple[str, str]) -> Assertion | None:
-    """The assertion where it is but a type that there is and a text, as most are; None for any other."""
+def _plain(key: str | tuple[str, ...]) -> Assertion | None:
+    """The assertion where it is but a type that there is, with a text or without, as most are; None for any other."""
     if isinstance(key, str) or not is_type(key[0]):
         return None
-    return Assertion.trusted(type=key[0], value=key[1])
+    return Assertion.trusted(type=key[0], value=key[1]) if len(key) == 2 else Assertion.trusted(type=key[0])
 
 
 def read_assertion(value: JsonValue, number: int) -> Assertion:
@@ -102,7 +102,7 @@ def read_assertion(value: JsonValue, number: int) -> Assertion:
 
 def _assertion(text: bytes, number: int) -> Assertion:
     try:
-        return _ASSERTION.validate_json(text)
+        return Assertion.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise InvalidRecordError(
@@ -169,6 +169,8 @@ def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:
     given = measured.get("toolCalls")
     if given is None:
         return None
+    from minions_evals_mcp.domain.tool_calls import tool_calls_of  # noqa: PLC0415  few rows hold any
+
     try:
         return tool_calls_of(given)
     except InvalidRecordError as error:

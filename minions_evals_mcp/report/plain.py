@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.late_patterns import late
 
 _TURNING = frozenset(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
 
-HIDDEN = re.compile(
+HIDDEN = late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
 )
 """Control, direction and invisible characters; not tab and line feed."""

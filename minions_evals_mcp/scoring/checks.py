@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import is_envelope
 from minions_evals_mcp.frozen_types import frozen_type
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.domain.neighbours import ToolCall
 
 _NOTHING: Mapping[str, JsonValue] = {}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Never, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Never, cast
 import orjson
 from pydantic import JsonValue
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.checks import Unmet
 from minions_evals_mcp.scoring.values import js_text
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 STRICT_LIMIT = 5_000_000
 LENIENT_LIMIT = 100_000
 LENIENT_DEPTH = 100
-_BRACE = re.compile(r"[{}]")
-_BRACKET = re.compile(r"[\[\]{}]")
-_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"?)|(?<!:)//+')
-_INTEGER = re.compile(r"[-+]?(?:[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+)\Z")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_BRACE = late(r"[{}]")
+_BRACKET = late(r"[\[\]{}]")
+_COMMENT = late(r'("(?:[^"\\\n]|\\.)*"?)|(?<!:)//+')
+_INTEGER = late(r"[-+]?(?:[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+)\Z")
+_FLOAT = late(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),

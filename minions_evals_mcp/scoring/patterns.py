@@ -16,6 +16,7 @@ import re2
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.values import shown
 
 Search = Callable[[str], bool]
@@ -30,10 +31,10 @@ _LINE_ENDS = "\n\r\u2028\u2029"
 _KEPT = frozenset("dDwW")
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\x0c", "v": "\x0b", "0": "\x00"}
 _SPECIAL = frozenset("\\.+*?()|[]{}^$-&~#")
-_FLAGS = re.compile(r"\(\?([ims]+)\)")
-PYTHONS = re.compile(r"\(\?(?:[ims]+\)|P<)")
+_FLAGS = late(r"\(\?([ims]+)\)")
+PYTHONS = late(r"\(\?(?:[ims]+\)|P<)")
 """What is understood beyond JavaScript; a config of promptfoo's that uses it fails there."""
-_TOKEN = re.compile(
+_TOKEN = late(
     r"""(?P<unit>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})
       | (?P<control>\\c[A-Za-z])
       | (?P<named>\\k<\w+>)

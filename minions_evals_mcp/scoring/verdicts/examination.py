@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions import check_all, needs
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, judged_need, verdict_by_grade, vet_share
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet

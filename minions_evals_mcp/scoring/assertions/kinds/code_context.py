@@ -8,25 +8,23 @@ no verdict: in JavaScript it would read `undefined` and go on, to a confident wr
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Json
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.checks import Guards, Language, Subject
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 
 NAME = "context"
-_COMPUTED = re.compile(rf"\b{NAME}\s*\[\s*[^\s'\"`]")
+_COMPUTED = late(rf"\b{NAME}\s*\[\s*[^\s'\"`]")
 """A read by a name that is known only when the code runs."""
-_PARSED = re.compile(r"\b(?:JSON\.parse|json\.loads)\(\s*output(?:\.(?:trim|strip)\(\))?\s*[,)]")
-_KEY_READ = re.compile(r"""\boutput(?:\.get\(\s*["'](.*?)["']|\??\.(\w+)|(?:\?\.)?\[\s*["'`](.*?)["'`]\s*\])""")
-_WHOLE_READ = re.compile(
-    r"\bObject\.\w+\(\s*output\b|\bisinstance\(\s*output\s*,\s*dict|\boutput\.(?:keys|items|values)\(\)"
-)
+_PARSED = late(r"\b(?:JSON\.parse|json\.loads)\(\s*output(?:\.(?:trim|strip)\(\))?\s*[,)]")
+_KEY_READ = late(r"""\boutput(?:\.get\(\s*["'](.*?)["']|\??\.(\w+)|(?:\?\.)?\[\s*["'`](.*?)["'`]\s*\])""")
+_WHOLE_READ = late(r"\bObject\.\w+\(\s*output\b|\bisinstance\(\s*output\s*,\s*dict|\boutput\.(?:keys|items|values)\(\)")
 CODE = frozenset({"python", "javascript"})
 UNSAID = ("metadata", "logProbs")
 """Keys that are not there where the provider's whole answer is known and says nothing of the kind."""

@@ -7,7 +7,7 @@ import json
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.scoring.checks import Checked, Language, Named, Unmet
 from minions_evals_mcp.scoring.values import CheckResult, shown
 

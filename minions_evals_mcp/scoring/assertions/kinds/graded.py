@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, get_args
 
 from minions_evals_mcp.domain.assertions import Assertion, Grader
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, TEMPLATES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from math import inf, isfinite
 
@@ -10,6 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
@@ -18,7 +18,7 @@ DEFAULT_DISTANCE = 5
 DISTANCE_VALUE_LIMIT = 100_000
 _LARGEST_CUTOFF = 4 * TEXT_LIMIT
 _SEPARATORS = "\x1c\x1d\x1e\x1f"
-_WORD = re.compile("[^\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+_WORD = late("[^\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
 
 
 def word_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE
 from minions_evals_mcp.scoring.checks import Evidence, Subject, SynonymNeed, Unmet
 from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
@@ -28,7 +29,7 @@ WEIGHTS = {"alpha": 0.9, "beta": 3.0, "gamma": 0.5}
 THRESHOLD = 0.5
 MOST_WORDS = 100_000
 NO_STEMMER = Unmet("it needs the package nltk: pip install 'minions-evals-mcp[meteor]'")
-_SPACES = re.compile(f"[{JS_SPACE}]+")
+_SPACES = late(f"[{JS_SPACE}]+")
 Places = dict[str, list[int]]
 """Where each word stands, first place first."""
 Pair = tuple[int, int]

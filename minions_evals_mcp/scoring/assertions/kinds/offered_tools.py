@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet

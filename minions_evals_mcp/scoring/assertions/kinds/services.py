@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, ServiceKind, ServiceNeed, Subject, Unmet
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check
 from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import NoVerdict, verdict_of
 from minions_evals_mcp.scoring.checks import (
@@ -36,7 +37,7 @@ _GIVEN = frozenset(
     {"output", "context", "json", "math", "re", "statistics", "mean", "fmean", "median", "stdev", "pstdev", "variance",
      "pvariance", *dir(builtins)}
 )  # fmt: skip
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)")
+_FENCE = late(r" {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)")
 _PYTHON = frozenset({"python", "py", "python3"})
 _OWN_MISTAKES = frozenset({"NameError", "ReferenceError"})
 _OF_NODE = frozenset({
@@ -49,10 +50,10 @@ _OF_NODE = frozenset({
     "structuredClone",
 })  # fmt: skip
 """Names that Node defines, and the sandbox does not."""
-_NO_ATTRIBUTE = re.compile(r"AttributeError: '(?:str|dict|list|int|float|bool)' object has no attribute '(\w+)'")
+_NO_ATTRIBUTE = late(r"AttributeError: '(?:str|dict|list|int|float|bool)' object has no attribute '(\w+)'")
 OF_MODULE = "// a function of a module, without what stands around it there"
 """What code begins with that was a function: what it names beside its arguments may be defined there."""
-_UNDEFINED = re.compile(r"ReferenceError: ['\"]?([\w$]+)")
+_UNDEFINED = late(r"ReferenceError: ['\"]?([\w$]+)")
 
 
 def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
@@ -95,7 +96,7 @@ def vet_source(code: JsonValue) -> None:
         raise InvalidRecordError(f"has more than {CODE_LIMIT:,} characters", field="value")
 
 
-_FUNCTION = re.compile(r"((async\s+)?function\b|[\w$]+\s*=>|\([\w$,\s{}]*\)\s*=>)")
+_FUNCTION = late(r"((async\s+)?function\b|[\w$]+\s*=>|\([\w$,\s{}]*\)\s*=>)")
 
 
 def as_called(code: str, arguments: str) -> str:
@@ -129,7 +130,7 @@ def _python_body(written: str) -> str:
     return code if code.rpartition("\n")[2].startswith("return ") else f"{code}\nreturn None"
 
 
-_QUOTED = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`""")
+_QUOTED = late(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`""")
 
 
 @lru_cache(maxsize=256)

@@ -9,13 +9,14 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import PYTHONS, Elsewhere, compiled
 from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
 
 TEXT_LIMIT = 1_000_000
-_FIELD = re.compile(r'[\s,]*(?:"((?:[^"\\]|\\.|"")*)"\s*(?=,|$)|([^\s",][^,]*))', re.DOTALL)
-_ESCAPED = re.compile(r'\\(["\\])|"(")')
+_FIELD = late(r'[\s,]*(?:"((?:[^"\\]|\\.|"")*)"\s*(?=,|$)|([^\s",][^,]*))', re.DOTALL)
+_ESCAPED = late(r'\\(["\\])|"(")')
 
 
 def contains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:

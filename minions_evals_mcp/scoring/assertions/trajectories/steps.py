@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.patterns import linear
 from minions_evals_mcp.scoring.values import frozen, shown
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.domain.neighbours import ToolCall
 
 COMMAND_TOOLS = frozenset({"exec_command", "local_shell", "shell"})
 STEP_TYPES = frozenset({"command", "tool"})
