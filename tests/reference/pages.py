@@ -15,7 +15,7 @@ from cyclopts import App
 from pydantic import BaseModel, JsonValue
 
 from minions_evals_mcp import errors
-from minions_evals_mcp.cli.app import build
+from minions_evals_mcp.cli.command_lines import build
 from minions_evals_mcp.cli.commands import COMMANDS, GROUP_OF, NOUNS
 from minions_evals_mcp.crashes import EXIT_CODE
 from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, RECORDED, RESULTS

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from cyclopts import Parameter
-
 from minions_evals_mcp.cli.keep.scoring import Answering, answer_rows
+from minions_evals_mcp.cli.options import file_name, flag
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 
 
 def pick(
-    file: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    file: Annotated[str, file_name()],
     /,
     *,
-    fail: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    trust_code: Annotated[bool, Parameter(negative="")] = False,
+    fail: Annotated[bool, flag()] = False,
+    json: Annotated[bool, flag()] = False,
+    trust_code: Annotated[bool, flag()] = False,
     judge_model: str | None = None,
     max_cost_usd: float | None = None,
 ) -> int:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Annotated, cast
 
 import orjson
-from cyclopts import Parameter
 from pydantic_core import to_json
 
+from minions_evals_mcp.cli.options import file_name, flag
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.errors import legible
 from minions_evals_mcp.interop.score_rows import (
@@ -33,12 +33,12 @@ BROKEN = 3
 
 
 def score(
-    file: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    file: Annotated[str, file_name()],
     /,
     *,
-    fail: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    trust_code: Annotated[bool, Parameter(negative="")] = False,
+    fail: Annotated[bool, flag()] = False,
+    json: Annotated[bool, flag()] = False,
+    trust_code: Annotated[bool, flag()] = False,
     judge_model: str | None = None,
     max_cost_usd: float | None = None,
 ) -> int:
