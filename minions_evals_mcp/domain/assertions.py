@@ -59,8 +59,9 @@ class Assertion(Value):
     under which its score is also reported. `transform` is JavaScript that makes what is checked out of `output` and
     `context`. `provider` is the model that decides it in place of the run's, `rubric_prompt` what that is told in place
     of our words (a Nunjucks template); only a config that a person runs gives them. `config` is what code is told under
-    that name, `context_transform` JavaScript that makes the context of the `context-…` types. `assertions` (`assert` on the
-    wire) is what an `assert-set` holds; only it has some. A record without one of these does not mention it.
+    that name, `context_transform` JavaScript that makes the context of the `context-…` types. `value_code` is code that gives
+    the `value` for each output, in a config's file. `assertions` (`assert` on the wire) is what an `assert-set` holds; only it has some.
+    A record without one of these does not mention it.
     """
 
     type: Text
@@ -73,6 +74,7 @@ class Assertion(Value):
     rubric_prompt: Annotated[str | None, Field(exclude_if=lambda template: template is None)] = None
     context_transform: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
     config: Annotated[JsonValue, Field(exclude_if=lambda config: config is None)] = None
+    value_code: Annotated[ScoringCode | None, Field(exclude_if=lambda code: code is None)] = None
     assertions: Annotated[
         tuple[Assertion, ...], Field(strict=False, alias="assert", exclude_if=lambda held: not held)
     ] = ()

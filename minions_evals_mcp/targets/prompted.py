@@ -257,7 +257,7 @@ class PromptedTarget:
     async def _transformed(self, seen: Observed, prompt: Prompt) -> Observed | TargetErrored:
         """The output after every transform; the answer as it came is kept beside it."""
         value: JsonValue = seen.output.get("output", output_text(seen.output))
-        context: Json = {"vars": prompt.variables, "prompt": {"raw": prompt.text}}
+        context: Json = {"vars": prompt.variables, "prompt": {"raw": prompt.text, "label": prompt.label}}
         metadata = None if seen.told is None else seen.told.response.get("metadata")
         if metadata is not None:
             context["metadata"] = metadata

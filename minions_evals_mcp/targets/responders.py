@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import anyio
 from pydantic import JsonValue, TypeAdapter
@@ -139,7 +139,14 @@ class PythonFile:
             answer, latency_ms = await in_time(question, call)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
             return TargetErrored(f"{self.name} raised {type(error).__name__}: {error}")
-        return question.too_late(latency_ms) if answer is None else returned(answer, question, latency_ms, self.offered)
+        if answer is None:
+            return question.too_late(latency_ms)
+        return returned(_fresh(answer), question, latency_ms, self.offered)
+
+
+def _fresh(answer: object) -> object:
+    """The answer as promptfoo takes it from Python: it was asked for just now, whatever it says of itself."""
+    return {**cast("dict[object, object]", answer), "cached": False} if isinstance(answer, dict) else answer
 
 
 def returned(answer_given: object, question: Asking, latency_ms: float, offered: Json) -> Observed | TargetErrored:

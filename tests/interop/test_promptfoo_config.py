@@ -227,6 +227,8 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
     ("text", "named"),
     [
         (HEAD + "nunjucksFilters: {f: x.js}", "c.yaml:3: nunjucksFilters"),
+        (HEAD + "tests: [{vars: {w: .inf}}]", "it holds what is no JSON value, such as .inf"),
+        (HEAD + "tests: [{assert: [{type: similar, value: file://x.py}]}]", "similar takes no value from code"),
         (HEAD + "extensions: [file://x.js:hook]", "c.yaml:3: extensions"),
         (HEAD + "tests: [{vars: {w: '{{env.NOT_SET}}'}}]", "tests.0.vars.w: the environment variable NOT_SET is not set"),
         (HEAD + "env: {API_KEY: a}\ntests: [{vars: {w: '{{env.API_KEY}}'}}]", "would be kept in clear"),

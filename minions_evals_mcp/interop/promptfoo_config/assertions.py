@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.engine.config_eval.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
+from minions_evals_mcp.interop.promptfoo_config.code import code_file
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
@@ -20,8 +21,10 @@ from minions_evals_mcp.interop.promptfoo_config.shorthand import FOREIGN
 from minions_evals_mcp.interop.promptfoo_config.snippets import javascript_code, python_code, transform_code
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.assertions.judges import vet_own
+from minions_evals_mcp.scoring.assertions.kinds.code_context import CODE
 from minions_evals_mcp.scoring.assertions.kinds.meteor import METEOR, WEIGHTS
 from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE, UNNAMED
+from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
 from minions_evals_mcp.scoring.assertions.table import KINDS
 from minions_evals_mcp.scoring.assertions.transforms import PYTHON
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
@@ -105,7 +108,9 @@ class Assertions:
         made |= self.graders.own(kind.removeprefix(NEGATION), wire, self.options)
         if self._lacks_judge(node, kind, made, refused=len(self.refusals) > before):
             return None
-        if "value" in wire:
+        if "value" in wire and (code := self._value_code(wire["value"], kind)) is not None:
+            made |= {"value": None, "value_code": code}
+        elif "value" in wire:
             made["value"] = self._value(wire["value"], kind, variables, wire.get("config"))
         elif "config" in wire:
             self.refusals.note(wire["config"], GIVEN_CONFIG)
@@ -182,6 +187,19 @@ class Assertions:
                 ]
             case _:
                 return node.value
+
+    def _value_code(self, node: Node, kind: str) -> JsonValue:
+        """The code in the file that gives the value for each output; None where the value is another, or code decides."""
+        base = kind.removeprefix(NEGATION)
+        named = None if node.file is None or base in CODE else code_file(node.file)
+        if named is None:
+            return None
+        if base in {MAX_SCORE, SELECT_BEST, SET, *SIMILAR, *BY_SERVICE}:
+            raise node.wrong(f"{base} takes no value from code")
+        path, function = named_file(node, named[0]), named[1] or ""
+        if path.suffix == ".py":
+            return {"language": "python", "code": python_code(read_text(path), function or "get_assert", CHECKED)}
+        return {"language": "javascript", "code": javascript_code(node, read_text(path), function, CHECKED)}
 
     def _transform(self, name: str, node: Node) -> JsonValue:
         """The code that makes what is checked."""

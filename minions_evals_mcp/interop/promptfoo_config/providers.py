@@ -158,7 +158,8 @@ def is_code(ident: str) -> bool:
 def code_spec(node: Node, ident: str, config: Node, refusals: Refusals) -> CodeSpec | None:
     """The function, program or application of that id; None where it is refused."""
     if ident == "echo":
-        refusals.known(config, ())
+        if config.value:
+            refusals.note(config, "an echo reads no config")
         return EchoSpec()
     if ident.startswith(("python:", "file://")):
         return _code(node, ident, config, refusals)

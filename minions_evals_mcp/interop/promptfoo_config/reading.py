@@ -253,4 +253,4 @@ def _json(value: object, path: Path) -> JsonValue:
     try:
         return cast("JsonValue", from_json(to_json(value, inf_nan_mode="constants"), allow_inf_nan=False))
     except ValueError as error:
-        raise InvalidRecordError(f"it holds what is no JSON value: {error}", where=str(path)) from None
+        raise InvalidRecordError(f"it holds what is no JSON value, such as .inf: {error}", where=str(path)) from None

@@ -30,6 +30,7 @@ from minions_evals_mcp.scoring.assertions.kinds import (
 )
 from minions_evals_mcp.scoring.assertions.trajectories import trajectory, trajectory_match
 from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transformed, vet_transform
+from minions_evals_mcp.scoring.assertions.value_code import needs_of_value, with_value
 from minions_evals_mcp.scoring.checks import (
     NO_EVIDENCE,
     Aggregate,
@@ -192,7 +193,10 @@ def _vet(assertion: Assertion, at: str) -> None:
     if assertion.assertions and assertion.base_type != SET:
         raise InvalidRecordError(f"only {SET} holds assertions", field="assert", record=assertion.type, where=at)
     try:
-        kind.vet(assertion)
+        if assertion.value_code is None:
+            kind.vet(assertion)
+        else:
+            snippets.vet_source(assertion.value_code.code)
         judges.vet_own(assertion)
         vet_transform(assertion)
     except InvalidRecordError as error:
@@ -203,12 +207,17 @@ def needs(assertions: Sequence[Assertion], subject: Subject) -> tuple[Need, ...]
     """Returns what must be fetched before these assertions can be checked."""
     needed: list[Need] = []
     for assertion in assertions:
-        find = _kind(assertion)[0].needs
+        find = _needs_with_value if assertion.value_code else _kind(assertion)[0].needs
         if assertion.transform is not None:
             needed.extend(needs_behind(assertion, subject, find))
         elif find is not _no_needs:
             needed.extend(find(assertion, subject))
     return tuple(needed)
+
+
+def _needs_with_value(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
+    kind, _ = _kind(assertion)
+    return needs_of_value(assertion, subject, kind.needs, kind.vet)
 
 
 def asks_outside(assertions: Sequence[Assertion]) -> bool:
@@ -219,9 +228,11 @@ def asks_outside(assertions: Sequence[Assertion]) -> bool:
 def _asks_outside(assertion: Assertion) -> bool:
     if assertion.base_type == SET:
         return asks_outside(assertion.assertions)
-    if assertion.base_type == "regex" and assertion.transform is None:
+    if assertion.transform is not None or assertion.value_code is not None:
+        return True
+    if assertion.base_type == "regex":
         return text.searched_elsewhere(assertion)
-    return assertion.transform is not None or _kind(assertion)[0].needs is not _no_needs
+    return _kind(assertion)[0].needs is not _no_needs
 
 
 def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:
@@ -235,6 +246,11 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
         if isinstance(changed, Unmet):
             return Unchecked(assertion.type, changed.reason)
         subject = changed
+    if assertion.value_code is not None:
+        known = with_value(assertion, subject, evidence, kind.vet)
+        if isinstance(known, Unmet):
+            return Unchecked(assertion.type, known.reason)
+        assertion = known
     try:
         result = kind.check(assertion, subject, evidence)
     except RecursionError:

@@ -65,7 +65,8 @@ def given_to_transform(code: str, subject: Subject) -> Given:
 def code_reads(assertions: Iterable[Assertion], name: str) -> bool:
     """Returns whether code among those assertions, or inside their sets, may read that name in `context`."""
     for assertion in assertions:
-        texts = (assertion.value if assertion.base_type in CODE else None, assertion.transform)
+        given = assertion.value_code.code if assertion.value_code else None
+        texts = (assertion.value if assertion.base_type in CODE else None, assertion.transform, given)
         if any(isinstance(text, str) and NAME in text and (name in text or _COMPUTED.search(text)) for text in texts):
             return True
         if code_reads(assertion.assertions, name):
