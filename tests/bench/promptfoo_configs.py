@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ OUTSIDE = "the sea"
 Json = dict[str, Any]
 
 
+@cache
 def configs() -> dict[str, Json]:
     """The files of each config by its name; `trust` says that it runs JavaScript of its own."""
     return yaml.safe_load(CONFIGS.read_text("utf-8"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -15,6 +16,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
+from minions_evals_mcp.sandbox.snippets import Snippets
 from tests.bench.promptfoo_configs import ANSWERS, CONFIGS, TRUST, cells, compared, configs, environment, written
 from tests.fakes.scripted_model import scripted_model
 from tests.hang import HANG_S
@@ -28,6 +30,18 @@ RECORDED: dict[str, list[dict[str, Any]]] = json.loads(ANSWERS.read_text("utf-8"
 def address() -> Generator[str]:
     with scripted_model() as at:
         yield at
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def snippets() -> AsyncGenerator[Snippets]:
+    """What runs the configs' code, confined: a process that has it imported carries on from config to config, as from test to test."""
+    async with Snippets() as processes:
+        yield processes
 
 
 async def ours(engine: Engine, name: str, address: str) -> list[dict[str, Any]]:
@@ -47,9 +61,10 @@ async def ours(engine: Engine, name: str, address: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", configs())
-async def test_every_cell_is_as_promptfoo_gave_it(engine: Engine, address: str, name: str) -> None:
+async def test_every_cell_is_as_promptfoo_gave_it(engine: Engine, snippets: Snippets, address: str, name: str) -> None:
     if not configs()[name].get(TRUST):
-        assert compared(await ours(engine, name, address), RECORDED[name]) == []
+        sharing = replace(engine, snippets=snippets)
+        assert compared(await ours(sharing, name, address), RECORDED[name]) == []
         return
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
