@@ -29,7 +29,8 @@ def main() -> None:
     except EvalsError as error:
         sys.exit(tell_error(error, as_json="--json" in arguments))
     except KeyboardInterrupt:
-        tell("Interrupted: what was judged is kept; resume with the same --key.\n", aside=True)
+        how = "" if "--key" in arguments else " with --key (`minions-evals runs latest` tells it)"
+        tell(f"Interrupted: what was judged is kept; the same command{how} goes on.\n", aside=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: nobody is left to tell

@@ -197,7 +197,8 @@ def regression_panel(regression: Json, width: int) -> Group:
     failing = regression["newlyFailing"]
     if not isinstance(failing, list) or not failing:
         return Group(panel)
-    more = f" and {len(failing) - 8} more" if len(failing) > 8 else ""
+    worse = max(len(failing), int(_float(regression.get("worse", 0))))  # so many got worse; the first of them are named
+    more = f" and {worse - 8} more" if worse > 8 else ""
     since = regression.get("fallenSince")
     label = "newly failing" if since is None else f"failing since {str(since)[:SHORT]}"
     named = f"{label}: {', '.join(printable(str(case_id)) for case_id in failing[:8])}{more}"
@@ -352,6 +353,8 @@ def _closing(summary: RunSummary, store: Path | None, kept: str) -> list[str]:
         )
     lines.extend(_workers(summary))
     lines.append(f"run {summary.run_id}{kept}")
+    if summary.state == "stopped":
+        lines.append(f"it goes on under its key, {printable(summary.key, 200)}: what was judged is kept")
     if command := next_command(summary):
         lines.append(next_line(command, store))
     return lines

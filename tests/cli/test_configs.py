@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from tests.cli.suites import benchmark, record, suite
 from tests.cli.terminal import Json, Terminal
 
 ECHO = """
@@ -167,6 +168,26 @@ def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -
     ended = at.run("eval", "c.yaml", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(5)] == [[f"heard q{number}"] for number in range(5)]
+    assert (at.folder / "calls.txt").read_text().split() == ["q0", "q1", "q2", "q2", "q3", "q4"]
+
+
+def test_an_interrupted_run_says_how_it_goes_on(at: Terminal) -> None:
+    at.file("app.py", ANSWERS.replace("async def call_api(prompt, options, context):", "async def call_api(prompt):"))
+    names = [f"q{number}" for number in range(5)]
+    cases = [
+        record(name, "test-case", name=name, inputs={"prompt": name}, expectedOutputs={"output": "heard"})
+        for name in names
+    ]
+    at.file("s.json", suite(*cases, benchmark("b", *names)))
+    at.run("import", "s.json")
+    command = ["run-benchmark", "b", "--target", "python:app:call_api", "--concurrency", "1"]
+    stopped = at.run(*command)
+    assert stopped.code == 130
+    assert "`minions-evals runs latest` tells it" in stopped.err
+    key = str(at.run("runs", "latest", "--json").one()["key"])
+    assert f"it goes on under its key, {key}" in at.run("runs", "latest").out
+    ended = at.run(*command, "--key", key, "--json")
+    assert ended.code == 0, ended.err
     assert (at.folder / "calls.txt").read_text().split() == ["q0", "q1", "q2", "q2", "q3", "q4"]
 
 

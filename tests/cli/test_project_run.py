@@ -40,6 +40,35 @@ def test_a_target_that_is_code_is_agreed_to_and_found_beside_the_file_and_thresh
     assert one.code == 0
 
 
+def test_the_command_line_goes_before_the_projects_trials(at: Terminal) -> None:
+    at.file("geo.yaml", SUITE)
+    at.file("minions-evals.toml", PROJECT.replace("[thresholds]", "trials = 2\n[thresholds]"))
+    at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris', 'Italy': 'Rome'}[inputs['q']]\n")
+    twice, once = at.many(["run", "--yes"], ["run", "--yes", "--trials", "1"])
+    assert "4 of 4 passed" in twice.out
+    assert "2 of 2 passed" in once.out
+
+
+def test_a_run_that_is_not_decided_says_what_was_not_judged(at: Terminal) -> None:
+    at.file("geo.yaml", SUITE)
+    at.file("minions-evals.toml", PROJECT)
+    at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris'}[inputs['q']]\n")
+    ran = at.run("run", "--yes", "--allow-skipped")
+    assert ran.code == 3
+    assert "undecided: 1 of 2 outputs was not judged (geo/it: python:mine:agent raised KeyError" in ran.err
+
+
+def test_the_literal_rule_that_an_undecided_gate_names_is_taken(at: Terminal) -> None:
+    at.file("geo.yaml", SUITE)
+    at.file("minions-evals.toml", PROJECT.replace("min-score = 0.9", "fail-on-regression = true"))
+    at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris', 'Italy': 'Rome'}[inputs['q']]\n")
+    at.run("run", "--yes")
+    at.file("mine.py", "def agent(inputs):\n    return 'unknown'\n")
+    undecided, failed = at.many(["run", "--yes"], ["run", "--yes", "--literal"])
+    assert "--literal" in undecided.err
+    assert [undecided.code, failed.code] == [3, 1]
+
+
 def test_without_a_project_it_says_how_to_make_one(at: Terminal) -> None:
     refused = at.run("run")
     assert refused.code == 2

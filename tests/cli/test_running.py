@@ -93,6 +93,19 @@ def test_a_comparison_whose_fall_cannot_be_decided_ends_with_3_too(at: Terminal)
     assert "gate undecided" in ended[0].err
 
 
+def test_a_case_that_fails_in_several_trials_is_named_once_and_all_that_got_worse_are_counted(at: Terminal) -> None:
+    suite_file = at.file("s.json", two_versions(range(30), range(2), cases=30))
+    at.run("import", suite_file)
+    shown, told = at.many(bench(1), bench(2, "--trials", "2"))[1], at.run("runs", "latest", "--json").one()
+    regression = told["regression"]
+    assert isinstance(regression, dict)
+    named = regression["newlyFailing"]
+    assert isinstance(named, list)
+    assert len({*map(str, named)}) == len(named) == 20
+    assert regression["worse"] == 28
+    assert "and 20 more" in " ".join(shown.out.split())
+
+
 def test_a_regression_is_in_the_outbox_at_once(falling: Terminal) -> None:
     _, _, told, first, second = falling.many(
         bench(1), bench(2), ["outbox"], ["outbox", "--limit", "1", "--json"], ["outbox", "--after", "1", "--json"]

@@ -43,6 +43,7 @@ async def run_(
     *,
     min_score: Fraction | None = None,
     fail_on_regression: Annotated[bool | None, Parameter(negative="")] = None,
+    literal: Annotated[bool, Parameter(negative="")] = False,
     allow_skipped: Annotated[bool | None, Parameter(negative="")] = None,
     choice: Choice = WHOLE,
     options: RunOptions = RUN_DEFAULTS,
@@ -64,6 +65,8 @@ async def run_(
         Exit 1 if an overall score (0 to 1) is below this (else the project's).
     fail_on_regression
         Exit 1 if a pass rate fell by more than chance explains (else the project's).
+    literal
+        Let --fail-on-regression fail on the limit alone, whatever chance can do.
     allow_skipped
         Let the gates hold over the outputs that are there (else the project's); else exit 3 where a case has none.
     """
@@ -76,7 +79,7 @@ async def run_(
     if project is not None:
         options = replace(
             options,
-            trials=project.fields.trials if options.trials == 1 else options.trials,
+            trials=options.trials or project.fields.trials,
             prompt_version=options.prompt_version or project.fields.prompt_version,
         )
     limits = Thresholds() if project is None else project.fields.thresholds
@@ -84,6 +87,7 @@ async def run_(
         gate,
         min_score=limits.min_score if min_score is None else min_score,
         fail_on_regression=limits.fail_on_regression if fail_on_regression is None else fail_on_regression,
+        literal=literal,
         allow_skipped=limits.allow_skipped if allow_skipped is None else allow_skipped,
     )
     async with options.session(common, makes=project is not None) as engine:

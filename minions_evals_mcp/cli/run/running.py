@@ -26,7 +26,13 @@ from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.gates import regression_gate, skipped_words, stays_red, undecided_words
+from minions_evals_mcp.engine.answers.gates import (
+    regression_gate,
+    skipped_words,
+    stays_red,
+    undecided_words,
+    unscored_words,
+)
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
@@ -85,7 +91,7 @@ class RunOptions:
     target_config: Annotated[
         Path | None, Parameter(help="A YAML file that says how your own application is called, as http: or command:.")
     ] = None
-    trials: Annotated[Positive, Parameter(help="How often each case is run.")] = 1
+    trials: Annotated[Positive | None, Parameter(help="How often each case is run (else once).")] = None
     key: Annotated[str | None, Parameter(help="Names the run: the same key resumes it and judges nothing twice.")] = (
         None
     )
@@ -129,7 +135,7 @@ class RunOptions:
                 prompt_version_ref=self.prompt_version,
                 judge=self.judge,
                 target=self.target_name(),
-                trials=self.trials,
+                trials=self.trials or 1,
                 fresh=self.fresh,
                 cache=cache,
                 triggered_by=self.triggered_by,
@@ -337,7 +343,7 @@ def gate(
 ) -> int:
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     if unscored(summary):
-        return BROKEN
+        return undecided(unscored_words(summary))
     fields = summary.benchmark_run
     if fields is None:  # outputs wait to be judged
         return BROKEN if min_score is not None or fail_on_regression else 0

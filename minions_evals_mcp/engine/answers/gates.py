@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import cast
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.results import Evidence
+from minions_evals_mcp.domain.results import UNSCORED, Evidence
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.stats.paired import evidence
@@ -58,18 +59,27 @@ def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
 
 def skipped_words(summary: RunSummary) -> str:
     """Returns which outputs of a run a gate could not look at, and what helps; empty where it saw all."""
-    skipped = summary.outcomes.get("skipped", 0)
-    if not skipped:
+    if not summary.outcomes.get("skipped", 0):
         return ""
-    lines = [line for line in summary.unscored if line.outcome == "skipped"][:NAMED_SKIPPED]
-    named = "; ".join(f"{line.test_case_id}: {line.reason}" for line in lines)
-    more = f"; and {skipped - len(lines)} more" if skipped > len(lines) else ""
     return (
-        f"gate undecided: {skipped} of {summary.units} outputs {'was' if skipped == 1 else 'were'} not judged ({named}{more})."
+        f"gate undecided: {_not_judged(summary, ('skipped',))}."
         " Record them or name a --target; --allow-skipped lets the gates hold without them."
     )
 
 
+def unscored_words(summary: RunSummary) -> str:
+    """Returns which outputs of a run have no verdict because the instrument failed, so that nothing is decided."""
+    return f"undecided: {_not_judged(summary, UNSCORED)}. What failed there is no verdict about the outputs."
+
+
+def _not_judged(summary: RunSummary, outcomes: Collection[str]) -> str:
+    number = sum(summary.outcomes.get(outcome, 0) for outcome in outcomes)
+    lines = [line for line in summary.unscored if line.outcome in outcomes][:NAMED_SKIPPED]
+    named = "; ".join(f"{line.test_case_id}: {line.reason}" for line in lines)
+    more = f"; and {number - len(lines)} more" if number > len(lines) else ""
+    return f"{number} of {summary.units} outputs {'was' if number == 1 else 'were'} not judged ({named}{more})"
+
+
 def stays_red(run_id: str) -> str:
     """Returns what becomes of a fall: the next run is not measured against the one that fell, unless somebody accepts that."""
-    return f"It stays so until a run is better, or somebody accepts this one: minions-evals accept {run_id}"
+    return f"The fall stays until a run is better, or somebody accepts this one: minions-evals accept {run_id}"

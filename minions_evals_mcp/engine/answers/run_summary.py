@@ -290,10 +290,10 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     if fall is None:
         return wire
     if run.fields.fallen_since is not None:
-        failing = shared_cases.newly_failing(db, fall.since, run.id, left_out=True, limit=NAMED_SKIPPED)
+        failing = shared_cases.newly_failing(db, fall.since, run.id, left_out=True)
         wire |= {
             "summary": still_fallen(fall), "evidence": fall.evidence, "fallenSince": fall.since,
-            "newlyFailing": [failure.case_id for failure in failing],
+            "newlyFailing": [*dict.fromkeys(failure.case_id for failure in failing)][:NAMED_SKIPPED],
         }  # fmt: skip
     wire |= {
         "previousRunId": fall.since, "scoreFell": fall.score_fell,

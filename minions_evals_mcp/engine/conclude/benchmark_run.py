@@ -351,6 +351,9 @@ def _tell_regression(
     sentence += f" The run before: {fall.previous.id}; {changes_said(fall.changed)}."
     kinds: Counter[FailureType] = Counter(failure.failure_type for failure in fall.failing)
     ((common, _),) = kinds.most_common(1)
+    named = [*dict.fromkeys(failure.case_id for failure in fall.failing)][
+        :NAMED_SKIPPED
+    ]  # a case is named once, whatever its trials
     failure = EvalFailure(
         test_run_id=worst.run_id,
         benchmark_run_id=run.id,
@@ -361,7 +364,7 @@ def _tell_regression(
         root_cause=f"{'; '.join(str(cause['summary']) for cause in causes)}; {groups.said()}; largest loss: {worst.case_id}",
         classified_by=RULES,
         confidence=1.0 if fall.evidence == "supported" else 0.5,
-        signals=tuple(f"newly failing: {failure.case_id}" for failure in fall.failing[:NAMED_SKIPPED]),
+        signals=tuple(f"newly failing: {case_id}" for case_id in named),
     )
     record = Record(f"{run.id}:regression", failure, f"regression: {benchmark.title}", about.at, about.at)
     insert(db, record)
@@ -372,7 +375,7 @@ def _tell_regression(
     queue(db, f"{run.id}:task", to_do, key=f"investigate-regression:{run.id}", at=about.at)
     payload: Json = {
         "causes": [*causes], "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": fall.previous.id, "summary": sentence,
-        "evidence": fall.evidence, "newlyFailing": [failure.case_id for failure in fall.failing[:NAMED_SKIPPED]],
+        "evidence": fall.evidence, "newlyFailing": [*named],
         "evalFailureId": record.id, "whatChanged": list(fall.changed), "rootCause": failure.root_cause,
     }  # fmt: skip
     announcement = message("benchmark-regression", payload, at=about.at)
