@@ -25,8 +25,10 @@ KINDS = {
     "promote": "eval-failure",
 }  # fmt: skip
 """What a command's first argument is the id of."""
-NEEDED = {"report": ("-o", "report.html")}
+NEEDED = {"report": ("-o", "report.html"), "compare": ("--from", "VERSION", "--to", "VERSION")}
 """What a command needs besides."""
+ALSO = {"accept": " or a run", "compare": " and two versions, or two runs"}
+"""What a command takes instead, or besides."""
 WORDS = {
     "benchmark-run": "run",
     "eval-failure": "failure",
@@ -46,7 +48,11 @@ def missing_id(words: list[str], given: list[str]) -> BadInputError | None:
     except EvalsError:  # there is no store yet, or none that can be read
         known, example = [], []
     thing = WORDS.get(kind, kind)
-    wanted = f"{command} takes two {thing}s of a benchmark" if command in TWO else f"{command} takes a {thing}"
+    wanted = (
+        f"{command} takes two {thing}s of a benchmark"
+        if command in TWO
+        else f"{command} takes a {thing}{ALSO.get(command, '')}"
+    )
     if not example:
         return BadInputError(f"{wanted}; there {'are not two' if known else 'is none'} yet.", remedy=_FIRST)
     shown = [short_id(ident) for ident in known[:NAMED]]

@@ -32,7 +32,7 @@ HIGHER = "a higher one goes on"
 def how_on(reason: str, key: str) -> str:
     """How a stopped run goes on, beside its reason, which says it already where a cost cap is why."""
     if HIGHER in reason:
-        return f"What was judged is kept under --key {key}."
+        return f"With --key {key} what was judged is kept; without it all is made again."
     return f"Resume with --key {key}, what was judged is kept."
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pydantic import JsonValue
 
@@ -93,7 +94,7 @@ class Checks:
         except InvalidRecordError as error:
             missing = expected is None and error.field == "value"
             remedy = "The case has no `expected`, which is the value of a check by name." if missing else error.remedy
-            raise BadInputError(f"{where}: {error.message}", remedy=remedy) from None
+            raise BadInputError(f"{where}: {error.message.rstrip('.')}.", remedy=remedy) from None
         except EvalsError as error:
             raise type(error)(f"{where}: {error.message}", remedy=error.remedy) from None
         return assertions
@@ -180,10 +181,19 @@ class NoAnswerError(ValueError):
     """The error of a check whose return is no answer."""
 
 
+def _plain(answer: object) -> object:
+    """The answer; numpy's bool or number, which a comparison of arrays gives, as Python's own."""
+    if "numpy" not in sys.modules:
+        return answer
+    import numpy as np  # noqa: PLC0415  only where the caller has imported it
+
+    return cast("np.generic[object]", answer).item() if isinstance(answer, np.generic) else answer
+
+
 async def called(function: Function, output: object, case: object) -> Verdict:
     """Returns what a function says; raises what it raises, and `NoAnswerError` for an answer that is none."""
     result = function(output, case)
-    answer: object = await result if inspect.isawaitable(result) else result
+    answer = _plain(await result if inspect.isawaitable(result) else result)
     match answer:
         case Verdict():
             return answer

@@ -89,14 +89,15 @@ class Suite:
         if held and self.checks.functions_given(case):
             self.known[ident] = case
         title = case.name or _title(inputs)
-        self.task.vet(inputs, ident)
+        where = ident if case.id or title == ident else f"{ident} ({title})"
+        self.task.vet(inputs, where)
         alone = self.checks.rubric() is not None and not case.checks
         fields = TestCase(
             name=title,
             inputs=inputs,
             expected_outputs=expected_record(expected),
             rubric_id=f"{self.name}/rubric" if alone else None,
-            assertions=() if alone else self.checks.assertions(case.checks, expected, ident),
+            assertions=() if alone else self.checks.assertions(case.checks, expected, where),
             timeout_ms=None if case.timeout is None else max(1, round(case.timeout * 1000)),
             tags=case.tags,
         )

@@ -18,6 +18,7 @@ _WORDS = (
     (re.compile(r"; without a key use --judge caller"), ""),
     (re.compile(r"--judge ([a-z]+)"), r'judge="\1"'),
     (re.compile(r"--max-cost-usd"), "max_cost_usd"),
+    (re.compile(r"--key ([^\s<]+?)(?=[.,;]*(?:\s|$))"), r'key="\1"'),
     (re.compile(r"--(concurrency|trials|key|judge)\b"), r"\1"),
     (re.compile(r"--db\b"), "store"),
 )

@@ -10,9 +10,8 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.results import DiffPart
 from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
-from minions_evals_mcp.engine.conclude.setup import changes_sentence
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words
+from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words, set_up_words
 from minions_evals_mcp.report.tables import console, whole
 
 GLYPHS = {
@@ -69,11 +68,12 @@ def _figures(diff: RunDiff, out: Console) -> Iterator[Text]:
     counted = ", ".join(
         f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in KINDS if kind in diff.counts and kind not in APART
     )
-    yield from _indented(Text(f"{counted or 'nothing to compare'}; {EVIDENCE[diff.evidence]}"), 2, out)
+    sure = f"; {EVIDENCE[diff.evidence]}" if diff.counts.keys() != {"same"} else ""
+    yield from _indented(Text(f"{counted or 'nothing to compare'}{sure}"), 2, out)
     apart = ", ".join(f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in diff.counts)
     if apart:
         yield from _indented(Text(f"left out of these figures: {apart}", style="yellow"), 2, out)
-    yield from _indented(Text(printable(changes_sentence(diff.what_changed), 400)), 2, out)
+    yield from _indented(Text(printable(set_up_words(diff), 400)), 2, out)
     yield Text("")
 
 

@@ -93,13 +93,15 @@ def since_words(since: Before) -> str:
     at = f"{minute(since.at)} UTC"
     if since.change is None or since.evidence is None:
         return f"It cannot be compared with the run before of {at}. {changes_sentence(since.changed)}"
+    if not since.change:
+        return f"Score as in the run before of {at}. {changes_sentence(since.changed, moved=False)}"
     moved = f"Score {since.change:+.3f} since the run before of {at}: {REAL[since.evidence]}."
     return f"{moved} {changes_sentence(since.changed)}"
 
 
 def set_up_words(diff: RunDiff) -> str:
     """Returns how the two runs were made and judged differently, in a sentence."""
-    return changes_sentence(diff.what_changed)
+    return changes_sentence(diff.what_changed, moved=diff.counts.keys() != {"same"})
 
 
 def answer(report: Report) -> str:

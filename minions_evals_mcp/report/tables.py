@@ -69,6 +69,8 @@ def show_run(summary: RunSummary, *, store: Path | None = None, kept: str = "") 
     if summary.unscored:
         out.print(unscored_list(summary, out.width), crop=False)
     for line in trust(summary):
+        if store is not None and summary.audit is not None and line == summary.audit.said and summary.audit.next:
+            line += f" --db {shlex.quote(str(store))}"  # noqa: PLW2901  the command as it is typed
         out.print(Text(on_screen(printable(line, 500), out), style="dim"), soft_wrap=True)
     for line in _closing(summary, store, kept):
         out.print(Text(line), soft_wrap=True)
@@ -323,7 +325,8 @@ def unscored_list(summary: RunSummary, width: int) -> Group:
     """Returns what has no verdict, and why: never counted as failed."""
     lines = [Text("not scored", style="bold")]
     for unscored_case in summary.unscored:
-        lines.append(whole(f" {unscored_case.test_case_id}  {unscored_case.outcome}"))
+        trial = f" (trial {unscored_case.trial})" if unscored_case.trial > 1 else ""
+        lines.append(whole(f" {unscored_case.test_case_id}{trial}  {unscored_case.outcome}"))
         lines.append(Text(f"   {shortened(unscored_case.reason, 2 * min(width, WIDEST))}", style="dim"))
     return Group(*lines)
 

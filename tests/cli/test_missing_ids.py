@@ -36,7 +36,8 @@ def ran(_ran_once: Terminal, tmp_path: Path) -> Terminal:
     [
         ("trend", "trend takes a benchmark. The newest: colours/all.", "minions-evals trend colours/all"),
         ("history", "history takes a test case. The newest: colours/sky, colours/grass.", "minions-evals history colours/sky"),
-        ("compare", "compare takes a benchmark. The newest: colours/all.", "minions-evals compare colours/all"),
+        ("compare", "takes a benchmark and two versions, or two runs. The newest: colours/all.", "colours/all --from VERSION --to VERSION"),
+        ("accept", "accept takes a test case or a run. The newest: colours/sky, colours/grass.", "minions-evals accept colours/sky"),
         ("versions", "versions takes a prompt version; there is none yet.", "minions-evals init"),
     ],
 )  # fmt: skip

@@ -102,7 +102,10 @@ def test_diff_is_told_to_programs_too(two_runs: Terminal) -> None:
     found = two_runs.run("diff", "demo-after", "demo-before", "--json", "--limit", "1").one()
     assert found["counts"] == {"newly-passing": 8, "better": 2, "same": 16}
     assert found["more"] == 9
-    assert two_runs.run("diff", "demo-after", "demo-after").out.splitlines()[5].startswith("  26 the same;")
+    assert two_runs.run("diff", "demo-after", "demo-after").out.splitlines()[5:7] == [
+        "  26 the same",
+        "  Nothing that we can see changed.",
+    ]
 
 
 def test_diff_marks_changes_by_line_and_colour_on_a_terminal(two_runs: Terminal) -> None:

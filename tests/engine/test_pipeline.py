@@ -373,7 +373,7 @@ async def test_a_cost_cap_holds_for_what_the_target_itself_says_and_a_higher_one
     assert target.made == 5
     with pytest.raises(StoppedError, match="a higher one goes on") as stopped:
         await ran(engine, target, key="k", max_cost_usd=0.05)
-    assert stopped.value.remedy == "What was judged is kept under --key k."
+    assert stopped.value.remedy == "With --key k what was judged is kept; without it all is made again."
     assert target.made == 5, "what was spent before counts"
     job = await ran(engine, target, key="k", max_cost_usd=1)
     assert (job.state, target.made) == ("completed", 20)

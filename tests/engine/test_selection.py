@@ -164,6 +164,9 @@ async def test_a_regression_is_told_on_the_chosen_cases_and_the_next_whole_run_i
     assert "passes fell from 5 of 5 to 0 of 5" in said
     assert "Only these cases were run: the first 5: 5 of 10 cases." in said
     assert first.id in said
+    assert "changed since: the recorded outputs: a/c0 → new/c0 and more" in said, (
+        "that fewer cases were run changed none"
+    )
     again = await benchmark_run(engine, await bench(engine, "b"))
     assert again.is_regression
     assert (

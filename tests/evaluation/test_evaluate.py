@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -172,6 +173,24 @@ def test_a_failed_function_is_named_with_its_reason_before_what_was_expected(eva
 def undecided(output: str, case: Case) -> Any:
     """A check that returns what is no answer."""
     return "yes"
+
+
+def test_a_check_may_return_what_numpy_compares(evaluated: Any) -> None:
+    def some(output: str, case: Case) -> Any:
+        return np.array([len(output)])[0] > 0
+
+    def half(output: str, case: Case) -> Any:
+        return np.float32(0.5)
+
+    assert [one.score for one in evaluated(answer, CASES, checks=[some, half], name="own").cases] == [0.75, 0.75]
+
+
+def test_a_parameter_that_is_called_as_an_input_is_not_given_all_of_them(evaluated: Any) -> None:
+    def agent(question: Any) -> str:
+        return str(question)
+
+    with pytest.raises(BadInputError, match=r"\(Capital of France.*unexpected keyword argument 'region'"):
+        evaluated(agent, [Case({"question": "France?", "region": "EU"}, name="Capital of France")], name="own")
 
 
 def test_what_a_check_returns_that_is_no_answer_was_not_raised(evaluated: Any) -> None:

@@ -9,16 +9,24 @@ import pytest
 
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.engine.answers.report_data import find_subject
+from minions_evals_mcp.engine.answers.run_before import Before
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.documents.forms import FORMS
-from minions_evals_mcp.report.sentences import answer, trend_words
+from minions_evals_mcp.report.sentences import answer, since_words, trend_words
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job, JobKind
 from tests.report.hostile import read, written
 from tests.workshop import START, bench, benchmark, case, first, fleet, judged_case, measured, rubric, save, try_case
 from tests.workshop import answer as recorded
+
+
+def test_a_score_that_has_not_moved_needs_no_cause_and_may_not_be_noise() -> None:
+    since = Before(run_id="r", at=START, score=1, change=0, evidence="undecidable", changed=())
+    assert since_words(since).partition(". ")[2] == "Nothing that we can see changed."
+    moved = since.model_copy(update={"change": -0.5})
+    assert "too few to tell. Nothing that we can see changed: the model" in since_words(moved)
 
 
 async def compared(engine: Engine) -> str:

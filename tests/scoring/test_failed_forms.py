@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.scoring.classification import classify
 from tests.scoring.failed_outputs import QUIET, lost, saying
@@ -85,6 +86,16 @@ def test_a_form_criterion_that_cost_the_most_is_a_format_error_by_rule_though_no
 def test_every_failed_check_of_the_form_is_a_format_error(rationale: str) -> None:
     failed = saying("It is what it is.", replace(QUIET, criteria=(lost("checks", 0, 1, rationale),)))
     assert classify(failed).failure_type == "format-error"
+
+
+@pytest.mark.parametrize(("said", "kind"), [("Milan", "wrong-output"), ("It is Rome", "format-error")])
+def test_an_output_that_does_not_start_with_the_answer_is_of_the_wrong_form_only_where_it_holds_it(
+    said: str, kind: str
+) -> None:
+    match = lost("checks", 0, 1, "failed starts-with: does not start with 'Rome'")
+    checks = (Assertion(type="starts-with", value="Rome"),)
+    failed = replace(QUIET, criteria=(match,), checks=checks, expected={"output": "Rome"})
+    assert classify(saying(said, failed)).failure_type == kind
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from minions_evals_mcp.domain.results import BenchmarkRun, Evidence
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.real_change import real_change
-from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, outputs_exchanged, setup_of
+from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, changes_of_shared, outputs_exchanged, setup_of
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 
@@ -36,10 +36,15 @@ def read_before(db: Db, run_id: str, previous: str) -> Before | None:
         score=fields.overall_score,
         change=None if now is None or evidence is None else now.fields.overall_score - fields.overall_score,
         evidence=evidence,
-        changed=()
-        if now is None
-        else changes(_setup(db, then), _setup(db, now)) or outputs_exchanged(db, previous, run_id),
+        changed=() if now is None else _changed(db, then, now),
     )
+
+
+def _changed(db: Db, then: Record[BenchmarkRun], now: Record[BenchmarkRun]) -> tuple[str, ...]:
+    seen = changes(_setup(db, then), _setup(db, now))
+    if now.fields.selection is not None:
+        seen = changes_of_shared(db, then.id, now.id, seen)
+    return seen or outputs_exchanged(db, then.id, now.id)
 
 
 def _setup(db: Db, run: Record[BenchmarkRun]) -> RunSetup:

@@ -37,7 +37,7 @@ class AuditStanding(Value):
     @property
     def said(self) -> str:
         """The sentence, with what to do next."""
-        return f"{self.in_words} Next: {self.next}." if self.next else self.in_words
+        return f"{self.in_words} Next: {self.next}" if self.next else self.in_words
 
     def brief(self) -> Json:
         """State, sentence and figures."""

@@ -22,7 +22,9 @@ from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, r
 from minions_evals_mcp.engine.conclude.falls import base_after
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
 from minions_evals_mcp.engine.conclude.setup import (
+    CASES,
     changes,
+    changes_of_shared,
     changes_said,
     incomparable,
     measured_origins,
@@ -149,7 +151,10 @@ def _origins(db: Db, about: Concluding, alike: runs.Earlier | None) -> Origins:
         return Origins(version, digests)
     then = setup_of(db, before.id, before.fields)
     now = setup_with(version, digests, about.request.target)
-    return Origins(version, digests, changes(then, now), incomparable(then, now) or _edited(db, before, about))
+    seen = changes(then, now)
+    if about.request.selection is not None:
+        seen = changes_of_shared(db, before.id, about.run_id, seen)
+    return Origins(version, digests, seen, incomparable(then, now) or _edited(db, before, about))
 
 
 def _edited(db: Db, before: Record[BenchmarkRun], about: Concluding) -> str:
@@ -285,7 +290,7 @@ def _beside_notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing
     if beside.origins.incomparable and beside.alike is not None:
         yield f"not compared with {beside.alike.id}: {beside.origins.incomparable}"
         return
-    if beside.alike is not None and "the cases" in beside.origins.changed:
+    if beside.alike is not None and CASES in beside.origins.changed:
         yield from _edited_notes(shared_cases.edited_between(db, beside.alike.id, about.run_id), beside.alike.id)
     if beside.regression is not None:
         yield changes_said(beside.regression.changed)

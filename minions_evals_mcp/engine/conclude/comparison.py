@@ -33,6 +33,8 @@ NAMED = 10
 MARGIN = 0.05
 """A difference whose whole interval lies within this counts as none."""
 
+DIFF = "`minions-evals diff RUN RUN` shows case by case what changed between two runs, whatever they are of."
+
 
 @frozen_type
 class Pairing:
@@ -239,13 +241,15 @@ def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple
     for run, version in ((run_a, a.prompt_version_ref), (run_b, b.prompt_version_ref)):
         if version is None:
             raise BadInputError(
-                f"the run {run.id} is of no prompt version.", remedy="Run the benchmark with --prompt-version."
+                f"the run {run.id} is of no prompt version.",
+                remedy=f"Run the benchmark with --prompt-version; {DIFF}",
             )
     assert a.prompt_version_ref is not None
     assert b.prompt_version_ref is not None
     if a.prompt_version_ref == b.prompt_version_ref:
         raise BadInputError(
-            f"{run_a.id} and {run_b.id} are both of {a.prompt_version_ref}.", remedy="Name runs of two versions."
+            f"{run_a.id} and {run_b.id} are both of {a.prompt_version_ref}.",
+            remedy=f"Name runs of two versions; {DIFF}",
         )
     return a.prompt_version_ref, b.prompt_version_ref
 

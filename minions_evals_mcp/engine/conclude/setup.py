@@ -9,10 +9,12 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, Digests
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import run_origins
+from minions_evals_mcp.store.queries import run_origins, shared_cases
 from minions_evals_mcp.store.seals import sealed_among
 
 UNSEEN = "nothing that we can see changed: the model, the world or code outside of the version moved"
+CASES = "the cases"
+"""What `changes` says where other cases were run, or some of them were edited."""
 
 
 class RunSetup(Value):
@@ -72,6 +74,13 @@ def changes(before: RunSetup, now: RunSetup) -> tuple[str, ...]:
     return (*changes_seen, *(f"the {name}" for name, then, since in others if then != since))
 
 
+def changes_of_shared(db: Db, before: str, now: str, seen: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the changes that can be behind a fall in chosen cases: that the others were not run is none, where none was edited."""
+    if CASES not in seen or shared_cases.edited_between(db, before, now):
+        return seen
+    return tuple(change for change in seen if change != CASES)
+
+
 def changes_between(db: Db, before: Record[BenchmarkRun], now: Record[BenchmarkRun]) -> tuple[str, ...]:
     """Returns what differs from one benchmark-run to another, in words; empty where nothing that is kept does."""
     changes_seen = changes(setup_of(db, before.id, before.fields), setup_of(db, now.id, now.fields))
@@ -94,9 +103,9 @@ def changes_said(changes_seen: Sequence[str]) -> str:
     return f"changed since: {'; '.join(changes_seen)}" if changes_seen else UNSEEN
 
 
-def changes_sentence(changes_seen: Sequence[str]) -> str:
-    """Returns what changed, as a sentence."""
-    sentence = changes_said(changes_seen)
+def changes_sentence(changes_seen: Sequence[str], *, moved: bool = True) -> str:
+    """Returns what changed, as a sentence; where the results have not `moved`, nothing that is not seen has to explain them."""
+    sentence = changes_said(changes_seen) if changes_seen or moved else UNSEEN.partition(":")[0]
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 

@@ -204,7 +204,7 @@ def _checks(failed: FailedOutput) -> Iterator[Signal]:
         for criterion in failed.criteria
         if not criterion.is_opinion and _PATTERN.match(criterion.rationale)
     ]
-    sure = [_about_form(kind, reason, failed.text) for kind, reason in checks]
+    sure = [_about_form(kind, reason, failed) for kind, reason in checks]
     says_too_little = 0.0 in sure
     for (kind, reason), confidence in zip(checks, sure, strict=True):
         if confidence and not (says_too_little and _too_short(kind, reason)):
@@ -235,8 +235,10 @@ def _too_short(kind: str, reason: str) -> bool:
     return counted is not None and int(counted[1]) < float(counted[2])
 
 
-def _about_form(kind: str, reason: str, text: str) -> float:
+def _about_form(kind: str, reason: str, failed: FailedOutput) -> float:
     """The confidence that a failed check is about the form; 0 where it is about something else."""
+    if kind == "starts-with" and _lacks_the_answer(failed):
+        return 0.0
     if kind in FORM:
         return FORM[kind]
     if kind == "regex" and (match := _PATTERN.search(reason)):
@@ -245,10 +247,17 @@ def _about_form(kind: str, reason: str, text: str) -> float:
             return 0.8
         begins, ends = _BEGINS.match(pattern), _ENDS.search(pattern)
         inner = _ENDS.sub("", _BEGINS.sub("", pattern, count=1))
-        if not (begins or ends) or (not _META.search(inner) and len(text.split()) == len(inner.split())):
+        if not (begins or ends) or (not _META.search(inner) and len(failed.text.split()) == len(inner.split())):
             return 0.0
         return 0.85 if begins and ends else 0.7
     return 0.85 if kind == "finish-reason" and "length" in reason.casefold() else 0.0
+
+
+def _lacks_the_answer(failed: FailedOutput) -> bool:
+    """Returns whether the output was to start with the expected answer itself, which stands nowhere in it."""
+    begins = {str(check.value) for check in flattened(failed.checks) if check.type == "starts-with"}
+    wanted = {str(value) for value in (failed.expected or {}).values()}
+    return bool(begins & wanted) and not any(begin in failed.text for begin in begins & wanted)
 
 
 def _criteria(failed: FailedOutput) -> Iterator[Signal]:

@@ -57,7 +57,7 @@ class Calling:
             except TypeError:
                 if self._wants_text() and inputs.keys() == {"input"}:
                     return (inputs["input"],), {}
-                if self._takes_mapping():
+                if self._takes_mapping(inputs):
                     return (inputs,), {}
                 raise
             self.by_name.add(names)
@@ -72,13 +72,18 @@ class Calling:
         parameter = self.signature.parameters.get(name)
         return parameter is not None and not isinstance(value, dict) and _is_mapping(parameter)
 
-    def _takes_mapping(self) -> bool:
-        """Returns whether it has one parameter for all inputs; one that may be left out is one only where it is called `inputs`."""
+    def _takes_mapping(self, inputs: Json) -> bool:
+        """Returns whether it has one parameter for all inputs; one that may be left out is one only where it is called `inputs`.
+
+        One that is called as an input is for that input, unless it says that it is a mapping.
+        """
         assert self.signature is not None
         parameters = list(self.signature.parameters.values())
         first = parameters[0] if parameters else None
         if first is None or first.kind not in POSITIONAL:
             return first is not None and first.kind is first.VAR_POSITIONAL
+        if first.name in inputs and first.name != "inputs" and not _is_mapping(first):
+            return False
         others = any(
             parameter.default is parameter.empty and parameter.kind in POSITIONAL for parameter in parameters[1:]
         )
