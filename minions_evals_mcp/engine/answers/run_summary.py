@@ -291,9 +291,10 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
         return wire
     if run.fields.fallen_since is not None:
         failing = shared_cases.newly_failing(db, fall.since, run.id, left_out=True)
+        named = [*dict.fromkeys(failure.case_id for failure in failing)][:NAMED_SKIPPED]
         wire |= {
             "summary": still_fallen(fall), "evidence": fall.evidence, "fallenSince": fall.since,
-            "newlyFailing": [*dict.fromkeys(failure.case_id for failure in failing)][:NAMED_SKIPPED],
+            "newlyFailing": [*named],
         }  # fmt: skip
     wire |= {
         "previousRunId": fall.since, "scoreFell": fall.score_fell,
