@@ -22,13 +22,14 @@ class AnswerFacts(Value):
     """The part of an answer beside its text that a config's code is given: who gave it, and what else it said, in promptfoo's words.
 
     `offered` are the tools and functions that a model was offered. `whole`: nothing else was said, so that what is missing in
-    `response` is not there.
+    `response` is not there. `trace` is that of the call, where the config traces its calls.
     """
 
     provider: Json = {}
     response: Json = {}
     offered: Json = {}
     whole: bool = False
+    trace: Annotated[Json, Field(exclude_if=lambda held: not held)] = {}
 
 
 class Observed(Value):

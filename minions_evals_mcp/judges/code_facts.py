@@ -44,7 +44,9 @@ def told_of(seen: Observed, value: JsonValue, prompt: str, inputs: Json, written
     if seen.told is not None and seen.told.provider:
         wire["provider"] = seen.told.provider
     wire |= {name: response[name] for name in ("metadata", "logProbs") if response.get(name) is not None}
-    if seen.tool_calls is not None:
+    if seen.told is not None and seen.told.trace:
+        wire["trace"] = seen.told.trace
+    elif seen.tool_calls is not None:
         wire["trace"] = {"spans": [*_spans(seen.tool_calls)]}
     return wire
 

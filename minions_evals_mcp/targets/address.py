@@ -155,6 +155,8 @@ class Address:
         query = urlencode({key: rendered(value, names) for key, value in self.query.items()})
         url = rendered(question.url, names)
         headers = {key: rendered(value, names) for key, value in question.headers.items()}
+        if prompt.trace is not None:
+            headers["traceparent"] = prompt.trace.traceparent
         joined = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
         as_json = says_json(headers) and not self.escaped
         if as_json and isinstance(request_given, dict):

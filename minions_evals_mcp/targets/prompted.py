@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import Protocol
 
@@ -23,6 +23,7 @@ from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
 from minions_evals_mcp.scoring.checks import Broke
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.scoring.reserved_inputs import COMPUTED, GIVEN, HIDDEN, TEST
+from minions_evals_mcp.targets.call_traces import CallTrace, Tracing
 from minions_evals_mcp.targets.exchange import Asking, asking
 from minions_evals_mcp.targets.memory import HISTORY, UNTRANSFORMED, Memory
 
@@ -65,6 +66,8 @@ class Prompt:
     label: str = ""
     test: Json = field(default_factory=dict[str, JsonValue])
     """The test as it stands in its config, where code is told it."""
+    trace: CallTrace | None = None
+    """The trace of the call, where the config traces them."""
 
     def context(self) -> Json:
         """Returns what a function or a program of the user's is told beside the prompt."""
@@ -72,6 +75,7 @@ class Prompt:
             "vars": self.variables,
             "prompt": {"raw": self.template, "label": self.label or self.template, "config": self.config},
             **({"test": self.test} if self.test else {}),
+            **({} if self.trace is None else self.trace.context()),
         }
 
 
@@ -175,6 +179,8 @@ class PromptedTarget:
     """The tests that code is told, by their digests."""
     before: Before | None = None
     """What is called before each output, and may change the variables."""
+    tracing: Tracing | None = None
+    """What traces its calls."""
 
     @property
     def takes_version(self) -> bool:
@@ -206,7 +212,7 @@ class PromptedTarget:
             return prompt
         if not prompt.given:
             await anyio.sleep(self.delay_s)
-        seen = await self.responder.answer(prompt, question)
+        seen = await self._answered(prompt, inputs, question)
         if isinstance(seen, TargetErrored) or seen.timed_out:
             return seen
         about = (seen.told or AnswerFacts()).model_copy(update={"provider": self.about})
@@ -221,6 +227,18 @@ class PromptedTarget:
         }
         taken: Json = {RECALLED: changed} if changed else {}
         return made.model_copy(update={"output": {**made.output, WRITTEN: prompt.text, **taken}})
+
+    async def _answered(self, prompt: Prompt, inputs: Json, question: Asking) -> Observed | TargetErrored:
+        """The responder's answer, with the trace of the call where there is one: of an output that the test brings there is none."""
+        if self.tracing is None or prompt.given:
+            return await self.responder.answer(prompt, question)
+        with self.tracing.call(inputs) as call:
+            seen = await self.responder.answer(replace(prompt, trace=call.trace), question)
+            if isinstance(seen, TargetErrored) or seen.timed_out:
+                return seen
+            about = seen.told or AnswerFacts()
+            trace = await call.told(prompt.variables, about.response)
+        return seen.model_copy(update={"told": about.model_copy(update={"trace": trace})})
 
     async def _recalled(self, inputs: Json) -> Json | TargetErrored:
         """The inputs with what was stored over them, and with what the hooks change."""

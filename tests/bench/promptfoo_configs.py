@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -68,8 +69,10 @@ def cells(results: Sequence[Json]) -> list[Json]:
 
 
 def environment(address: str) -> dict[str, str]:
-    """What the configs find in the environment."""
-    return {"MODEL_URL": address, "OUTSIDE": OUTSIDE}
+    """What the configs find in the environment; spans are listened for at a port that is free now."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    return {"MODEL_URL": address, "OUTSIDE": OUTSIDE, "OTLP_PORT": str(port)}
 
 
 def theirs(folder: Path, config: Path, node: str, address: str) -> list[Json]:

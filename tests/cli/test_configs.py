@@ -264,7 +264,9 @@ def test_where_nothing_can_be_chosen_by_the_command_ends_with_3_and_says_why(at:
 
 
 def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_runs(at: Terminal) -> None:
-    at.file("c.yaml", ECHO + "tracing: {enabled: true}\nnunjucksGlobals: {a: b}\nsharing: true\n")
+    at.file(
+        "c.yaml", ECHO + "tracing: {enabled: true, provider: {id: tempo}}\nnunjucksGlobals: {a: b}\nsharing: true\n"
+    )
     at.file(
         "key.yaml", "prompts: [a]\nproviders: [{id: 'https://127.0.0.1:1', config: {headers: {k: '{{env.NO_KEY}}'}}}]\n"
     )
@@ -278,12 +280,12 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
     )
     assert [one.code for one in (refused, unset, form, listed)] == [2, 2, 2, 0]
     assert refused.err.splitlines()[:3] == [
-        "Error: the config asks for what is not carried out:", "  c.yaml:12: tracing", "  c.yaml:13: nunjucksGlobals",
+        "Error: the config asks for what is not carried out:", "  c.yaml:12: tracing.provider", "  c.yaml:13: nunjucksGlobals",
     ]  # fmt: skip
     assert "NO_KEY is not set" in unset.err
     assert "there is no store" in untouched.out
     left_out = cast("list[object]", listed.one()["leftOut"])
-    assert [str(one).split(": ")[1] for one in left_out] == ["tracing", "nunjucksGlobals"]
+    assert [str(one).split(": ")[1] for one in left_out] == ["tracing.provider", "nunjucksGlobals"]
     assert [str(one).split(": ")[1] for one in cast("list[object]", listed.one()["notes"])] == ["sharing"]
     assert len(parts(run.one()["runs"])) == 4
 

@@ -2,6 +2,7 @@
 
 A system that holds `SCRIPT: a | b | c` is played: the line after as many as were said. Else, by the last message:
 SAY words · CALL tool {arguments} · BOTH tool {arguments} (with words) · FUNCTION name {arguments} · GRADE output by rubric.
+At `/spans` it is an application that is traced: it sends the `spans` that it is given to the collector at `to`, and answers `say`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+from urllib.request import Request, urlopen
 
 Json = dict[str, Any]
 
@@ -52,6 +54,10 @@ def _by(messages: list[Json], role: str) -> int:
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked: Json = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if "/spans" in self.path:
+            self._trace(asked)
+            self._send({"said": asked["say"]})
+            return
         if asked.get("task") == "tau":  # promptfoo's service that plays users
             self._send({"result": line_of(asked["instructions"], _by(asked["history"], "assistant"))})
             return
@@ -68,6 +74,15 @@ class _Handler(BaseHTTPRequestHandler):
             "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
         }  # fmt: skip
         self._send(answer)
+
+    def _trace(self, asked: Json) -> None:
+        """Sends the spans under the trace that the request belongs to."""
+        _, trace_id, parent_id, _ = self.headers["traceparent"].split("-")
+        ids = {"traceId": trace_id, "parentSpanId": parent_id}
+        spans = [{**span, **ids, "spanId": f"{number:016x}"} for number, span in enumerate(asked["spans"], 1)]
+        body = json.dumps({"resourceSpans": [{"scopeSpans": [{"scope": {"name": "app"}, "spans": spans}]}]})
+        headers = {"content-type": "application/json"}
+        urlopen(Request(f"{asked['to']}/v1/traces", body.encode(), headers)).close()
 
     def _send(self, answer: Json) -> None:
         body = json.dumps(answer).encode()

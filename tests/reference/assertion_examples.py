@@ -114,6 +114,9 @@ EXAMPLES: dict[str, Example] = {
     "similar:euclidean": said({"value": REPLY, "threshold": 0.7}, REPLY, "We are closed on Sundays."),
     "starts-with": said({"value": "You have"}, REPLY, "Well, you have 30 days."),
     "tool-call-f1": done({"value": ["get_order", "refund"], "threshold": 0.8}),
+    "trace-error-spans": said({"value": {"pattern": "tool*", "max_count": 1}}, REPLY, REPLY),
+    "trace-span-count": said({"value": {"pattern": "tool*", "min": 1, "max": 5}}, REPLY, REPLY),
+    "trace-span-duration": said({"value": {"max": 800, "percentile": 95}}, REPLY, REPLY),
     "trajectory:match": done(
         {"value": [{"name": "get_order", "args": {"id": "A-17"}}, {"name": "refund"}], "threshold": 1}
     ),
@@ -127,6 +130,7 @@ UNTRIED = (
     "finish-reason", "function", "answer-relevance", "context-faithfulness", "context-recall", "context-relevance",
     "conversation-relevance", "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call",
     "perplexity", "perplexity-score", "skill-used", "classifier", "meteor", "moderation", "webhook", "guardrails",
+    "trace-error-spans", "trace-span-count", "trace-span-duration",
 )  # fmt: skip
 """A row has no variables, no prompt, no finish reason and nothing that a provider told beside its output (probabilities,
 metadata, safety checks, the tools that it offered), no service is asked of it, WordNet may be missing, and a function of yours runs under

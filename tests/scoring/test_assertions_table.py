@@ -50,6 +50,7 @@ TOLD: dict[str, JsonValue] = {
     "logProbs": [-0.5],
     "metadata": {},
     "providerResponse": {"guardrails": {"flagged": False}},
+    "trace": {"traceId": "1", "spans": [{"name": "tool", "startTime": 0, "endTime": 900}]},
 }
 """What checks look at besides: the test's variables, and what the provider told."""
 SUBJECT = Subject("a", latency_ms=5, cost_usd=0.5, variables=ASKED, tool_calls=(), prompt="How long?", told=TOLD)

@@ -109,6 +109,8 @@ async def evaluate(
     async with AsyncExitStack() as opened:
         if evaluation.hooks is not None:
             opened.callback(evaluation.hooks.before_each.hooks.close)
+        if evaluation.traces is not None and evaluation.traces.listening is not None:
+            await opened.enter_async_context(evaluation.traces.listening())
         providers = Providers(engine, evaluation, environment, opened)
         graders = evaluation.graders.items()
         own_models = {name: await providers.models(spec) for name, spec in graders if isinstance(spec, ModelSpec)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -19,6 +20,7 @@ from minions_evals_mcp.engine.run.planning import CONFIG
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.max_score import MaxScore
 from minions_evals_mcp.scoring.metrics import Derived
+from minions_evals_mcp.targets.call_traces import HeldSpans
 from minions_evals_mcp.targets.prompted import PythonTransform
 
 if TYPE_CHECKING:
@@ -153,6 +155,8 @@ class Provider(Value):
     after: Annotated[str, Field(exclude_if=lambda after: not after)] = ""
     """The digest of the tests before, of which its answers depend where tests remember them."""
     known_as: Annotated[str, Field(exclude_if=lambda known_as: not known_as)] = ""
+    traced_as: Annotated[str, Field(exclude_if=lambda traced_as: not traced_as)] = ""
+    """What the traces of its calls name, where they are traced: outputs that were made without are asked for again."""
 
     def identity(self) -> str:
         """The digest of all that bears on its answers; no key is part of it, nor the folder in which a config lies."""
@@ -160,7 +164,7 @@ class Provider(Value):
             transform if isinstance(transform, str) else transform.model_dump(mode="json")
             for transform in self.transforms
         ]
-        beside: list[JsonValue] = [part for part in (self.told, self.after, self.known_as) if part]
+        beside: list[JsonValue] = [part for part in (self.told, self.after, self.known_as, self.traced_as) if part]
         spec = self.spec.model_dump(mode="json", exclude={"folder": True, "target": {"folder"}})
         return digest([spec, transforms, *beside])
 
@@ -233,6 +237,14 @@ class EvaluationHooks:
 
 
 @dataclass(frozen=True, slots=True)
+class EvaluationTraces:
+    """The tracing of a config's calls: the spans that are held, and what listens for them, if anything does."""
+
+    held: HeldSpans
+    listening: Callable[[], AbstractAsyncContextManager[None]] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """A whole config. `choosers` and `written` are those of a case, by its id; `left_out` names what was not carried out.
 
@@ -264,6 +276,7 @@ class Evaluation:
     given_variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     output_paths: tuple[str, ...] = ()
     hooks: EvaluationHooks | None = field(default=None, compare=False)
+    traces: EvaluationTraces | None = field(default=None, compare=False)
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What the config says that changes nothing here."""

@@ -7,14 +7,14 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import assert_never
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Grader
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.providers import NO_ACCESS, Access
 from minions_evals_mcp.engine.budget import Budget, Metered, uncapped, vet_cap
@@ -37,8 +37,10 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
 )
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.known_secrets import SECRET_NAME
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.targets.address import Address, AddressCode
+from minions_evals_mcp.targets.call_traces import TestPlace, Tracing, test_key
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.http import Question
 from minions_evals_mcp.targets.judging_code import JudgingCode
@@ -64,7 +66,7 @@ class OwnResponder:
         return await self.budget.own_output(partial(self.responder.answer, prompt, question))
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Providers:
     """Opens the targets of a config's columns; clients of other addresses than the engine's own are closed with `opened`."""
 
@@ -104,7 +106,40 @@ class Providers:
             memory=memory,
             tests=self.evaluation.told_tests,
             before=self.evaluation.hooks and self.evaluation.hooks.before_each,
+            tracing=self._tracing(column, provider),
         )
+
+    def _tracing(self, column: Column, provider: Provider) -> Tracing | None:
+        """What traces the calls of that column, where the config has them traced."""
+        traces = self.evaluation.traces
+        if traces is None:
+            return None
+        ident = provider.known_as or provider.id
+        secret = any(SECRET_NAME.search(name) for name in VARIABLE.findall(ident))
+        return Tracing(
+            held=traces.held,
+            listens=traces.listening is not None,
+            evaluation_id=self.evaluation.benchmark_id,
+            column=self.evaluation.columns.index(column),
+            prompt_label=column.prompt_label,
+            provider_id="" if secret else with_variables(ident, self.environment),
+            provider_label="" if provider.label == provider.id else provider.label,
+            kind=provider.spec.kind,
+            places=self.places,
+        )
+
+    @cached_property
+    def places(self) -> Mapping[str, TestPlace]:
+        """The places of the tests, by what they ask; those that ask the same share the first one's."""
+        keys = {
+            arrival.record.id: test_key(arrival.record.fields.inputs)
+            for arrival in self.evaluation.arrivals
+            if isinstance(arrival.record.fields, TestCase)
+        }
+        rows: dict[str, list[int]] = {}
+        for number, (ident, _) in enumerate(self.evaluation.rows):
+            rows.setdefault(keys[ident], []).append(number)
+        return {key: TestPlace(numbers[0], len(numbers) == 1) for key, numbers in rows.items()}
 
     def judge(self, spec: AnsweringSpec, grader: str) -> JudgingCode:
         """Returns what answers in a model's place, for that grader; raises as `target` does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from ipaddress import ip_address
 
@@ -16,10 +16,12 @@ from starlette.routing import Route
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
-from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, document, unpacked
+from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF, document, unpacked
 
 PATH = "/v1/traces"
 AGAIN_S = "5"
+KINDS = {"json": JSON, "protobuf": PROTOBUF}
+"""The formats of requests, by the names that configs give them."""
 Take = Callable[[Json], None]
 """Takes the document of a request in; raises `ValueError` saying what of it cannot be read."""
 
@@ -28,8 +30,14 @@ def _never() -> bool:
     return False
 
 
-def otlp_app(take: Take, token: str | None = None, is_full: Callable[[], bool] = _never) -> Starlette:
+def otlp_app(
+    take: Take,
+    token: str | None = None,
+    is_full: Callable[[], bool] = _never,
+    formats: Collection[str] = tuple(KINDS),
+) -> Starlette:
     """The endpoint; with a token, only for those who bring it. Where it is full, exporters are asked to wait."""
+    kinds = {KINDS[name] for name in formats}
 
     async def taken(request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -39,6 +47,8 @@ def otlp_app(take: Take, token: str | None = None, is_full: Callable[[], bool] =
             return _refused("Requests of web pages are not taken.", 403)
         if is_full():
             return _refused("Too many traces wait; send again later.", 503, {"Retry-After": AGAIN_S})
+        if kind in KINDS.values() and kind not in kinds:
+            return _refused(f"{kind} is not taken here.", 415)
         try:
             body = await _body(request)
             take(document(unpacked(body, request.headers.get("content-encoding", "").lower()), kind))

@@ -45,6 +45,7 @@ from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_node, 
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, reads_test, rows_of
 from minions_evals_mcp.interop.promptfoo_config.tests import read_tests
+from minions_evals_mcp.interop.promptfoo_config.tracing import read_tracing, traced
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.metrics import Derived, derived
 from minions_evals_mcp.scoring.reserved_inputs import CONVERSATION, STORES, TEST
@@ -65,7 +66,7 @@ EMPTY = frozenset({"extensions", "nunjucksFilters", "tracing"})
 """What changes nothing where it is empty, or says that it is off."""
 KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "defaultTest", "tests", "scenarios",
         "derivedMetrics", "assertionTemplates", "evaluateOptions", "commandLineOptions", "outputPath", "env",
-        "nunjucksFilters", "extensions")  # fmt: skip
+        "nunjucksFilters", "extensions", "tracing")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,7 @@ def _read(
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
     _vet_askable(providers)
     tests = read_tests(root, refusals)
+    traces = read_tracing(root.get("tracing"), tests, refusals)
     graders = read_graders(
         tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None,
         has_judge=given.has_judge, embedder=given.default_embedder,
@@ -128,7 +130,12 @@ def _read(
     cases = list(read_cases(tests, root, asking, graders, told=hooks is not None or any(map(reads_test, providers))))
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
     _vet_order(cases, refusals, remembers=remembers)
-    columns = tuple(read_columns(prompts, _described(providers, prompts, cases), cases, remembers=remembers))
+    columns = traced(
+        read_columns(
+            prompts, _described(providers, prompts, cases, is_traced=traces is not None), cases, remembers=remembers
+        ),
+        traces,
+    )
     metrics = tuple(_derived(root, refusals))
     vet_prompts(prompts, cases, columns, refusals)
     left_out = refusals.settled(allowed=given.allow_unsupported)
@@ -154,6 +161,7 @@ def _read(
         benchmark_id=benchmark.id,
         case_ids=tuple(case.id for case in cases),
         columns=columns if hooks is None else hooked(columns, hooks),
+        traces=traces,
         rows=tuple(rows_of([(case.id, case.test, case.asks.trials) for case in cases])),
         written={case.id: case.written for case in cases},
         told_tests={test_digest(case.written.test): case.written.test for case in cases if TEST in case.fields.inputs},
@@ -207,10 +215,12 @@ def _vet_order(cases: Sequence[Case], refusals: Refusals, *, remembers: bool) ->
             refusals.add(case.node, "a test that is repeated, where tests depend on those before them")
 
 
-def _described(providers: Sequence[Listed], prompts: Sequence[PromptText], cases: Sequence[Case]) -> list[Listed]:
-    """The providers with what code is told of them, where code may ask."""
+def _described(
+    providers: Sequence[Listed], prompts: Sequence[PromptText], cases: Sequence[Case], *, is_traced: bool
+) -> list[Listed]:
+    """The providers with what code is told of them, where code may ask; a trace tells their ids."""
     is_read = any(code_reads(case.fields.assertions, "provider") for case in cases)
-    if is_read or any(prompt.writer is not None and prompt.writer.path for prompt in prompts):
+    if is_read or is_traced or any(prompt.writer is not None and prompt.writer.path for prompt in prompts):
         providers = [as_its_class_says(listed) for listed in providers]
     if is_read:
         return [*providers]

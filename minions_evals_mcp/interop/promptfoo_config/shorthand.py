@@ -18,9 +18,7 @@ WITH_THRESHOLD = frozenset({
     "levenshtein", "perplexity", "perplexity-score", "rouge-n", "similar", "starts-with",
 })  # fmt: skip
 SIMILAR, OTHERS = 0.8, 0.75
-FOREIGN = (
-    "pi", "ruby", "search-rubric", "trace-error-spans", "trace-span-count", "trace-span-duration",
-)  # fmt: skip
+FOREIGN = ("pi", "ruby", "search-rubric")
 """Types that we do not have: a cell that names one is refused by it, and is no text to be equal to."""
 _SHORT = re.compile(
     rf"(?P<type>(?:{NEGATION})?(?:{'|'.join(sorted(map(re.escape, (*KINDS, MAX_SCORE, SELECT_BEST, *FOREIGN)), key=len, reverse=True))}))"

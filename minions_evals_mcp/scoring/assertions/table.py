@@ -28,7 +28,7 @@ from minions_evals_mcp.scoring.assertions.kinds import (
     text,
     told_measures,
 )
-from minions_evals_mcp.scoring.assertions.trajectories import trajectory, trajectory_match
+from minions_evals_mcp.scoring.assertions.trajectories import trace_spans, trajectory, trajectory_match
 from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transformed, vet_transform
 from minions_evals_mcp.scoring.assertions.value_code import needs_of_value, with_value
 from minions_evals_mcp.scoring.checks import (
@@ -151,6 +151,9 @@ KINDS: dict[str, Kind] = {
     "skill-used": Kind(told_measures.skill_used, told_measures.vet_skills),
     "starts-with": Kind(text.starts_with, text.vet_scalar),
     "tool-call-f1": Kind(trajectory.tool_call_f1, trajectory.vet_names),
+    "trace-error-spans": Kind(trace_spans.error_spans, trace_spans.vet_errors),
+    "trace-span-count": Kind(trace_spans.span_count, trace_spans.vet_count),
+    "trace-span-duration": Kind(trace_spans.span_duration, trace_spans.vet_duration),
     "trajectory:goal-success": Kind(criteria.goal_success, criteria.vet_goal, criteria.goal_needs),
     "trajectory:match": Kind(
         trajectory.on_log(trajectory_match.trajectory_match),

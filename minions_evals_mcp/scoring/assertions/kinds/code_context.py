@@ -8,7 +8,7 @@ no verdict: in JavaScript it would read `undefined` and go on, to a confident wr
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -108,4 +108,15 @@ def _unsaid(subject: Subject) -> tuple[str, ...]:
 def _guards(subject: Subject, *absent: str) -> Guards:
     """`context` itself, its provider, and the answer where only parts of that are known."""
     answer: Guards = () if subject.whole_response else ((f"{NAME}.providerResponse", ()),)
-    return ((NAME, (*absent, *_unsaid(subject))), (f"{NAME}.provider", ("label",)), *answer)
+    return ((NAME, (*absent, *_unsaid(subject))), (f"{NAME}.provider", ("label",)), *answer, *_of_trace(subject))
+
+
+def _of_trace(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The parts of the output's trace of which not all is known: its spans, or the number of its test."""
+    trace = subject.told.get("trace")
+    if isinstance(trace, dict) and "traceId" in trace:
+        if "spans" not in trace:
+            yield f"{NAME}.trace", ()
+        metadata = trace.get("metadata")
+        if isinstance(metadata, dict) and not {"repeatIndex", "providerId"} <= metadata.keys():
+            yield f"{NAME}.trace.metadata", ("commandToolNames", "otlpHttpRedactAttributes")

@@ -44,7 +44,7 @@ class Matcher(NamedTuple):
         """Returns whether the step is one of those."""
         if self.types and step.type not in self.types:
             return False
-        return not self.pattern or any(_glob(self.pattern, name) for name in step.names)
+        return not self.pattern or any(fits_pattern(self.pattern, name) for name in step.names)
 
 
 def steps_of(calls: Iterable[ToolCall]) -> list[Step]:
@@ -79,7 +79,8 @@ def matcher_of(value: JsonValue, default: str) -> Matcher:
 
 
 @lru_cache(maxsize=1024)
-def _glob(pattern: str, name: str) -> bool:
+def fits_pattern(pattern: str, name: str) -> bool:
+    """Returns whether the name fits a pattern in which `*` stands for anything and `?` for one character, in any case."""
     escaped = _SPECIAL.sub(r"\\\g<0>", pattern)
     return linear("(?i)^" + escaped.replace("*", ".*").replace("?", ".") + "$")(name)
 
@@ -108,7 +109,7 @@ def without(arguments: dict[str, JsonValue], ignored: Sequence[str]) -> dict[str
 
 def is_ignored(entry: str, key: str) -> bool:
     """Returns whether an entry is the name of an argument, or a pattern of it."""
-    return entry == key or (bool({"*", "?"} & {*entry}) and _glob(entry, key))
+    return entry == key or (bool({"*", "?"} & {*entry}) and fits_pattern(entry, key))
 
 
 def same(actual: JsonValue, wanted: JsonValue) -> bool:
