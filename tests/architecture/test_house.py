@@ -22,12 +22,17 @@ SKILLS = {
 """Skills that have landed in all their places, each with its room of the engine; the table grows and never shrinks."""
 
 VIOLATIONS = (
-    ("domain/values.py", "from minions_evals_mcp.store import rows", "The house"),
-    ("engine/request.py", "from minions_evals_mcp.settings import Settings", "Only composition roots"),
-    ("engine/request.py", "import aiosqlite", "SQLite is spoken in store only"),
-    ("judges/task.py", "import anthropic", "Providers' SDKs"),
-    ("cli/keep/picking.py", "import agent", "The agent stands above the engine"),
-    ("engine/request.py", "import mcp", "MCP is spoken in server and toolboxes only"),
+    ("domain/values.py", "from minions_evals_mcp.store import rows", "The house", "minions_evals_mcp.store.rows"),
+    (
+        "engine/request.py",
+        "from minions_evals_mcp.settings import Settings",
+        "Only composition roots",
+        "minions_evals_mcp.settings",
+    ),
+    ("engine/request.py", "import aiosqlite", "SQLite is spoken in store only", "aiosqlite"),
+    ("judges/task.py", "import anthropic", "Providers' SDKs", "anthropic"),
+    ("cli/keep/picking.py", "import agent", "The agent stands above the engine", "agent"),
+    ("engine/request.py", "import mcp", "MCP is spoken in server and toolboxes only", "mcp"),
 )
 
 
@@ -39,18 +44,29 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(("file", "line", "contract"), VIOLATIONS)
-def test_each_import_contract_catches_a_deliberate_violation(
-    tmp_path: Path, file: str, line: str, contract: str
-) -> None:
+@pytest.fixture(scope="module")
+def violated(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the contracts say of a copy with all those lines in it."""
+    folder = tmp_path_factory.mktemp("violated")
     for package in ("minions_evals_mcp", "agent"):
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    broken = tmp_path / "minions_evals_mcp" / file
-    broken.write_text(f"{broken.read_text()}\n{line}\n")
-    said = lint(tmp_path)
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for file, line, _, _ in VIOLATIONS:
+        with (folder / "minions_evals_mcp" / file).open("a") as broken:
+            broken.write(f"\n{line}\n")
+    said = lint(folder)
     assert said.returncode == 1, said.stdout + said.stderr
-    assert re.search(rf"{re.escape(contract)}.* BROKEN", said.stdout), said.stdout
+    return said.stdout
+
+
+@pytest.mark.parametrize(("file", "line", "contract", "found"), VIOLATIONS)
+def test_each_import_contract_catches_a_deliberate_violation(
+    violated: str, file: str, line: str, contract: str, found: str
+) -> None:
+    assert re.search(rf"{re.escape(contract)}.* BROKEN", violated), violated
+    importer = "minions_evals_mcp." + file.removesuffix(".py").replace("/", ".")
+    (told,) = (part for part in re.split(r"\n(?=[^\n]+\n-{3,}\n)", violated) if part.startswith(contract))
+    assert f"{importer} -> {found} " in told, told
 
 
 def test_the_architecture_page_names_every_room() -> None:

@@ -17,7 +17,7 @@ def at(tmp_path: Path) -> Terminal:
     return Terminal(tmp_path)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
     """A terminal whose store holds the demo; for tests that only read."""
     terminal = Terminal(tmp_path_factory.mktemp("shop"))

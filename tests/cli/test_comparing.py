@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 from pydantic import JsonValue
 
@@ -10,9 +13,9 @@ from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.cli.terminal import Json, Terminal
 
 
-@pytest.fixture
-def rising(at: Terminal) -> Terminal:
-    """Ten cases of which two pass under v1 and all under v2; v2 follows v1."""
+@pytest.fixture(scope="module")
+def _imported_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    at = Terminal(tmp_path_factory.mktemp("rising"))
     names = [f"c{number}" for number in range(10)]
     runs = [
         answer(
@@ -28,6 +31,13 @@ def rising(at: Terminal) -> Terminal:
     records: list[JsonValue] = [*versions, *map(case, names), *runs, benchmark("b", *names)]
     follows: Json = {"sourceId": "v2", "targetId": "v1", "type": "follows"}
     assert at.run("import", at.file("s.json", {"minions": records, "relations": [follows]})).code == 0
+    return at.db
+
+
+@pytest.fixture
+def rising(_imported_once: Path, at: Terminal) -> Terminal:
+    """Ten cases of which two pass under v1 and all under v2; v2 follows v1."""
+    shutil.copy(_imported_once, at.db)
     return at
 
 
