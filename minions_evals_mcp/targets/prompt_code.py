@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,7 +84,7 @@ class PromptProgram:
         context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
         name, folder = Path(self.path).name, Path(self.folder) if self.folder else None
         python = [sys.executable] if name.endswith(".py") and not self.arguments else []
-        command = [*python, self.path, *self.arguments, json.dumps(context, ensure_ascii=False)]
+        command = [*python, self.path, *self.arguments, js_json(context)]
         answer, _ = await in_time(question, lambda: finished(command, b"", said=output_bytes, cwd=folder))
         match answer:
             case Finished(code=0):

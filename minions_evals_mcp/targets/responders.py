@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -22,6 +21,7 @@ from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Failed
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.command import Finished, beside, finished
 from minions_evals_mcp.targets.conversation import Turns, turns
 from minions_evals_mcp.targets.exchange import NOTHING, Asking, says_nothing
@@ -204,7 +204,7 @@ class Program:
     async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """Returns what the program wrote; at the limit it is killed with its children."""
         errors = bytearray()
-        beside_it = (json.dumps(item, ensure_ascii=False) for item in (self.options, prompt.context()))
+        beside_it = map(js_json, (self.options, prompt.context()))
         arguments = (prompt.text, *beside_it)  # keys in the order in which they stand
         if any("\0" in argument for argument in arguments):
             return TargetErrored(f"{self.name}: the prompt holds a NUL, which no argument can")

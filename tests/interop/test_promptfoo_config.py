@@ -348,6 +348,7 @@ def test_variables_are_transformed_by_code_in_the_sandbox(tmp_path: Path) -> Non
         ("- a\n", "must be a mapping"),
         (HEAD + "providers: [b]\n", "comes twice"),
         (HEAD + "targets: [b]\n", "providers and targets are the same"),
+        (HEAD.replace("{{w}}", "p/none.txt"), "c.yaml:1: prompts.0: there is no file"),
         (HEAD + "tests: [{vars: [a]}]", "c.yaml:3: tests.0.vars: there is no file"),
         (HEAD + "tests: [{vars: 'file://v.yaml'}]", "c.yaml:3: tests.0.vars: promptfoo takes no variables from file://"),
         (HEAD + "tests: [{threshold: high}]", "must be a number"),

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.engine.config_eval.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config.code import code_file
+from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, code_file
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
@@ -253,13 +253,14 @@ def _vet(assertion: Assertion, *, top: bool) -> None:
 
 
 def _from_file(node: Node, name: str, kind: str) -> JsonValue:
-    """Returns what stands in the file: code for `python` and `javascript`, else a value or a text."""
+    """Returns what stands in the file: code for `python` and `javascript`, called where it is a module's, else a value or a text."""
     plain, _, function = name.partition(":")
     path = named_file(node, plain)
-    if kind == "python":
+    suffix = path.suffix.lower()
+    if kind == "python" and suffix == ".py":
         return python_code(read_text(path), function or "get_assert", CHECKED)
-    if kind == "javascript":
+    if kind == "javascript" and suffix in SCRIPTS:
         return javascript_code(node, read_text(path), function, CHECKED)
-    if path.suffix.lower() in YAML | {".json"}:
+    if suffix in YAML | {".json"}:
         return read_node(path, node.source.base).value
     return read_text(path).strip()

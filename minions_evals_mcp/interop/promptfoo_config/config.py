@@ -30,7 +30,7 @@ from minions_evals_mcp.interop.promptfoo_config.cases import (
     version_of,
 )
 from minions_evals_mcp.interop.promptfoo_config.columns import differences, read_columns, unset_variables, vet_prompts
-from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
+from minions_evals_mcp.interop.promptfoo_config.environment import own_variables, with_environment
 from minions_evals_mcp.interop.promptfoo_config.extensions import (
     evaluation_hooks,
     hooked,
@@ -126,7 +126,7 @@ def _read(
         tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None,
         has_judge=given.has_judge, embedder=given.default_embedder,
     )  # fmt: skip
-    asking = Asking(prompts, providers, options, refusals)
+    asking = Asking(prompts, providers, options, refusals, {**given.environment, **own_variables(node)})
     cases = list(read_cases(tests, root, asking, graders, told=hooks is not None or any(map(reads_test, providers))))
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
     _vet_order(cases, refusals, remembers=remembers)

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.engine.config_eval.evaluation import PromptCode
-from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.code import (
     EXEC,
     SCRIPTS,
@@ -43,6 +43,7 @@ _INCLUDE = re.compile(
     r"""(?P<close>-?%\})"""
 )
 _DELIMITER = re.compile(r"^[^\S\n]*---[^\S\n]*$", re.MULTILINE)
+_PATH = re.compile(r"[\w./-]+")
 DATA = frozenset({".json", ".yaml", ".yml"})
 PLAIN = frozenset({".txt", ".md", ".j2", ".csv"})
 NO_FILTERS: Mapping[str, Path] = {}
@@ -250,11 +251,16 @@ def _by_program(node: Node, command: str, label: str) -> PromptText:
 
 
 def _is_file(node: Node, text: str) -> bool:
-    """Returns whether a text that does not say so names a file of prompts."""
-    if "\n" in text or len(text) >= 500:
-        return False
+    """Returns whether a text that does not say so names files of prompts; refuses the path of one that is not there."""
     name, _ = code_file(text) or (text, None)
-    return Path(name).suffix.lower() in READ | SCRIPTS | {".py"} and (node.source.base / name).is_file()
+    if "\n" in text or len(text) >= 500 or Path(name).suffix.lower() not in READ | SCRIPTS | {".py"}:
+        return False
+    try:
+        return bool(named_files(node, name))
+    except InvalidRecordError:
+        if _PATH.fullmatch(name):
+            raise
+        return False
 
 
 def _in_file(path: Path, base: Path) -> Iterator[str]:

@@ -65,6 +65,7 @@ class Asking:
     providers: Sequence[Listed]
     options: Options
     refusals: Refusals
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     own: dict[str, Provider | None] = field(default_factory=dict[str, Provider | None])
 
     def of(self, test: Test) -> Asks:

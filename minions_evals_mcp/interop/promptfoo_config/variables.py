@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, called, called_module, runs_module
+from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
 from minions_evals_mcp.interop.promptfoo_config.media import media_text
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     FILE,
@@ -76,9 +77,17 @@ _Choice = JsonValue | _ByCode
 
 
 def combinations(
-    variables: Mapping[str, Node], prompts: Sequence[str], refusals: Refusals, *, spread: bool
+    variables: Mapping[str, Node],
+    prompts: Sequence[str],
+    refusals: Refusals,
+    environment: Mapping[str, str],
+    *,
+    spread: bool,
 ) -> Iterator[Json]:
-    """The variables of each test that these make: with `spread`, every combination of the lists of texts in them."""
+    """The variables of each test that these make: with `spread`, every combination of the lists of texts in them.
+
+    What stands in files is filled in from the environment, too.
+    """
     choices = [_choices(node, refusals, spread=spread) for node in variables.values()]
     tests = 1
     for several in choices:
@@ -88,7 +97,9 @@ def combinations(
         raise some.wrong(f"its lists of variables make {tests:,} tests; at most {MOST_TESTS:,} are made of one")
     for values in product(*choices):
         whole = _coded(dict(zip(variables, values, strict=True)), prompts, refusals)
-        yield _resolved(whole)
+        yield _resolved(
+            {name: _surrounded(variables[name], value, environment, refusals) for name, value in whole.items()}
+        )
 
 
 def transformed(variables: Mapping[str, Node], node: Node | None, refusals: Refusals) -> Mapping[str, Node]:
@@ -122,6 +133,12 @@ def _coded(variables: Mapping[str, _Choice], prompts: Sequence[str], refusals: R
         if isinstance(value, _ByCode):
             wire[name] = value.value(name, prompts, wire, refusals)
     return wire
+
+
+def _surrounded(node: Node, value: JsonValue, environment: Mapping[str, str], refusals: Refusals) -> JsonValue:
+    return (
+        with_environment(replace(node, value=value), environment, refusals).value if isinstance(value, str) else value
+    )
 
 
 def _choices(node: Node, refusals: Refusals, *, spread: bool) -> list[_Choice]:
