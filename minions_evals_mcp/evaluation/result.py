@@ -168,7 +168,9 @@ def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
                 passed=None if run is None else run.fields.passed,
                 outcome=unit.outcome,
                 score=None if run is None else run.fields.total_score / run.fields.max_possible_score,
-                reason=unit.reason or reasons.get(unit.test_run_id or "", ""),
+                reason=f"waits to be judged ({unit.reason})"
+                if unit.outcome == "awaiting-judgments"
+                else unit.reason or reasons.get(unit.test_run_id or "", ""),
                 trial=unit.key.trial,
                 latency_ms=seen.latency_ms if seen else None,
                 cost_usd=seen.cost_usd if seen else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,9 +22,12 @@ def summary_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
         allowed = sum(1 for check in lost if check["green"])
         within = f"; {allowed} that did not {'is' if allowed == 1 else 'are'} of tests that passed" if allowed else ""
         yield f"{passed} of {len(checks)} checks passed{within}"
-        for check in [check for check in lost if not check["green"]][:SHOWN]:
-            ended = "failed" if check["passed"] is False else "not judged"
-            yield f"  {ended}: {check['name']} (minions-evals history {check['name']})"
+        red = Counter((check["name"], check["passed"] is False) for check in lost if not check["green"])
+        for (name, is_judged), often in [*red.items()][:SHOWN]:
+            ended = ("failed" if is_judged else "not judged") + (f" {often} times" if often > 1 else "")
+            yield f"  {ended}: {name} (minions-evals history {name})"
+        if len(red) > SHOWN:
+            yield f"  and {len(red) - SHOWN} more checks"
     for check in evaluations[:SHOWN]:
         yield str(check["line"])
     if len(evaluations) > SHOWN:

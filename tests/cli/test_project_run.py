@@ -34,6 +34,7 @@ def test_a_target_that_is_code_is_agreed_to_and_found_beside_the_file_and_thresh
     assert refused.code == 2
     assert "has outputs made by python:mine:agent" in refused.err
     assert "--yes" in refused.err
+    assert "Made a new store" not in refused.err
     assert "1 of 2 passed" in ran.out
     assert "geo: a gate failed\n" in ran.out
     assert ran.code == 1

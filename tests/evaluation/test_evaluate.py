@@ -507,6 +507,7 @@ def test_a_benchmark_that_was_imported_is_not_written_over(evaluated: Any, tmp_p
 def test_a_rubric_alone_waits_for_who_judges_it_where_there_is_no_model(evaluated: Any) -> None:
     found: EvaluationResult = evaluated(answer, CASES, checks=[Rubric("It names a city.")], name="rubric")
     assert (found.passed, found.summary.state) == (None, "awaiting-judgments")
+    assert found.cases[0].reason == "waits to be judged (llm)"
 
 
 class ZMQInteractiveShell:

@@ -82,6 +82,7 @@ async def run_(
             trials=options.trials or project.fields.trials,
             prompt_version=options.prompt_version or project.fields.prompt_version,
         )
+        options.target_name()  # one that nobody agreed to is refused before a store is made
     limits = Thresholds() if project is None else project.fields.thresholds
     gates = partial(
         gate,
