@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from pathlib import Path
 
@@ -32,6 +33,14 @@ def call_api(prompt, options, context):
     body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
     headers = {"content-type": "application/json"}
     urllib.request.urlopen(urllib.request.Request(options["config"]["to"] + "/v1/traces", body, headers)).close()
+    return {"output": prompt}
+"""
+NEVER_ENDING = """import socket
+def call_api(prompt, options, context):
+    begun = socket.create_connection(("127.0.0.1", %d))
+    begun.sendall(b"POST /v1/traces HTTP/1.1\\r\\nhost: x\\r\\ncontent-type: application/json\\r\\ncontent-length: 9\\r\\n\\r\\n{")
+    with open(__file__ + ".fd", "w") as kept:
+        kept.write(str(begun.detach()))
     return {"output": prompt}
 """
 ON = "tracing: {enabled: true}\n"
@@ -79,6 +88,15 @@ async def test_an_output_keeps_its_trace_and_is_not_asked_for_again(engine: Engi
     assert len(log.read_text().splitlines()) == 1, "the second time it was kept"
     untraced = await run(engine, "prompts: ['{{w}}']\nproviders: [echo]\n" + right)
     assert "the spans of this output are not known" in cells(untraced)[0].reason
+
+
+async def test_a_request_that_never_ends_holds_no_evaluation_up(engine: Engine) -> None:
+    port, folder = free_port(), engine.config.db.parent
+    (folder / "slow.py").write_text(NEVER_ENDING % port)
+    head = f"prompts: [a]\nproviders: [file://slow.py]\n{listening(port)}"
+    matrix = await run(engine, head + "tests: [{assert: [{type: trace-error-spans}]}]\n")
+    os.close(int((folder / "slow.py.fd").read_text()))
+    assert [cell.passed for cell in cells(matrix)] == [True]
 
 
 async def test_a_port_that_is_taken_stops_the_evaluation_before_anything_runs(engine: Engine) -> None:

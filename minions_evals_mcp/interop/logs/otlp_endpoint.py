@@ -20,6 +20,8 @@ from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF
 
 PATH = "/v1/traces"
 AGAIN_S = "5"
+LAST_REQUESTS_S = 2
+"""So long is waited for requests under way once the endpoint is to end."""
 KINDS = {"json": JSON, "protobuf": PROTOBUF}
 """The formats of requests, by the names that configs give them."""
 Take = Callable[[Json], None]
@@ -98,7 +100,15 @@ class OtlpServer(uvicorn.Server):
 
     def __init__(self, app: Starlette, listening: Callable[[], None]) -> None:
         super().__init__(
-            uvicorn.Config(app, log_config=None, access_log=False, ws="none", lifespan="off", limit_concurrency=64)
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                ws="none",
+                lifespan="off",
+                limit_concurrency=64,
+                timeout_graceful_shutdown=LAST_REQUESTS_S,
+            )
         )
         self._listening = listening
 
