@@ -57,6 +57,9 @@ def test_a_run_that_is_not_decided_says_what_was_not_judged(at: Terminal) -> Non
     ran = at.run("run", "--yes", "--allow-skipped")
     assert ran.code == 3
     assert "undecided: 1 of 2 outputs was not judged (geo/it: python:mine:agent raised KeyError" in ran.err
+    twice = at.run("run", "--yes", "--trials", "2").err
+    assert "2 of 4 outputs were not judged" in twice
+    assert twice.count("raised KeyError") == 1
 
 
 def test_the_literal_rule_that_an_undecided_gate_names_is_taken(at: Terminal) -> None:

@@ -75,7 +75,7 @@ def unscored_words(summary: RunSummary) -> str:
 def _not_judged(summary: RunSummary, outcomes: Collection[str]) -> str:
     number = sum(summary.outcomes.get(outcome, 0) for outcome in outcomes)
     lines = [line for line in summary.unscored if line.outcome in outcomes][:NAMED_SKIPPED]
-    named = "; ".join(f"{line.test_case_id}: {line.reason}" for line in lines)
+    named = "; ".join(dict.fromkeys(f"{line.test_case_id}: {line.reason}" for line in lines))  # once for all its trials
     more = f"; and {number - len(lines)} more" if number > len(lines) else ""
     return f"{number} of {summary.units} outputs {'was' if number == 1 else 'were'} not judged ({named}{more})"
 
