@@ -87,10 +87,10 @@ def read_cases(
         whole = test.options.get("disableVarExpansion")
         spread = whole is None or not whole.yes()
         given = transformed(test.variables, test.options.get("transformVars"), refusals)
-        for variables in combinations(given, prompts, refusals, asking.environment, spread=spread):
+        for variables in combinations(given, prompts, refusals, spread=spread):
             checks, written = _checks(reader, test, variables)
             inputs = variables | _around(test, asks, prompts)
-            if in_prompts := computed(variables, next(iter(test.variables.values()), None), refusals):
+            if in_prompts := computed(variables, next(iter(given.values()), None), asking.environment, refusals):
                 inputs[COMPUTED] = in_prompts
             filled = frozenset[str]()
             if told:

@@ -117,7 +117,8 @@ def _read(
     hooks = hooks or read_hooks(root.get("extensions"), refusals)
     options = read_options(root, refusals)
     filters = read_filters(root.get("nunjucksFilters"), refusals)
-    prompts = read_prompts(_required(root, node, "prompts"), refusals, filters)
+    filling = {**given.environment, **own_variables(node)}
+    prompts = read_prompts(_required(root, node, "prompts"), refusals, filters, environment=filling)
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
     _vet_askable(providers)
     tests = read_tests(root, refusals)
@@ -126,7 +127,7 @@ def _read(
         tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None,
         has_judge=given.has_judge, embedder=given.default_embedder,
     )  # fmt: skip
-    asking = Asking(prompts, providers, options, refusals, {**given.environment, **own_variables(node)})
+    asking = Asking(prompts, providers, options, refusals, filling)
     cases = list(read_cases(tests, root, asking, graders, told=hooks is not None or any(map(reads_test, providers))))
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
     _vet_order(cases, refusals, remembers=remembers)

@@ -24,6 +24,7 @@ from minions_evals_mcp.interop.promptfoo_config.code import (
     folder_of,
     runs_module,
 )
+from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     Node,
     named_file,
@@ -32,7 +33,7 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
     read_node,
     read_text,
 )
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.refusal import NOTHING, Refusals
 from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
 from minions_evals_mcp.scoring.values import js_json
 
@@ -67,10 +68,19 @@ class PromptText:
     """What the prompt asks of the model that it is put to."""
 
 
-def read_prompts(node: Node, refusals: Refusals, filters: Mapping[str, Path] = NO_FILTERS) -> list[PromptText]:
+def read_prompts(
+    node: Node,
+    refusals: Refusals,
+    filters: Mapping[str, Path] = NO_FILTERS,
+    *,
+    environment: Mapping[str, str] = NOTHING,
+) -> list[PromptText]:
     """The prompts in order; one that could not be rendered is refused by name. `filters` are the config's own, by name."""
     prompts: list[PromptText] = []
-    for source_node, prompt in ((at, _with_includes(at, prompt)) for at, prompt in _prompts(node, refusals)):
+    for source_node, prompt in (
+        (at, _with_environment(at, _with_includes(at, prompt), environment, refusals))
+        for at, prompt in _prompts(node, refusals)
+    ):
         templates = templates_in(prompt.raw) if prompt.writer is None else []
         try:
             used = frozenset[str]().union(*(vet_template(template, frozenset(filters)) for template in templates))
@@ -138,6 +148,13 @@ def _filtered(prompt: PromptText, filters: Mapping[str, Path]) -> PromptText:
     files = {name: str(path) for name, path in filters.items()}
     writer = PromptCode(path="", function=None, code=code, filters=files, template=prompt.raw, config=prompt.config)
     return replace(prompt, writer=writer)
+
+
+def _with_environment(node: Node, prompt: PromptText, environment: Mapping[str, str], refusals: Refusals) -> PromptText:
+    """The prompt with what stands in its file filled in from the environment."""
+    if prompt.writer is not None:
+        return prompt
+    return replace(prompt, raw=with_environment(replace(node, value=prompt.raw), environment, refusals).text())
 
 
 def _prompts(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptText]]:

@@ -77,17 +77,9 @@ _Choice = JsonValue | _ByCode
 
 
 def combinations(
-    variables: Mapping[str, Node],
-    prompts: Sequence[str],
-    refusals: Refusals,
-    environment: Mapping[str, str],
-    *,
-    spread: bool,
+    variables: Mapping[str, Node], prompts: Sequence[str], refusals: Refusals, *, spread: bool
 ) -> Iterator[Json]:
-    """The variables of each test that these make: with `spread`, every combination of the lists of texts in them.
-
-    What stands in files is filled in from the environment, too.
-    """
+    """The variables of each test that these make: with `spread`, every combination of the lists of texts in them."""
     choices = [_choices(node, refusals, spread=spread) for node in variables.values()]
     tests = 1
     for several in choices:
@@ -97,9 +89,7 @@ def combinations(
         raise some.wrong(f"its lists of variables make {tests:,} tests; at most {MOST_TESTS:,} are made of one")
     for values in product(*choices):
         whole = _coded(dict(zip(variables, values, strict=True)), prompts, refusals)
-        yield _resolved(
-            {name: _surrounded(variables[name], value, environment, refusals) for name, value in whole.items()}
-        )
+        yield _resolved(whole)
 
 
 def transformed(variables: Mapping[str, Node], node: Node | None, refusals: Refusals) -> Mapping[str, Node]:
@@ -133,12 +123,6 @@ def _coded(variables: Mapping[str, _Choice], prompts: Sequence[str], refusals: R
         if isinstance(value, _ByCode):
             wire[name] = value.value(name, prompts, wire, refusals)
     return wire
-
-
-def _surrounded(node: Node, value: JsonValue, environment: Mapping[str, str], refusals: Refusals) -> JsonValue:
-    return (
-        with_environment(replace(node, value=value), environment, refusals).value if isinstance(value, str) else value
-    )
 
 
 def _choices(node: Node, refusals: Refusals, *, spread: bool) -> list[_Choice]:
@@ -186,10 +170,20 @@ def _resolved(variables: Json) -> Json:
     return resolved
 
 
-def computed(variables: Json, node: Node | None, refusals: Refusals) -> Json:
-    """The variables whose values compute something (`{{name | upper}}`), filled in; checks are given them as they stand."""
-    filled = {name: _filled(value, variables, node, refusals) for name, value in variables.items()}
+def computed(variables: Json, node: Node | None, environment: Mapping[str, str], refusals: Refusals) -> Json:
+    """The variables whose values compute something (`{{name | upper}}`, in a file `{{env.NAME}}`), filled in.
+
+    Checks are given them as they stand.
+    """
+    surrounded = {name: _surrounded(value, node, environment, refusals) for name, value in variables.items()}
+    filled = {name: _filled(value, variables, node, refusals) for name, value in surrounded.items()}
     return {name: value for name, value in filled.items() if value != variables[name]}
+
+
+def _surrounded(value: JsonValue, node: Node | None, environment: Mapping[str, str], refusals: Refusals) -> JsonValue:
+    if node is None or not isinstance(value, str):
+        return value
+    return with_environment(replace(node, value=value), environment, refusals).value
 
 
 def _filled(value: JsonValue, variables: Json, node: Node | None, refusals: Refusals) -> JsonValue:

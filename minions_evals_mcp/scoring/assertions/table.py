@@ -253,6 +253,9 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
         known = with_value(assertion, subject, evidence, kind.vet)
         if isinstance(known, Unmet):
             return Unchecked(assertion.type, known.reason)
+        if isinstance(known, CheckResult):
+            weight = assertion.weight
+            return Checked(assertion.type, weight == 0, 0.0, known.reason, weight, assertion.metric)
         assertion = known
     try:
         result = kind.check(assertion, subject, evidence)

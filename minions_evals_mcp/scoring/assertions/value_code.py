@@ -7,7 +7,8 @@ from collections.abc import Callable
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check
-from minions_evals_mcp.scoring.checks import Behind, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
+from minions_evals_mcp.scoring.checks import Behind, Broke, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
+from minions_evals_mcp.scoring.values import CheckResult
 
 Vet = Callable[[Assertion], None]
 Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
@@ -32,9 +33,15 @@ def needs_of_value(assertion: Assertion, subject: Subject, needs: Needs, vet: Ve
     return (snippet, Behind(snippet, behind))
 
 
-def with_value(assertion: Assertion, subject: Subject, evidence: Evidence, vet: Vet) -> Assertion | Unmet:
-    """The check with the value that its code gave for this output; why not, where it gave none that fits."""
-    ran = evidence.snippets[value_need(assertion, subject)]
+def with_value(assertion: Assertion, subject: Subject, evidence: Evidence, vet: Vet) -> Assertion | CheckResult | Unmet:
+    """The check with the value that its code gave for this output; why not, where it gave none that fits.
+
+    Python that goes wrong fails the check, under `not-` too, as in promptfoo.
+    """
+    need = value_need(assertion, subject)
+    ran = evidence.snippets[need]
+    if isinstance(ran, Broke) and need.language == "python" and ran.kind in {"raised", "syntax"}:
+        return CheckResult(passed=False, reason=f"value: {ran.error}")
     return _given(assertion, ran, vet) if isinstance(ran, Ran) else Unmet(f"value: {ran.error}")
 
 
