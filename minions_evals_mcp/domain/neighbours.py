@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, JsonValue
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.domain.definitions import EMPTY, Fields, Json, Texts
-from minions_evals_mcp.domain.step_shapes import SHAPE, steps_of
+from minions_evals_mcp.domain.step_shapes import REMEDY, SHAPE, steps_of
 from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
+from minions_evals_mcp.errors import InvalidRecordError
 
 
 def _is_absent(value: object) -> bool:
@@ -39,6 +40,23 @@ ToolLog = Annotated[
     tuple[ToolCall, ...], BeforeValidator(steps_of), Field(strict=False, description=f"Each step: {SHAPE}")
 ]
 """The steps of a run, however the agent's tools wrote them."""
+_LOG: TypeAdapter[tuple[ToolCall, ...]] = TypeAdapter(ToolLog, config=ConfigDict(defer_build=True))
+
+
+def tool_calls_of(given: object) -> tuple[ToolCall, ...]:
+    """The calls that a log holds, in any of the shapes that `steps_of` reads.
+
+    Raises `InvalidRecordError` saying which of them does not fit, and what a step is.
+    """
+    if not isinstance(given, list | tuple):
+        raise InvalidRecordError(f"tool calls are no list: {REMEDY}")
+    try:
+        return _LOG.validate_python(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place, problem = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+        reason = problem if REMEDY in problem else f"{place}: {problem}; {REMEDY}"
+        raise InvalidRecordError(f"tool calls: {reason}") from None
 
 
 class AgentRun(Fields):

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, JsonValue
 
 from minions_evals_mcp.domain.definitions import Json, JudgeType
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
@@ -74,15 +75,6 @@ class Verdict(Value):
     input_tokens: Count = 0
     output_tokens: Count = 0
     cost_usd: float | None = 0.0
-
-
-@frozen_type
-class MetricScore:
-    """The score (0–1) of an assertion that carries the name of a metric, and its weight in that metric."""
-
-    name: str
-    score: float
-    weight: float
 
 
 class Expected(NamedTuple):

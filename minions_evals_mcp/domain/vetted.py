@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from minions_evals_mcp.domain.outcomes import Expected, Failed, MetricScore, Passed, Verdict
+from minions_evals_mcp.domain.metric_scores import MetricScore
+from minions_evals_mcp.domain.outcomes import Expected, Failed, Passed, Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.domain.values import is_blank

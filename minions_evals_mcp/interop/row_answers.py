@@ -60,7 +60,7 @@ def row_of(output: JsonValue, assertions: Sequence[Json], threshold: float | Non
 async def answered(engine: Engine, question: Asked, *, max_cost_usd: float | None = None) -> Answer:
     """The answer to a row; raises `InstrumentError` where there is none."""
     graders = row_grades(engine.config, engine.models, max_cost_usd=max_cost_usd)
-    (answer,) = await judge([question], judges_of(engine, graders=graders))
+    (answer,) = await judge([question], judges_of(engine, graders=graders.graded))
     if "error" in answer:
         raise InstrumentError(f"it could not be checked: {answer['error']}")
     return answer

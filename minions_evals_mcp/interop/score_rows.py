@@ -169,7 +169,7 @@ def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:
     given = measured.get("toolCalls")
     if given is None:
         return None
-    from minions_evals_mcp.domain.tool_calls import tool_calls_of  # noqa: PLC0415  few rows hold any
+    from minions_evals_mcp.domain.neighbours import tool_calls_of  # noqa: PLC0415  few rows hold any
 
     try:
         return tool_calls_of(given)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.outputs import is_envelope
 from minions_evals_mcp.frozen_types import frozen_type
 
@@ -239,14 +240,6 @@ class Evidence:
 NO_EVIDENCE = Evidence()
 
 
-class Named(NamedTuple):
-    """A score under its metric's name, and what it weighs there."""
-
-    name: str
-    score: float
-    weight: float = 1.0
-
-
 class Checked(NamedTuple):
     """A check's verdict: `score` is 0–1, `reason` says what matched or did not.
 
@@ -260,7 +253,7 @@ class Checked(NamedTuple):
     weight: float = 1.0
     metric: str | None = None
     parts: tuple[Checked, ...] = ()
-    named: tuple[Named, ...] = ()
+    named: tuple[MetricScore, ...] = ()
 
 
 @frozen_type
@@ -285,4 +278,4 @@ class Aggregate(NamedTuple):
     score: float
     results: tuple[Checked, ...]
     reason: str = ""
-    named: tuple[Named, ...] | None = None
+    named: tuple[MetricScore, ...] | None = None

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Named
+from minions_evals_mcp.scoring.checks import Aggregate, Checked
 from minions_evals_mcp.scoring.formula import Formula, NoValueError, parse_formula
 
 COUNT = "__count"
@@ -21,14 +22,14 @@ class Derived(NamedTuple):
     formula: Formula
 
 
-def named_scores(results: Sequence[Checked]) -> Iterator[Named]:
+def named_scores(results: Sequence[Checked]) -> Iterator[MetricScore]:
     """The score of every check that names a metric, those inside sets too, which weigh what their set lets them weigh.
 
     So do metrics that code gives. What names the same metric as the check that it stands in is a part of it already.
     """
     for result in results:
         if result.metric:
-            yield Named(result.metric, result.score, result.weight)
+            yield MetricScore(result.metric, result.score, result.weight)
         yield from (
             metric._replace(weight=metric.weight * result.weight)
             for metric in result.named
@@ -39,14 +40,14 @@ def named_scores(results: Sequence[Checked]) -> Iterator[Named]:
                 yield inner._replace(weight=inner.weight * result.weight)
 
 
-def named_in(aggregate: Aggregate) -> tuple[Named, ...]:
+def named_in(aggregate: Aggregate) -> tuple[MetricScore, ...]:
     """The metrics of one output: those of its checks, or what the code gives that made its verdict."""
     return tuple(named_scores(aggregate.results)) if aggregate.named is None else aggregate.named
 
 
-def metric_scores(named: Iterable[Named]) -> dict[str, float]:
+def metric_scores(named: Iterable[MetricScore]) -> dict[str, float]:
     """Each metric's weighted mean over one output; 0 where all its weights are 0."""
-    by_name: dict[str, list[Named]] = {}
+    by_name: dict[str, list[MetricScore]] = {}
     for metric in named:
         by_name.setdefault(metric.name, []).append(metric)
     return {name: _mean(scores) for name, scores in by_name.items()}
@@ -62,7 +63,7 @@ def derived(name: str, formula: str, *, at: str = "") -> Derived:
         raise error.at(at) from None
 
 
-def metric_weights(named: Iterable[Named]) -> dict[str, float]:
+def metric_weights(named: Iterable[MetricScore]) -> dict[str, float]:
     """Returns what the scores that bear each name weigh together in one output."""
     by_name: dict[str, float] = {}
     for metric in named:
@@ -89,6 +90,6 @@ def derive(metrics: Sequence[Derived], sums: Mapping[str, float], count: int) ->
     return by_name
 
 
-def _mean(scores: Sequence[Named]) -> float:
+def _mean(scores: Sequence[MetricScore]) -> float:
     total = math.fsum(score.weight for score in scores)
     return math.fsum(score.score * score.weight for score in scores) / total if total > 0 else 0.0

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.scoring.checks import Checked, Named
+from minions_evals_mcp.domain.metric_scores import MetricScore
+from minions_evals_mcp.scoring.checks import Checked
 
 Frozen = str | float | tuple[object, ...] | None
 
@@ -29,7 +30,7 @@ class CheckResult(NamedTuple):
     score: float | None = None
     negated_score: float | None = None
     parts: tuple[Checked, ...] = ()
-    named: tuple[Named, ...] = ()
+    named: tuple[MetricScore, ...] = ()
 
 
 def js_text(value: JsonValue) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import NotJudgeable, Observed, UnitKey, Verdict
@@ -36,17 +36,16 @@ class Job:
     updated_at: datetime
 
 
-@frozen_type
-class UnitRow:
+class UnitRow(NamedTuple):
     """The stored part of a unit so far."""
 
     key: UnitKey
     case_id: str
-    outcome: Outcome | None
-    reason: str
-    observed: Observed | None
-    packet: str | None
-    test_run_id: str | None
+    outcome: Outcome | None = None
+    reason: str = ""
+    observed: Observed | None = None
+    packet: str | None = None
+    test_run_id: str | None = None
 
 
 _JOB = "id, key, kind, subject_id, spec, state, reason, spent, total, created_at, updated_at"
@@ -234,28 +233,22 @@ def unit_counts(db: Db, job_id: str) -> dict[Outcome, int]:
     return dict(rows.fetchall())
 
 
-def save_unit(  # noqa: PLR0913  a row's columns
-    db: Db, key: UnitKey, case_id: str, *, outcome: Outcome | None = None, reason: str = "",
-    observed: Observed | None = None, packet: str | None = None,
-) -> None:  # fmt: skip
-    """Keeps how far one unit is; see `save_units`."""
-    save_units(db, [UnitRow(key, case_id, outcome, reason, observed, packet, None)])
-
-
 UnitValues = tuple[str, int, int, str, Outcome | None, str, str | None, str | None, str | None]
 """A unit's columns, in the order of `_UNIT`."""
 
 
-def unit_values(row: UnitRow) -> UnitValues:
+def unit_values(  # noqa: PLR0913, PLR0917  a row's columns
+    key: UnitKey, case_id: str, outcome: Outcome | None, reason: str, observed: Observed | None, packet: str | None,
+    test_run_id: str | None,
+) -> UnitValues:  # fmt: skip
     """The row that a unit becomes, without any secret that this process knows."""
-    output = None if row.observed is None else masked(row.observed.model_dump_json(exclude_defaults=True))
-    key, reason = row.key, masked(row.reason)
-    return key.job_id, key.position, key.trial, row.case_id, row.outcome, reason, output, row.packet, row.test_run_id
+    output = None if observed is None else masked(observed.model_dump_json(exclude_defaults=True))
+    return key.job_id, key.position, key.trial, case_id, outcome, masked(reason), output, packet, test_run_id
 
 
 def save_units(db: Db, page: Sequence[UnitRow]) -> None:
     """Keeps how far the units of a job are; an output that is kept already stays, and so does the packet of a judged unit."""
-    write_units(db, [unit_values(row) for row in page])
+    write_units(db, [unit_values(*row) for row in page])
 
 
 def write_units(db: Db, page: Sequence[UnitValues]) -> None:
@@ -283,7 +276,7 @@ def skip_open(db: Db, job_id: str, case_ids: Sequence[str], *, reason: str) -> N
         row[0] for row in db.execute("SELECT position FROM unit WHERE job_id = ? AND outcome IS NOT NULL", (job_id,))
     }
     still_open = [
-        UnitRow(UnitKey(job_id, position, 1), case_id, "skipped", reason, None, None, None)
+        UnitRow(UnitKey(job_id, position, 1), case_id, "skipped", reason)
         for position, case_id in enumerate(case_ids)
         if position not in kept
     ]

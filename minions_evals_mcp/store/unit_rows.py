@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
     Ended,
     Expected,
     Failed,
     JudgeErrored,
-    MetricScore,
     NotJudgeable,
     Observed,
     Passed,
@@ -27,7 +27,7 @@ from minions_evals_mcp.known_secrets import any_known, counted
 from minions_evals_mcp.store.connection import Db, insert_rows
 from minions_evals_mcp.store.events import Event, EventRow, row_of, write_events
 from minions_evals_mcp.store.expected_outputs import keep_expected
-from minions_evals_mcp.store.jobs import UnitRow, UnitValues, unit_values, write_units
+from minions_evals_mcp.store.jobs import UnitValues, unit_values, write_units
 from minions_evals_mcp.store.rows import table_of, values_of
 
 Values = Sequence[Any]
@@ -54,7 +54,7 @@ Ending = Ended | UnitRows
 def rows_of(key: UnitKey, case_id: str, ended: Ended, *, observed: Observed | None = None) -> UnitRows:
     """The rows of a unit that ended so; `observed` is its output, where that is to be kept with it."""
     outcome, reason, seen, packet, run_id = _end(ended)
-    unit = unit_values(UnitRow(key, case_id, outcome, reason, seen or observed, packet, run_id))
+    unit = unit_values(key, case_id, outcome, reason, seen or observed, packet, run_id)
     if not isinstance(ended, Passed | Failed):
         return UnitRows(unit, outcome)
     run = ended.run.fields
@@ -79,6 +79,11 @@ def write(db: Db, page: Sequence[UnitRows], *, at: datetime) -> None:
     keep_expected(db, dict(rows.expected for rows in page if rows.expected is not None))
     write_events(db, [event for rows in page for event in rows.events], at=at)
     write_units(db, [rows.unit for rows in page])
+
+
+def outcome_of(ended: Ending) -> Outcome:
+    """The name of an ending in the closed union of outcomes."""
+    return ended.outcome if isinstance(ended, UnitRows) else _end(ended)[0]
 
 
 def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str | None]:

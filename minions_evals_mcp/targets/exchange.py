@@ -14,11 +14,10 @@ from pydantic_core import from_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.domain.neighbours import PromptVersion, ToolCall
+from minions_evals_mcp.domain.neighbours import PromptVersion, ToolCall, tool_calls_of
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text, told_cost, value_text
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type

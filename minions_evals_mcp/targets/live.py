@@ -8,11 +8,10 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.neighbours import PromptVersion, tool_calls_of
 from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall
+from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall, tool_calls_of
 from minions_evals_mcp.domain.records import TYPES, fields_from_json, record_from_wire, wire_fields
 from minions_evals_mcp.domain.step_shapes import SHAPE
-from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.score_rows import read_row
 from tests.workshop import START

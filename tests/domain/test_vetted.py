@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from minions_evals_mcp import errors
 from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
     Ended,
     Failed,
     JudgeErrored,
-    MetricScore,
     NotJudgeable,
     Observed,
     Passed,
@@ -28,7 +28,6 @@ from minions_evals_mcp.domain.outcomes import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import OUTCOMES, EvalFailure, EvalJudgment, Outcome, TestRun
 from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
-from minions_evals_mcp.engine.run.pipeline import outcome_of
 from minions_evals_mcp.errors import (
     BadInputError,
     BusyError,
@@ -42,6 +41,7 @@ from minions_evals_mcp.errors import (
     StoreError,
     UnsupportedError,
 )
+from minions_evals_mcp.store.unit_rows import outcome_of
 from tests.domain.every_type import AT, FULL
 
 GOOD = Verdict(

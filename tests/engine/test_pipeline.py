@@ -277,7 +277,7 @@ async def test_an_output_whose_keeping_is_broken_off_is_written_in_the_end(engin
     await fleet(engine, 2)
     job = (await start_benchmark(engine, RunRequest(subject_id="b"))).job
     seen = Observed(output={"output": "paid for"})
-    outputs = [UnitRow(UnitKey(job.id, place, 1), f"c{place}", None, "", seen, None, None) for place in range(2)]
+    outputs = [UnitRow(UnitKey(job.id, place, 1), f"c{place}", observed=seen) for place in range(2)]
     kept = KeptVerdicts(engine, fresh=False)
     with anyio.CancelScope() as scope:
         scope.cancel()

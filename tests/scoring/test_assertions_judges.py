@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion, Grader, ScoringCode
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check, check_all, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
@@ -22,7 +23,6 @@ from minions_evals_mcp.scoring.checks import (
     Evidence,
     Grade,
     GradeNeed,
-    Named,
     Ran,
     SimilarityNeed,
     Subject,
@@ -159,7 +159,7 @@ def test_metrics_that_the_code_gives_stand_in_place_of_the_assertions_with_their
     value: JsonValue = {"pass": True, "score": 1, "reason": "r", "namedScores": {"says": 0.5, "own": 0.25}}
     found = rescored(Aggregate(passed=True, score=1, results=results), Ran(value))
     assert isinstance(found, Aggregate)
-    assert found.named == (Named("says", 0.5, 3), Named("own", 0.25, 1))
+    assert found.named == (MetricScore("says", 0.5, 3), MetricScore("own", 0.25, 1))
 
 
 def test_code_that_breaks_is_no_verdict() -> None:

@@ -6,11 +6,12 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions import check, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.snippets import CODE_LIMIT, own_code
-from minions_evals_mcp.scoring.checks import Broke, Checked, Evidence, Named, Ran, SnippetNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import Broke, Checked, Evidence, Ran, SnippetNeed, Subject, Unchecked
 from minions_evals_mcp.scoring.values import said
 
 pytestmark = pytest.mark.anyio
@@ -217,7 +218,7 @@ def test_metrics_and_parts_that_code_gives_are_told_with_its_verdict() -> None:
     }  # fmt: skip
     found = checked_as(Ran(given), "javascript", "f(output)")
     assert isinstance(found, Checked)
-    assert found.named == (Named("fit", 0.25, 3), Named("tone", 1))
+    assert found.named == (MetricScore("fit", 0.25, 3), MetricScore("tone", 1))
     assert [(part.passed, part.score, part.reason) for part in found.parts] == [(False, 0, "short"), (True, 1, "")]
 
 
@@ -228,7 +229,7 @@ def test_python_may_name_what_it_gives_with_underscores_and_javascript_may_not()
     python, javascript = (checked_as(Ran(given), kind, "f(output)") for kind in ("python", "javascript"))
     assert isinstance(python, Checked)
     assert isinstance(javascript, Checked)
-    assert (python.named, len(python.parts)) == ((Named("fit", 0.5),), 1)
+    assert (python.named, len(python.parts)) == ((MetricScore("fit", 0.5),), 1)
     assert (javascript.named, javascript.parts) == ((), ())
 
 

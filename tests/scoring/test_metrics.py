@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check_all
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Named, Subject
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Subject
 from minions_evals_mcp.scoring.formula import FUNCTIONS, Formula, NoValueError, parse_formula
 from minions_evals_mcp.scoring.metrics import derive, derived, metric_scores, named_scores
 
@@ -43,14 +44,14 @@ def test_a_metric_is_the_weighted_mean_of_the_checks_that_name_it() -> None:
 
 def test_a_metric_inside_a_set_weighs_what_its_set_lets_it_weigh() -> None:
     inner = held(says("a", "m", 3), says("z", "n"), weight=2)
-    assert list(named_scores(results(inner))) == [Named("m", 1, 6), Named("n", 0, 2)]
+    assert list(named_scores(results(inner))) == [MetricScore("m", 1, 6), MetricScore("n", 0, 2)]
     assert metric_scores(named_scores(results(inner, says("z", "m", 6)))) == {"m": 0.5, "n": 0}
 
 
 def test_a_set_that_names_the_metric_of_its_members_counts_it_once() -> None:
     assert metric_scores(named_scores(results(held(says("a", "m", 3), says("z", "m"), metric="m")))) == {"m": 0.75}
     nested = held(held(says("a", "m"), weight=0.5), metric="s", weight=4)
-    assert list(named_scores(results(nested))) == [Named("s", 1, 4), Named("m", 1, 2)]
+    assert list(named_scores(results(nested))) == [MetricScore("s", 1, 4), MetricScore("m", 1, 2)]
 
 
 def test_derived_metrics_see_the_sums_the_count_and_those_before_them() -> None:

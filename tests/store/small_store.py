@@ -209,9 +209,8 @@ def fill(db: Db) -> None:
     job = Job("job", "key", "test-case", "c1", {}, "awaiting-judgments", "", {}, 1, START, START)
     jobs.start(db, job)
     unit = UnitKey("job", 0, 1)
-    jobs.save_unit(
-        db, unit, "c1", outcome="awaiting-judgments", observed=Observed(output={"output": "said"}), packet="p"
-    )
+    said = Observed(output={"output": "said"})
+    jobs.save_units(db, [jobs.UnitRow(unit, "c1", "awaiting-judgments", observed=said, packet="p")])
     leases.grant(db, leases.Lease("job", 1, 1, "tcp://10.0.0.1:1", [unit]), at=START, lasts=timedelta(seconds=60))
     jobs.save_verdict(db, unit, ABOUT, verdict(), at=START)
     later = START + timedelta(seconds=1)

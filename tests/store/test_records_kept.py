@@ -276,7 +276,7 @@ async def test_an_output_that_is_kept_already_stays(small_store: Path) -> None:
     unit = UnitKey("job", 0, 1)
     async with open_store(small_store) as store:
         other = Observed(output={"output": "another"})
-        await store.write(lambda db: jobs.save_unit(db, unit, "c1", outcome="judge-error", observed=other, reason="r"))
+        await store.write(lambda db: jobs.save_units(db, [jobs.UnitRow(unit, "c1", "judge-error", "r", other)]))
         kept = (await store.read(lambda db: jobs.units(db, "job", first=0, last=1)))[0, 1]
     assert kept.observed == Observed(output={"output": "said"})
     assert (kept.outcome, kept.reason) == ("judge-error", "r")

@@ -33,7 +33,7 @@ async def asked(
     """Returns what the judge was paid, once every row is answered and written."""
     async with RegexSandbox() as regexes, Snippets(trusted=trusted) as snippets, AsyncExitStack() as opened:
         models = _Opened(opened, judge_model, max_cost_usd)
-        judges = Judges(regexes, snippets, models.embedder, graders=models)
+        judges = Judges(regexes, snippets, models.embedder, graders=models.graded)
         if judge_model is not None:
             models.grades()
         for page in pages:

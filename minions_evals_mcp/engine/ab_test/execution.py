@@ -228,5 +228,5 @@ def _record(  # noqa: PLR0913, PLR0917  what one transaction writes
     insert(db, Record(key.run_id, fields, key.run_id, at, at))
     wire: Json = {**detail, "iteration": key.trial, "status": fields.status}
     append(db, Event("test-branch-executed", fields.slug, key.run_id, wire), at=at)
-    jobs.save_unit(db, key, run.plan.case.id, outcome=outcome, reason=fields.error or "")
+    jobs.save_units(db, [jobs.UnitRow(key, run.plan.case.id, outcome, fields.error or "")])
     jobs.add_spent(db, run.job.id, spent)

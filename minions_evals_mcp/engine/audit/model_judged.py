@@ -121,7 +121,7 @@ class ModelAudit:
     async def _verdict(self, measure: Measure, work: Work) -> bool | JudgeErrored:
         graders = RowGrades(self.panel.llm, self.budget)
         unit = UnitExamination(self.panel, UnitKey("audit", 0, 1), measure, work)
-        (ruled,) = await judge([unit], judges_of(self.engine, graders=graders))
+        (ruled,) = await judge([unit], judges_of(self.engine, graders=graders.graded))
         if isinstance(ruled, JudgeErrored):
             return ruled
         if not isinstance(ruled, Ruled):

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.outcomes import Failed, MetricScore, Passed, UnitKey, Verdict
+from minions_evals_mcp.domain.metric_scores import MetricScore
+from minions_evals_mcp.domain.outcomes import Failed, Passed, UnitKey, Verdict
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import DecidedBy, Digests, EvalFailure, TestRun
@@ -77,8 +78,7 @@ def compose(  # noqa: PLR0913  what a run is made of
 ) -> Passed | Failed:
     """The run, its judgments and (where it failed) its failure."""
     verdicts = [vetted_verdict(verdict) for verdict, _ in judged.verdicts]
-    summed = _totals(measure, verdicts, judged)
-    run = _run(key, measure, work, _Result(verdicts, summed, judged, version), frame=frame, at=at)
+    run = _run(key, measure, work, judged, frame=frame, version=version, at=at)
     judgments = [
         judgment(run.id, number, verdict, at=when)
         for number, (verdict, (_, when)) in enumerate(zip(verdicts, judged.verdicts, strict=True), 1)
@@ -103,25 +103,18 @@ def _decided_by(measure: Measure) -> DecidedBy:
     return measure.case.fields.pass_rule or "max_score"
 
 
-@frozen_type
-class _Result:
-    """The verdicts, what they add up to, who gave them, and the version that the output was made with."""
-
-    verdicts: Sequence[Verdict]
-    totals: Totals
-    judged: Judged
-    version: OutputVersion
-
-
-def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: Frame, at: datetime) -> Record[TestRun]:
-    verdicts, summed, seen = result.verdicts, result.totals, work.observed
+def _run(  # noqa: PLR0913  as above
+    key: UnitKey, measure: Measure, work: Work, judged: Judged, *, frame: Frame, version: OutputVersion, at: datetime
+) -> Record[TestRun]:
+    verdicts, seen = [verdict for verdict, _ in judged.verdicts], work.observed
+    summed = _totals(measure, verdicts, judged)
     rubric = measure.yardstick if isinstance(measure.yardstick, RubricInUse) else None
     passed = summed.passed and not seen.timed_out and seen.agent_error is None
     fields = TestRun.trusted(
         test_case_id=measure.case.id,
         agent_run_id=seen.agent_run_id,
-        prompt_version_ref=result.version.ref,
-        prompt_version=result.version.number,
+        prompt_version_ref=version.ref,
+        prompt_version=version.number,
         benchmark_run_id=frame.benchmark_run_id,
         trial=key.trial,
         outcome="timed-out" if seen.timed_out else "scored",
@@ -137,10 +130,10 @@ def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: 
         digests=Digests.trusted(
             test_case=measure.case_digest(),
             rubric=measure.rubric_digest(),
-            judge=result.judged.judge_digest,
+            judge=judged.judge_digest,
             scorer=frame.scorer,
-            embedder=result.judged.embedder,
-            prompt_version=result.version.content_digest,
+            embedder=judged.embedder,
+            prompt_version=version.content_digest,
             target=frame.target_digest if seen.agent_run_id is None else None,
         ),
         produced_by=seen.produced_by,

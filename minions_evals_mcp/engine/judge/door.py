@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
 
@@ -41,14 +41,10 @@ Asked = GradeNeed | ServiceNeed
 """What is paid for, and kept where a run's outputs are judged."""
 
 
-class Graders(Protocol):
-    """The models that grade what rules ask them to, and the services that moderate or classify."""
-
-    async def graded(
-        self, page: Sequence[tuple[Examination[Any], Sequence[Asked]]], evidence: Evidence
-    ) -> list[Evidence]:
-        """The evidence of each examination with the grades and answers that it needs besides, and why one could not be had."""
-        ...
+Questions = Sequence[tuple[Examination[Any], Sequence[Asked]]]
+"""Of each examination, what it asks of models and services."""
+Graders = Callable[[Questions, Evidence], Awaitable[list[Evidence]]]
+"""Asks models and services: the evidence of each examination with what they say, and why one could not be had."""
 
 
 @frozen_type
@@ -80,7 +76,7 @@ async def judge(page: Sequence[Examination[V]], judges: Judges) -> list[V]:
     if judges.graders is not None and any(wanted):
         grades = [(examination, asked_needs(needs, evidence)) for examination, needs in zip(page, wanted, strict=True)]
         if any(needs for _, needs in grades):
-            graded = await judges.graders.graded(grades, evidence)
+            graded = await judges.graders(grades, evidence)
     answered = partial(_answered, page, graded)
     return await anyio.to_thread.run_sync(answered) if judges.apart else answered()
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 import anyio
 
 from minions_evals_mcp.domain.definitions import JudgeType
-from minions_evals_mcp.domain.outcomes import Awaiting, JudgeErrored, MetricScore, NotJudgeable, UnitKey, Verdict
+from minions_evals_mcp.domain.metric_scores import MetricScore
+from minions_evals_mcp.domain.outcomes import Awaiting, JudgeErrored, NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.judge.compose import WANTS_JSON, Judged
 from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.engine.judge.kept_verdicts import Given, KeptVerdicts
-from minions_evals_mcp.engine.judge.model_grades import UnitGrades
+from minions_evals_mcp.engine.judge.model_grades import unit_grades
 from minions_evals_mcp.engine.judge.panel import Panel, implicit
 from minions_evals_mcp.engine.judge.unit_examination import Rescoring, Ruled, UnitExamination, Unruled
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByNothing, Measure
@@ -24,7 +26,7 @@ from minions_evals_mcp.judges.heuristic import by_rule
 from minions_evals_mcp.judges.packets import packet
 from minions_evals_mcp.judges.task import Criterion, Said, Work
 from minions_evals_mcp.scoring.assertions.kinds.own import own_names
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Named
+from minions_evals_mcp.scoring.checks import Aggregate, Checked
 from minions_evals_mcp.scoring.metrics import named_in, named_scores
 from minions_evals_mcp.scoring.rubric import RubricInUse
 
@@ -66,8 +68,13 @@ class Judging:
     async def _ruled(self, units: Sequence[UnitExamination]) -> list[Ruled | Unruled]:
         engine = self.panel.engine
         own = self.panel.own
-        graders = UnitGrades(self.panel, self.kept)
-        judges = Judges(engine.regexes, engine.snippets, engine.embedder, own and own.named_embedder, graders)
+        judges = Judges(
+            engine.regexes,
+            engine.snippets,
+            engine.embedder,
+            own and own.named_embedder,
+            partial(unit_grades, self.kept),
+        )
         ruled = await judge(units, judges)
         coded = {
             number: Rescoring(result.whole, result.scoring)
@@ -194,7 +201,7 @@ def _certain(answer: tuple[Said, datetime]) -> tuple[Verdict, datetime]:
     return verdict, at
 
 
-def _metrics(named: Iterable[Named]) -> tuple[MetricScore, ...]:
+def _metrics(named: Iterable[MetricScore]) -> tuple[MetricScore, ...]:
     return tuple(MetricScore(metric.name, min(1.0, max(0.0, metric.score)), metric.weight) for metric in named)
 
 

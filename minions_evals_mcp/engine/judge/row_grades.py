@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import anyio
 
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed
 from minions_evals_mcp.engine.budget import Budget, HaltedError, Metered, vet_cap
 from minions_evals_mcp.engine.context import EngineConfig, judge_mark
-from minions_evals_mcp.engine.judge.door import Asked
+from minions_evals_mcp.engine.judge.door import Questions
 from minions_evals_mcp.judges.grading import grade, grade_of
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.scoring.checks import Evidence, Grade, GradeNeed, Unmet
-from minions_evals_mcp.scoring.verdicts.examination import Examination
 
 NO_JUDGE = Unmet("it needs a model that judges: name one with --judge-model provider:model (MINIONS_EVALS_JUDGE_MODEL)")
 
@@ -32,9 +30,7 @@ class RowGrades:
     dead: Unmet | None = field(default=None, init=False)
     """Why no other call can succeed either, once one has told so."""
 
-    async def graded(
-        self, page: Sequence[tuple[Examination[Any], Sequence[Asked]]], evidence: Evidence
-    ) -> list[Evidence]:
+    async def graded(self, page: Questions, evidence: Evidence) -> list[Evidence]:
         """The evidence of all rows with the grades that they need besides: what several ask is paid for once."""
         fetched = await self._grades(
             dict.fromkeys(need for _, needs in page for need in needs if isinstance(need, GradeNeed))

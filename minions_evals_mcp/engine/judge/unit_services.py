@@ -16,41 +16,36 @@ from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import UnitKey, Verdict
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
-from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.engine.judge.services import Answers
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
 from minions_evals_mcp.store import jobs
 
-Answers = dict[ServiceNeed, JsonValue | Unmet]
+Ask = Callable[[Sequence[ServiceNeed]], Awaitable[Answers]]
 
 
-@frozen_type
-class UnitServices:
-    """Asks the services of one run, and keeps what they say."""
+async def service_answers(
+    kept: KeptVerdicts, ask: Ask, wanted: Sequence[ServiceNeed], key: UnitKey, work: Work
+) -> Answers:
+    """Returns what each says of the output, or why it says nothing."""
+    known_answers: Answers = {}
+    for webhooks in (True, False):
+        needs = [need for need in dict.fromkeys(wanted) if (need.kind == "webhook") == webhooks]
+        known_answers |= await _stored(replace(kept, fresh=webhooks or kept.fresh), needs, key, work)
+    replies = await ask([need for need in dict.fromkeys(wanted) if need not in known_answers])
+    for need, answer in replies.items():
+        if not isinstance(answer, Unmet):
+            await kept.keep(key, _about(need, work), _verdict(need, answer), kept.engine.clock())
+    return {**known_answers, **replies}
 
-    ask: Callable[[Sequence[ServiceNeed]], Awaitable[Answers]]
-    kept: KeptVerdicts
 
-    async def answers(self, key: UnitKey, wanted: Sequence[ServiceNeed], work: Work) -> Answers:
-        """Returns what each says of the output, or why it says nothing."""
-        known_answers: Answers = {}
-        for webhooks in (True, False):
-            needs = [need for need in dict.fromkeys(wanted) if (need.kind == "webhook") == webhooks]
-            known_answers |= await self._stored(key, needs, work, fresh=webhooks)
-        replies = await self.ask([need for need in dict.fromkeys(wanted) if need not in known_answers])
-        for need, answer in replies.items():
-            if not isinstance(answer, Unmet):
-                await self.kept.keep(key, _about(need, work), _verdict(need, answer), self.kept.engine.clock())
-        return {**known_answers, **replies}
-
-    async def _stored(self, key: UnitKey, needs: Sequence[ServiceNeed], work: Work, *, fresh: bool) -> Answers:
-        kept = replace(self.kept, fresh=fresh or self.kept.fresh)
-        stored = await kept.stored([(key, _criterion(need).id, _about(need, work)) for need in needs])
-        return {
-            need: json.loads(answer[0].rationale)
-            for need, answer in zip(needs, stored, strict=True)
-            if answer is not None and isinstance(answer[0], Verdict)
-        }
+async def _stored(kept: KeptVerdicts, needs: Sequence[ServiceNeed], key: UnitKey, work: Work) -> Answers:
+    stored = await kept.stored([(key, _criterion(need).id, _about(need, work)) for need in needs])
+    return {
+        need: json.loads(answer[0].rationale)
+        for need, answer in zip(needs, stored, strict=True)
+        if answer is not None and isinstance(answer[0], Verdict)
+    }
 
 
 def _criterion(need: ServiceNeed) -> Criterion:

@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.tool_calls import tool_calls_of
+from minions_evals_mcp.domain.neighbours import tool_calls_of
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.scoring.assertions.trajectories.skill_use import uses_skill

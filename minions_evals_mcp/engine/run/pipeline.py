@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Protocol, TypeVar, assert_never
+from typing import Protocol, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -20,9 +20,7 @@ from minions_evals_mcp.domain.outcomes import (
     Ended,
     Failed,
     JudgeErrored,
-    NotJudgeable,
     Passed,
-    Skipped,
     TargetErrored,
     UnitKey,
 )
@@ -38,7 +36,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store import unit_rows
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, tell
-from minions_evals_mcp.store.unit_rows import Ending, UnitRows
+from minions_evals_mcp.store.unit_rows import Ending, UnitRows, outcome_of
 
 BREAKER = 12
 """So many units in a row that end in the instrument's error, and the run stops: it is the instrument.
@@ -84,27 +82,6 @@ class Switch:
         self.stop(reason)
         self.instrument = True
         self.scope.cancel()
-
-
-def outcome_of(ended: Ending) -> Outcome:
-    """The name of an ending in the closed union of outcomes."""
-    match ended:
-        case UnitRows():
-            return ended.outcome
-        case Passed() | Failed():
-            return ended.run.fields.outcome
-        case JudgeErrored():
-            return "judge-error"
-        case TargetErrored():
-            return "target-error"
-        case Skipped():
-            return "skipped"
-        case NotJudgeable():
-            return "not-judgeable"
-        case Awaiting():
-            return "awaiting-judgments"
-        case _:
-            assert_never(ended)
 
 
 @dataclass(slots=True, eq=False)

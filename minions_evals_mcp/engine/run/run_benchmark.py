@@ -101,7 +101,6 @@ class _Run:
     job: Job
     plan: planning.Plan
     bench: Bench
-    budget: Budget
     switch: Switch
     place: Place = here
 
@@ -198,7 +197,7 @@ async def _prepared(
     frame = planning.frame_for(engine, run_id, target_digest=plan.digests.target)
     made = await planning.made_outputs(engine, request, plan.digests)
     bench = Bench(engine, request, judging, target, plan.versions, frame, made, seal, budget)
-    return _Run(job, plan, bench, budget, switch)
+    return _Run(job, plan, bench, switch)
 
 
 def _vet_measured(request: RunRequest, plan: planning.Plan) -> None:
@@ -216,8 +215,8 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
     """Runs what is open (of the first `cases`), and once more what the instrument failed at; a stop leaves the job resumable."""
     engine = run.bench.engine
     await set_state(engine, run.job, "running")
-    run.budget.take_up(run.job.spent)
-    run.budget.write_down = partial(_write_down, run)
+    run.bench.budget.take_up(run.job.spent)
+    run.bench.budget.write_down = partial(_write_down, run)
     reason = "interrupted"
     counts = await engine.store.read_whole(lambda db: jobs.unit_counts(db, run.job.id))
     judged = "scored" in counts
@@ -239,7 +238,7 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
         raise
     finally:
         with anyio.CancelScope(shield=True):
-            await _write_down(run, run.budget.break_off())
+            await _write_down(run, run.bench.budget.break_off())
         if reason:
             await set_state(engine, run.job, "stopped", reason=reason)
     _vet_whole(run)
@@ -279,7 +278,7 @@ class _Tally:
         is_told = self.health is not None and run.bench.seal is None
         failed = self.health.failed if self.health is not None and is_told else 0
         self.failed = max(self.failed, failed)
-        budget = run.budget
+        budget = run.bench.budget
         standing = Standing(
             run.job.id,
             total=run.job.total,
@@ -299,7 +298,7 @@ def _telling(tally: _Tally, progress: Progress) -> PageProgress:
         begun = tally.done // SPENT_EVERY
         tally.done += len(outcomes)
         tally.tell()
-        if tally.done // SPENT_EVERY > begun and (spent := run.budget.news()):
+        if tally.done // SPENT_EVERY > begun and (spent := run.bench.budget.news()):
             await run.bench.judging.kept.queue(partial(jobs.add_spent, ident=run.job.id, spent=spent))
         for outcome in outcomes:
             await progress(outcome)

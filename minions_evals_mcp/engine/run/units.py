@@ -257,8 +257,7 @@ def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:
 
 
 async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:
-    row = jobs.UnitRow(unit.key, unit.measure.case.id, None, "", seen, None, None)
-    await bench.judging.kept.keep_output(row)
+    await bench.judging.kept.keep_output(jobs.UnitRow(unit.key, unit.measure.case.id, observed=seen))
 
 
 def agent_runs(db: Db, idents: Iterable[str]) -> dict[str, Unread[AgentRun]]:

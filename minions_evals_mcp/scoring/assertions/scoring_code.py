@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.scoring.assertions.kinds.code_context import as_given
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called
 from minions_evals_mcp.scoring.checks import (
@@ -23,7 +24,6 @@ from minions_evals_mcp.scoring.checks import (
     Grade,
     GradeNeed,
     Guards,
-    Named,
     Ran,
     SnippetNeed,
     Unchecked,
@@ -82,13 +82,13 @@ def _are_scores(named: JsonValue) -> bool:
     )
 
 
-def _weighed(aggregate: Aggregate, named: JsonValue) -> tuple[Named, ...] | None:
+def _weighed(aggregate: Aggregate, named: JsonValue) -> tuple[MetricScore, ...] | None:
     """The metrics that the code gave, if it gave any, with the weights that they have in the assertions."""
     if not isinstance(named, dict):
         return None
     weights = metric_weights(named_scores(aggregate.results))
     return tuple(
-        Named(name, float(score), weights.get(name, 1.0))
+        MetricScore(name, float(score), weights.get(name, 1.0))
         for name, score in named.items()
         if isinstance(score, int | float)
     )

@@ -10,9 +10,8 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.neighbours import ToolCall, tool_calls_of
 from minions_evals_mcp.domain.step_shapes import TEXTS
-from minions_evals_mcp.domain.tool_calls import tool_calls_of
 
 ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
 """Types of the items in a reply of OpenAI's Responses API."""

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, cast
 from weakref import WeakKeyDictionary, WeakSet
 
-from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.neighbours import ToolCall, tool_calls_of
 from minions_evals_mcp.domain.step_spans import tool_step
-from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.targets.function.messages import plain_json
 from minions_evals_mcp.targets.function.tracing import Begun, Recorder, current_recorder, missed_call
 

@@ -7,8 +7,9 @@ import json
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.values import Json
-from minions_evals_mcp.scoring.checks import Checked, Language, Named, Unmet
+from minions_evals_mcp.scoring.checks import Checked, Language, Unmet
 from minions_evals_mcp.scoring.values import CheckResult, shown
 
 SLACK = 1e-9
@@ -67,13 +68,13 @@ def _value(given: Json, name: str, plain: str, language: Language) -> JsonValue:
     return given.get(name, given.get(plain) if language == "python" else None)
 
 
-def _named(given: Json, language: Language) -> tuple[Named, ...]:
+def _named(given: Json, language: Language) -> tuple[MetricScore, ...]:
     """The metrics that the code gave, each with its weight."""
     scores = _value(given, "namedScores", "named_scores", language) or {}
     weights = _value(given, "namedScoreWeights", "named_score_weights", language) or {}
     if not isinstance(scores, dict) or not isinstance(weights, dict):
         raise _NoFigureError(f"the code must give namedScores as {{name: number}}, not {shown(scores)}")
-    return tuple(Named(name, _figure(score), _figure(weights.get(name, 1.0))) for name, score in scores.items())
+    return tuple(MetricScore(name, _figure(score), _figure(weights.get(name, 1.0))) for name, score in scores.items())
 
 
 def _figure(value: JsonValue) -> float:
