@@ -63,4 +63,5 @@ def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> Engine
         explain=(chosen.explain or settings.explain) == "llm",
         explain_calls=settings.explain_calls,
         webhooks=settings.webhooks,
+        named_db=chosen.db,
     )

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from minions_evals_mcp.cli.commands import COMMANDS
 from minions_evals_mcp.cli.helping import told_whole
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
 from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.report.plain import printable
@@ -30,7 +30,7 @@ def main() -> None:
         sys.exit(tell_error(error, as_json="--json" in arguments))
     except KeyboardInterrupt:
         how = "" if "--key" in arguments else " with --key (`minions-evals runs latest` tells it)"
-        tell(f"Interrupted: what was judged is kept; the same command{how} goes on.\n", aside=True)
+        tell(as_typed(f"Interrupted: what was judged is kept; the same command{how} goes on.\n"), aside=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: nobody is left to tell
@@ -51,12 +51,13 @@ def _carried_out(arguments: list[str]) -> object:
 
 def tell_error(error: EvalsError, *, as_json: bool) -> int:
     """The error's exit code, once it is told."""
+    remedy = as_typed(error.remedy)
     if as_json:
-        wire = {"error": {"code": error.code, "message": error.message, "remedy": error.remedy}}
+        wire = {"error": {"code": error.code, "message": error.message, "remedy": remedy}}
         sys.stdout.write(json.dumps(wire, ensure_ascii=False) + "\n")
     else:
         lines = [printable(line, 2000) for line in error.message.split("\n")]
         tell("Error: " + "\n  ".join(lines) + "\n", aside=True)
-        if error.remedy:
-            tell(f"  {printable(error.remedy, 2000)}\n", aside=True)
+        if remedy:
+            tell(f"  {printable(remedy, 2000)}\n", aside=True)
     return EXIT_CODE if run_out(error) else error.exit_code

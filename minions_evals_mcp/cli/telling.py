@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from shutil import get_terminal_size
 
+from minions_evals_mcp.report.named_store import in_store, named_store
 from minions_evals_mcp.report.plain import hanging
 
 
@@ -12,6 +13,11 @@ def tell(text: str, *, aside: bool = False) -> None:
     """Writes lines to stdout, or aside to stderr; at a terminal they are folded between words at its width."""
     stream = sys.stderr if aside else sys.stdout
     stream.write(_folded(text) if stream.isatty() else text)
+
+
+def as_typed(text: str) -> str:
+    """Words of ours about commands, which stand in them as they are typed next: with the store that this command line names."""
+    return in_store(text, named_store(sys.argv[1:]))
 
 
 def _folded(text: str) -> str:

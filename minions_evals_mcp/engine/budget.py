@@ -51,11 +51,12 @@ class Call(NamedTuple):
 class OwnCosts:
     """The costs of outputs as the user's own application says them: all so far, the dearest, how many are under way.
 
-    `untold` counts the outputs of which it says no cost.
+    `untold` counts the outputs of which it says no cost, `cut_off` those whose making was cancelled.
     """
 
     made: int = 0
     untold: int = 0
+    cut_off: int = 0
     in_flight: int = 0
     usd: float = 0.0
     dearest: float = 0.0
@@ -83,7 +84,7 @@ class Budget:
     announced: int = 0
     noted: int = 0
     sent: int = 0
-    announcing: anyio.Event | None = None
+    announcing: anyio.Lock = field(default_factory=anyio.Lock)
     lost: int = 0
     calls: int = 0
     attempts: int = 0
@@ -101,6 +102,9 @@ class Budget:
         try:
             seen = await making()
             cost_usd = seen.cost_usd if isinstance(seen, Observed) else 0.0
+        except anyio.get_cancelled_exc_class():
+            self.own.cut_off += 1
+            raise
         finally:
             self.end_own(cost_usd)
         return seen
@@ -159,33 +163,26 @@ class Budget:
         return self.news()
 
     async def _announce(self) -> None:
-        """Has it written down that the next call may be sent; one caller does so for all, early enough that the others need not wait."""
+        """Has it written down that the next call may be sent."""
         if self.write_down is None:
             return
         self.asked += 1
         mine = self.asked
-        while mine + self.in_flight // 4 > self.announced:
-            if self.announcing is None:
-                await self._noted(self.write_down, max(self.asked, self.announced + max(AHEAD, self.in_flight)))
-            elif mine > self.announced:
-                await self.announcing.wait()
-            else:
-                return
+        while mine > self.announced:
+            async with self.announcing:
+                if mine > self.announced:
+                    await self._noted(self.write_down, self.announced + max(AHEAD, self.in_flight))
 
     async def _noted(self, write_down: Callable[[dict[str, float]], Awaitable[object]], sent: int) -> None:
         """Has so many calls noted; what could not be written is news still, and no interruption leaves in doubt whether it was."""
         told, noted, self.noted = self.told, self.noted, sent
-        written = self.announcing = anyio.Event()
         with anyio.CancelScope(shield=True):
             try:
                 await write_down(self.news())
-                self.announced = sent
             except BaseException:
                 self.told, self.noted = told, noted
                 raise
-            finally:
-                self.announcing = None
-                written.set()
+        self.announced = sent
 
     async def reserve(self, call: Call) -> None:
         """Takes the estimate of the next call out of the budget; raises `HaltedError` where it does not fit.
@@ -266,7 +263,7 @@ class Budget:
             "costUsd": self.spent_usd, "calls": self.calls, "attempts": self.attempts, "inputTokens": self.input_tokens,
             "outputTokens": self.output_tokens, "unpricedCalls": self.unpriced, "ownCostUsd": self.own.usd,
             UNANSWERED: max(0, self.noted - self.calls),
-            "untoldCosts": self.own.untold if self.max_cost_usd is not None else 0,
+            "untoldCosts": self.own.untold if self.max_cost_usd is not None else 0, "unansweredOutputs": self.own.cut_off,
         }  # fmt: skip
         spent.update({f"fault:{kind}": count for kind, count in self.faults.items()})
         return {name: amount for name, amount in spent.items() if amount}

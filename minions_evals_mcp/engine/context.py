@@ -70,6 +70,8 @@ class EngineConfig:
     """Addresses that `webhook` assertions may send outputs to, as the operator names them."""
     people: tuple[str, ...] = ()
     """Addressees whose messages are a person's word, as the operator of the agent names them."""
+    named_db: Path | None = None
+    """The store as the one who started it named it, if they did: a command that they are told of names it, too."""
 
 
 def wall_clock() -> datetime:

@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Iterable, Iterator
 from html import escape
+from pathlib import Path
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -18,6 +19,7 @@ from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.report.diffs import diff_view
 from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.sentences import passed_words
 from minions_evals_mcp.report.tables import EVIDENCE, failed_functions, failures_table, headline, unscored_list
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.store.queries.shared_cases import Shared
@@ -69,7 +71,7 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     summary = result.summary
     yield Text(_no_figures(result)) if summary.benchmark_run is None else headline(summary, width)
     if summary.failures:
-        yield failures_table(summary, width)
+        yield failures_table(summary, width, _store(result))
     if summary.unscored:
         yield unscored_list(summary, width)
     if result.problem and not summary.unscored:
@@ -134,7 +136,8 @@ def _standing(result: Figures) -> str:
         return f"no case in common with the run before ({result.before})"
     if beside is None or not beside.cases:
         return f"no case is measured as in the run before ({result.before})"
-    counted = f"{beside.previous_passed} of {beside.previous_total} passed before{_now(beside)}"
+    tried = " trials" if max(beside.previous_total, beside.total) > beside.cases else ""
+    counted = f"{beside.previous_passed} of {beside.previous_total}{tried} passed before{_now(beside)}"
     against_noise = EVIDENCE[evidence(beside.worse, beside.better)]
     if result.summary.regression is not None:
         since = f" since {short_id(result.before)}" if "fallenSince" in result.summary.regression else ""
@@ -201,19 +204,21 @@ def next_command(result: Figures) -> str:
 
 def _where(result: Figures) -> str:
     """Returns how a command is told of the store, where it would look elsewhere."""
+    db = _store(result)
+    return "" if db is None else f" --db {shlex.quote(str(db))}"
+
+
+def _store(result: Figures) -> Path | None:
+    """The store, where a command has to be told of it."""
     db = result.asked.config.db
-    return "" if result.asked.is_default_store and db == default_db() else f" --db {shlex.quote(str(db))}"
+    return None if result.asked.is_default_store and db == default_db() else db
 
 
 def html_of(result: Figures) -> str:
     """The result as a notebook shows it."""
     badge = f"background:{COLOURS[result.passed]};color:#fff;padding:1px 8px;border-radius:4px"
     fields = result.summary.benchmark_run
-    figures = (
-        _judged(result)
-        if fields is None
-        else f"{result.passed_count} of {result.scored_count} passed, score {result.score:.3f}"
-    )
+    figures = _judged(result) if fields is None else f"{passed_words(result.summary, fields)}, score {result.score:.3f}"
     rows = "".join(
         f"<tr><td {LEFT}>{escape(shortened(failure.title, 60))}</td><td {LEFT}>{escape(failure.failure_type)}</td>"
         f"<td {LEFT}>{escape(shortened(failed_functions(failure.description) or failure.description, 160))}</td></tr>"

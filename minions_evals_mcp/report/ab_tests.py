@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rich.text import Text
 
@@ -14,6 +15,7 @@ from minions_evals_mcp.engine.ab_test.branches import BranchConfiguration
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
 from minions_evals_mcp.report.ab_words import UNKNOWN, against, between, dollars, figure, how_sure, ms, percent, score
 from minions_evals_mcp.report.columns import Column, show_columns
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console
 
@@ -96,11 +98,15 @@ def _closing(result: AbTestResult) -> list[str]:
 
 
 def show_branches(
-    case_id: str, branches: Sequence[Record[TestBranch]], configured: Mapping[str, Sequence[BranchConfiguration]]
+    case_id: str,
+    branches: Sequence[Record[TestBranch]],
+    configured: Mapping[str, Sequence[BranchConfiguration]],
+    store: Path | None,
 ) -> None:
     """The branches of a test case with what their executions add up to, and what they did under earlier configurations."""
     if not branches:
-        console().print(Text(f"{case_id} has no branches; `minions-evals import FILE` brings some"), soft_wrap=True)
+        nothing = in_store(f"{case_id} has no branches; `minions-evals import FILE` brings some", store)
+        console().print(Text(nothing), soft_wrap=True)
         return
     kept = [record.fields for record in branches]
     columns = [
@@ -147,7 +153,7 @@ def _marks(branch: TestBranch) -> str:
     return (" (control)" if branch.is_control else "") + ("" if branch.is_active else " (off)")
 
 
-def show_executions(branch_id: str, made: Sequence[Record[TestBranchExecution]]) -> None:
+def show_executions(branch_id: str, made: Sequence[Record[TestBranchExecution]], store: Path | None) -> None:
     """The executions of a branch, a line each."""
     out = console()
     for record in made:
@@ -159,7 +165,8 @@ def show_executions(branch_id: str, made: Sequence[Record[TestBranchExecution]])
             soft_wrap=True,
         )
     if not made:
-        out.print(Text(f"{branch_id} has no executions here; `minions-evals ab-test` makes some"), soft_wrap=True)
+        nothing = in_store(f"{branch_id} has no executions here; `minions-evals ab-test` makes some", store)
+        out.print(Text(nothing), soft_wrap=True)
 
 
 def _rate(value: float | None) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.results import DiffPart
 from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words, set_up_words
 from minions_evals_mcp.report.tables import console, whole
@@ -34,7 +35,9 @@ def show_diff(diff: RunDiff) -> None:
     out.print(diff_view(diff, out), crop=False)
 
 
-def show_written(file: Path, answer: str, *, columns: Sequence[tuple[str, str]] = ()) -> None:
+def show_written(
+    file: Path, answer: str, *, columns: Sequence[tuple[str, str]] = (), store: Path | None = None
+) -> None:
     """The report's answer, where it was written, and which other columns of its config there are to report."""
     out = console()
     out.print(Text(printable(answer, 600), style="bold"))
@@ -42,10 +45,11 @@ def show_written(file: Path, answer: str, *, columns: Sequence[tuple[str, str]] 
     if columns:
         named = "; ".join(f"{ident} ({shortened(name, 50)})" for ident, name in columns[:NAMED])
         more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
-        sentence = (
-            f"This is one of {len(columns) + 1} columns of its config. The others: minions-evals report {named}{more}."
+        report, together = (
+            in_store(text, store) for text in ("minions-evals report", "minions-evals view, or minions-evals eval")
         )
-        out.print(Text(f"{sentence} All side by side: minions-evals view, or minions-evals eval CONFIG -o matrix.csv."))
+        sentence = f"This is one of {len(columns) + 1} columns of its config. The others: {report} {named}{more}."
+        out.print(Text(f"{sentence} All side by side: {together} CONFIG -o matrix.csv."))
 
 
 def diff_view(diff: RunDiff, out: Console) -> Group:

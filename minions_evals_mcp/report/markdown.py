@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from pathlib import Path
 
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
@@ -13,6 +14,7 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.audits import weak_words
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.report.sentences import answer, case_title, change_words, number
 from minions_evals_mcp.scoring.word_diff import word_diff
@@ -22,13 +24,13 @@ FITS = 60_000
 CLOSING = 300
 """Room kept for the line that says what was left out."""
 LONG = 1_500
-_TYPED = re.compile(r"[A-Za-z0-9 ._:/@-]+")
+_TYPED = re.compile(r"[A-Za-z0-9 ._:/@'-]+")
 _ACTIVE = re.compile(r"[\\`*_{}\[\]<>|~#@&/$]|:(?=\S)|\.(?=[^\W\d])")
 
 
-async def markdown(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncGenerator[str]:
-    """The file, piece by piece."""
-    head = "\n".join(_head(report)) + "\n"
+async def markdown(report: Report, cases: AsyncIterator[ReportedCase], store: Path | None) -> AsyncGenerator[str]:
+    """The file, piece by piece; its commands name the store that was named."""
+    head = "\n".join(_head(report, store)) + "\n"
     yield head
     room = FITS - CLOSING - len(head)
     left_out = 0
@@ -43,7 +45,7 @@ async def markdown(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncG
         yield f"\n{left_out} more cases failed or changed; a report in the form `.html` has all of them.\n"
 
 
-def _head(report: Report) -> Iterator[str]:
+def _head(report: Report, store: Path | None) -> Iterator[str]:
     yield f"**{inert(answer(report))}**\n"
     summary = report.run.summary
     yield _about(report) + "\n"
@@ -62,24 +64,36 @@ def _head(report: Report) -> Iterator[str]:
     if report.comparison is not None and report.comparison.notes:
         yield f"{inert(printable(report.comparison.notes, 600))}\n"
     yield from _causes(summary)
-    for line in sentences.trust(summary, report.comparison):
-        is_audit = summary.audit is not None and line == summary.audit.said
-        yield f"{_audit(summary.audit) if is_audit and summary.audit else inert(printable(line, 500))}\n"
+    yield from _trust(report, store)
     if summary.failure_types:
-        yield "Failed by cause: " + ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items()) + "\n"
+        kinds = ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items())
+        yield f"Failed{sentences.trials(summary)} by cause: {kinds}\n"
     if report.criteria:
         yield from _criteria(report)
     if summary.audit is not None and summary.audit.state == "audited":  # else it is said above
-        yield f"**Checks.** {_audit(summary.audit)}\n"
+        yield f"**Checks.** {_audit(summary.audit, store)}\n"
     yield from _checks(report.checks)
     yield f"Run `{summary.run_id}`" + (f" beside run `{report.before.summary.run_id}`" if report.before else "")
-    yield f"To look into it: `minions-evals view`, or `minions-evals report {summary.run_id} -o report.html`\n"
+    report_file = f"minions-evals report {summary.run_id} -o report.html"
+    yield in_store(f"To look into it: `minions-evals view`, or `{report_file}`\n", store)
 
 
-def _audit(audit: AuditStanding) -> str:
+def _trust(report: Report, store: Path | None) -> Iterator[str]:
+    """Yields what is known of the judge and of the checks."""
+    summary = report.run.summary
+    for line in sentences.trust(summary, report.comparison):
+        is_audit = summary.audit is not None and line == summary.audit.said
+        said = (
+            _audit(summary.audit, store) if is_audit and summary.audit else inert(printable(in_store(line, store), 500))
+        )
+        yield f"{said}\n"
+
+
+def _audit(audit: AuditStanding, store: Path | None) -> str:
     """Returns what is known of the checks, the next command as it is typed."""
     verdict = inert(printable(audit.in_words, 600))
-    return f"{verdict} Next: `{audit.next}`" if _TYPED.fullmatch(audit.next) else verdict
+    command = in_store(audit.next, store)
+    return f"{verdict} Next: `{command}`" if _TYPED.fullmatch(command) else verdict
 
 
 def _checks(checks: AuditedChecks | None) -> Iterator[str]:

@@ -27,5 +27,6 @@ def next_command(summary: RunSummary) -> str:
         return f"diff {short_id(before)} {short_id(summary.run_id)}"
     if summary.failures or summary.unscored:
         return f"report {short_id(summary.run_id)} -o report.html"
-    is_point = summary.benchmark_run is not None and summary.benchmark_run.get("purpose") != "comparison"
+    run = summary.benchmark_run
+    is_point = run is not None and run.get("purpose") != "comparison" and not run.get("selection")
     return f"trend {summary.subject_id}" if is_point else "view"

@@ -117,16 +117,14 @@ def run_answer(side: Side) -> str:
     """Returns what a run came to, in one sentence."""
     summary, fields = side.summary, side.summary.benchmark_run
     if fields is None and summary.state == "completed" and side.judged:
-        return f"{side.title}: {side.passed} of {side.judged} passed{_unscored(side)}."
+        return f"{side.title}: {side.passed} of {side.judged}{trials(summary)} passed{_unscored(side)}."
     if fields is None:
         return f"{side.title} {standing(summary)}."
     passed = fields.get("passed")
     reached = "has run" if passed is None else "passed" if passed is True else "is below its threshold"
     verdict = reached if summary.regression is None else "regressed"
     needed = f", {side.threshold:g} is needed" if side.threshold else ""
-    return (
-        f"{side.title} {verdict}: {_passes(fields)}, score {number(fields['overallScore'])}{needed}{_unscored(side)}."
-    )
+    return f"{side.title} {verdict}: {_passes(summary, fields)}, score {number(fields['overallScore'])}{needed}{_unscored(side)}."
 
 
 def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list[str]:
@@ -158,10 +156,22 @@ def standing(summary: RunSummary) -> str:
     return "; ".join(parts)
 
 
-def _passes(fields: Json) -> str:
+def trials(summary: RunSummary) -> str:
+    """Returns what a run's figures count, where it is no cases: " trials" of a run that tried each several times."""
+    fields = summary.benchmark_run
+    often = fields.get("trials") if fields is not None else summary.units if summary.kind == "test-case" else 1
+    return " trials" if isinstance(often, int) and often > 1 else ""
+
+
+def passed_words(summary: RunSummary, fields: Json) -> str:
+    """How many passed, of what: "6 of 12 trials passed"."""
+    return f"{fields['passedCount']} of {fields['totalCount']}{trials(summary)} passed"
+
+
+def _passes(summary: RunSummary, fields: Json) -> str:
     interval = fields.get("passRateCi")
     low_high = f", 95 %: {number(interval[0], 0)}–{number(interval[1], 0)} %" if isinstance(interval, list) else ""
-    return f"{fields['passedCount']} of {fields['totalCount']} passed ({number(fields['passRate'], 0)} %{low_high})"
+    return f"{passed_words(summary, fields)} ({number(fields['passRate'], 0)} %{low_high})"
 
 
 def _unscored(side: Side) -> str:

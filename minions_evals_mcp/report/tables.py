@@ -22,9 +22,10 @@ from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.engine.answers.names import named
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.columns import Column, show_columns
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_command, next_line
 from minions_evals_mcp.report.plain import hanging, printable, shortened
-from minions_evals_mcp.report.sentences import standing, trend_words, trust
+from minions_evals_mcp.report.sentences import passed_words, standing, trend_words, trials, trust
 from minions_evals_mcp.scoring.failure_causes import OWN_CHECK, tells_cause
 from minions_evals_mcp.scoring.failures.texts import told_apart
 from minions_evals_mcp.store.jobs import Job
@@ -65,13 +66,11 @@ def show_run(summary: RunSummary, *, store: Path | None = None, kept: str = "") 
     if summary.regression is not None:
         out.print(regression_panel(summary.regression, out.width), crop=False)
     if summary.failures:
-        out.print(failures_table(summary, out.width))
+        out.print(failures_table(summary, out.width, store))
     if summary.unscored:
         out.print(unscored_list(summary, out.width), crop=False)
     for line in trust(summary):
-        if store is not None and summary.audit is not None and line == summary.audit.said and summary.audit.next:
-            line += f" --db {shlex.quote(str(store))}"  # noqa: PLW2901  the command as it is typed
-        out.print(Text(on_screen(printable(line, 500), out), style="dim"), soft_wrap=True)
+        out.print(Text(on_screen(printable(in_store(line, store), 500), out), style="dim"), soft_wrap=True)
     for line in _closing(summary, store, kept):
         out.print(Text(line), soft_wrap=True)
 
@@ -125,7 +124,7 @@ def headline(summary: RunSummary, width: int) -> Group:
     lines: list[Text] = []
     fields = summary.benchmark_run
     if fields is not None:
-        lines.append(_score_line(named(summary.names, summary.subject_id), fields, bar=24 if width >= 90 else 12))
+        lines.append(_score_line(summary, fields, bar=24 if width >= 90 else 12))
         lines.append(_interval_line(fields, summary, width))
     elif summary.test_runs:
         lines.extend(line for run in summary.test_runs for line in _case_lines(run))
@@ -136,15 +135,15 @@ def headline(summary: RunSummary, width: int) -> Group:
     return Group(*lines)
 
 
-def _score_line(subject: str, fields: Json, *, bar: int) -> Text:
+def _score_line(summary: RunSummary, fields: Json, *, bar: int) -> Text:
     passed, total = _int(fields["passedCount"]), _int(fields["totalCount"])
     share = passed / total
     full = round(share * bar)
     good = fields.get("passed") is not False
     text = whole("")
-    text.append(f"{subject}  ", style="bold")
+    text.append(f"{named(summary.names, summary.subject_id)}  ", style="bold")
     text.append("█" * full + "░" * (bar - full), style="green" if good else "red")
-    text.append(f"  {passed} of {total} passed", style="bold")
+    text.append(f"  {passed_words(summary, fields)}", style="bold")
     if fields.get("selection"):
         text.append(" (chosen cases only)", style="yellow")
     text.append(f"  score {_float(fields['overallScore']):.3f}")
@@ -211,7 +210,7 @@ def regression_panel(regression: Json, width: int) -> Group:
     return Group(panel, *map(whole, lines))
 
 
-def failures_table(summary: RunSummary, width: int) -> Group:
+def failures_table(summary: RunSummary, width: int, store: Path | None = None) -> Group:
     """The failed cases with their causes, the gravest first: a line with the figures, a line or two with the reason."""
     shown, kinds = summary.failures, summary.failure_types
     width = min(width, WIDEST)
@@ -221,7 +220,7 @@ def failures_table(summary: RunSummary, width: int) -> Group:
     scores = [f"{failure.score:.2f} of {failure.possible:g}" for failure in shown]
     score = max(len(score) for score in scores)
     title = min(width - what - score - 5, max(len(_title(failure, LONGEST)) for failure in shown))
-    lines = [Text(f"{total} failed: {counted}", style="bold"), *_causes(summary, width)]
+    lines = [Text(f"{total}{trials(summary)} failed: {counted}", style="bold"), *_causes(summary, width)]
     for failure, figure in zip(shown, scores, strict=True):
         line = Text(set_cell_size(_title(failure, title), title))
         line.append(f"  {failure.failure_type:<{what}}", style=SEVERITY[failure.severity])
@@ -232,7 +231,8 @@ def failures_table(summary: RunSummary, width: int) -> Group:
         if rests_on:
             lines.append(Text(f"   {rests_on}", style="dim"))
     if total > len(shown):
-        lines.append(Text(f" and {total - len(shown)} more: minions-evals runs {summary.run_id} --limit {total}"))
+        more = f" and {total - len(shown)} more: minions-evals runs {summary.run_id} --limit {total}"
+        lines.append(Text(in_store(more, store)))
     return Group(*lines)
 
 
@@ -332,7 +332,7 @@ def unscored_list(summary: RunSummary, width: int) -> Group:
 
 
 def _closing(summary: RunSummary, store: Path | None, kept: str) -> list[str]:
-    lines = _waiting(summary)
+    lines = [in_store(line, store) for line in _waiting(summary)]
     spent = summary.spent
     if spent.get("calls"):
         cost = (
@@ -348,6 +348,9 @@ def _closing(summary: RunSummary, store: Path | None, kept: str) -> list[str]:
         lines.append(
             f"up to {unanswered} more model calls were under way, of which nothing is kept; they may have been paid"
         )
+    if cut_off := int(spent.get("unansweredOutputs", 0)):
+        calls = "1 call to the target was" if cut_off == 1 else f"{cut_off} calls to the target were"
+        lines.append(f"{calls} cut off without an answer; what that cost, if anything, nobody said")
     if own := spent.get("ownCostUsd"):
         lines.append(f"the target says that its outputs cost ${own:.4f}")
     if untold := int(spent.get("untoldCosts", 0)):

@@ -110,13 +110,14 @@ def cause_key(failure_type: FailureType, root_cause: str, signals: tuple[str, ..
 
 
 def cause_sentence(group: CauseGroup, count: int, total: int, *, older: int | None, since: str, came_back: int) -> str:
-    """The cause as it is told: "6 of 9 new failures: `get_order` called with the order of another customer, first seen with prompt@3".
+    """The cause as it is told: "6 of 9 newly failing cases: `get_order` called with an order of somebody else, first seen with p@3".
 
-    `older` counts the cases that failed so before; None where all failures are told of, not the new ones.
+    `count` and `total` are cases, however often each was tried; `older` counts those that failed so before, None where all
+    that failed are told of, not the new ones.
     """
-    failures = f"{'' if older is None else 'new '}failure{'' if total == 1 else 's'}"
+    failing = f"{'failed' if older is None else 'newly failing'} case{'' if total == 1 else 's'}"
     besides = f" (and {older} older)" if older else ""
-    told = f"{count} of {total} {failures}{besides}: {group.title}"
+    told = f"{count} of {total} {failing}{besides}: {group.title}"
     if not tells_cause(group.title):
         return told
     back = "" if not came_back else ", back after it was gone" + (f" {came_back} times" if came_back > 1 else "")

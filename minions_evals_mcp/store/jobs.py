@@ -78,6 +78,13 @@ def jobs(db: Db, *, limit: int = 20) -> list[Job]:
     return [read_job for row in rows if (read_job := _job(row)) is not None]
 
 
+def newest_of(db: Db, *, kind: JobKind, subject_id: str) -> Job | None:
+    """The newest job of that kind and subject."""
+    query = f"SELECT {_JOB} FROM job WHERE kind = ? AND subject_id = ? ORDER BY created_at DESC, id LIMIT 1"
+    row = db.execute(query, (kind, subject_id)).fetchone()
+    return None if row is None else _job(row)
+
+
 def count(db: Db) -> int:
     """Returns how many runs there are."""
     return db.execute("SELECT count(*) FROM job").fetchone()[0]

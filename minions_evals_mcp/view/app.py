@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, NotFoundError
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.view import (
     ab,
     audits,
@@ -33,6 +34,7 @@ from minions_evals_mcp.view import (
     runs_again,
 )
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
+from minions_evals_mcp.view.parameters import engine_of
 from minions_evals_mcp.view.reading_cache import ReadingCache
 from minions_evals_mcp.view.rendering import live_parts, rendered, script, stylesheet
 from minions_evals_mcp.view.runs_again import Start
@@ -106,9 +108,9 @@ async def _live_parts(request: Request) -> Response:
 
 
 async def _stopped(request: Request, error: Exception) -> Response:
-    del request
     assert isinstance(error, EvalsError)
-    return rendered("stopped", status=_status(error), message=error.message, remedy=error.remedy)
+    remedy = in_store(error.remedy, engine_of(request).config.named_db)
+    return rendered("stopped", status=_status(error), message=error.message, remedy=remedy)
 
 
 def _status(error: EvalsError) -> HTTPStatus:

@@ -40,6 +40,7 @@ async def audit(request: Request) -> Response:
         words_of=WORDS,
         findings=FINDINGS,
         remedy_of=remedy_of,
+        store=engine.config.named_db,
     )
 
 

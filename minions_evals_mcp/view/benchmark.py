@@ -38,7 +38,8 @@ async def _first(engine: Engine, *, ident: str) -> tuple[str, bool]:
     page = await read_benchmark_page(engine, ident)
     lines = await read_runs(engine, skip=0, limit=NEWEST, subject_id=ident)
     answer = "" if page.side is None else run_answer(page.side)
-    return part("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page)), bool(page.points)
+    shown = part("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page), store=engine.config.named_db)
+    return shown, bool(page.points)
 
 
 async def _levels(engine: Engine, *, ident: str) -> str:

@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BusyError, ConflictError, EvalsError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.view.parameters import engine_of, form_of, named, required
 from minions_evals_mcp.view.rendering import rendered
 
@@ -30,7 +31,8 @@ async def question(request: Request) -> Response:
     question_page = await next_question(engine_of(request), run_id=run_id, after=named(request, "after"))
     if question_page.question is None and named(request, "after"):
         question_page = await next_question(engine_of(request), run_id=run_id)  # what was skipped comes again
-    unasked = [(number, UNASKED[reason]) for reason, number in question_page.unasked.items()]
+    store = engine_of(request).config.named_db
+    unasked = [(number, in_store(UNASKED[reason], store)) for reason, number in question_page.unasked.items()]
     if question_page.question is None:
         return rendered("queue_empty", unasked=unasked, run=run_id, kept=named(request, "kept"))
     return _form(
@@ -72,7 +74,9 @@ async def judged(request: Request) -> Response:
 
 async def agreement(request: Request) -> Response:
     """Returns how far people and the model judge agree on a benchmark's outputs, and where they do not."""
-    return rendered("agreement", found=await judges_agreement(engine_of(request), required(request, "id")), drawn=DRAWN)
+    engine = engine_of(request)
+    found = await judges_agreement(engine, required(request, "id"))
+    return rendered("agreement", found=found, drawn=DRAWN, store=engine.config.named_db)
 
 
 async def label(request: Request) -> Response:

@@ -44,6 +44,7 @@ async def _failures(engine: Engine) -> str:
     return part(
         "failures",
         has_run=has_run,
+        store=engine.config.named_db,
         groups=groups,
         titles=titles,
         causes=causes,

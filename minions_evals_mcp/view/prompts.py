@@ -18,7 +18,9 @@ NEWEST = 100
 async def prompts(request: Request) -> Response:
     """Every prompt with its versions; `version` opens the one that is meant."""
     cards = await read_prompts(engine_of(request), limit=NEWEST)
-    return rendered("prompts", prompts=cards, version=named(request, "version"))
+    return rendered(
+        "prompts", prompts=cards, version=named(request, "version"), store=engine_of(request).config.named_db
+    )
 
 
 async def saved(request: Request) -> Response:

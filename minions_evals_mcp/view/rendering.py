@@ -21,6 +21,7 @@ from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.charts import changes, marks, timeline
 from minions_evals_mcp.report.charts.trend import chart_css
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.scoring.word_diff import word_diff
 
@@ -45,7 +46,7 @@ def _templates() -> Environment:
     environment.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     given: dict[str, object] = {
         "words": sentences, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
-        "failure_types": FAILURE_TYPES, "timeline": timeline, "word_diff": word_diff,
+        "in_store": in_store, "failure_types": FAILURE_TYPES, "timeline": timeline, "word_diff": word_diff,
     }  # fmt: skip
     environment.globals.update(given)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
     return environment

@@ -46,7 +46,7 @@ def test_the_command_line_goes_before_the_projects_trials(at: Terminal) -> None:
     at.file("minions-evals.toml", PROJECT.replace("[thresholds]", "trials = 2\n[thresholds]"))
     at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris', 'Italy': 'Rome'}[inputs['q']]\n")
     twice, once = at.many(["run", "--yes"], ["run", "--yes", "--trials", "1"])
-    assert "4 of 4 passed" in twice.out
+    assert "4 of 4 trials passed" in twice.out
     assert "2 of 2 passed" in once.out
 
 

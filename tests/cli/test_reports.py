@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -139,3 +141,25 @@ def test_diff_names_what_was_not_measured_alike_and_lets_no_text_act(at: Termina
     assert "· edited  not measured alike (testCase differ)" in out
     assert "{+ [red]boo[/red] [31m<b>bold</b>+}" in out
     assert not {"\x1b", "\u202e"} & set(out)
+
+
+def test_the_commands_that_an_answer_names_work_as_they_stand_in_a_store_that_was_named(
+    two_runs: Terminal, tmp_path: Path
+) -> None:
+    shutil.copy(two_runs.db, tmp_path / "my own.db")
+    at = Terminal(tmp_path)
+    store = ["--db", "my own.db"]
+    reported, refused, labels, shown = at.many(
+        ["report", "latest", "-o", "r.md", *store],
+        ["report", "nobody", "-o", "r.md", *store],
+        ["list", "eval-trend", *store],
+        ["runs", "latest", "--limit", "2", *store],
+    )
+    assert reported.code == shown.code == 0
+    named = re.findall(r"`(minions-evals [^`]+)`", (tmp_path / "r.md").read_text() + refused.err + labels.out)
+    named += re.findall(r"(?:more|Next): (minions-evals .*)", shown.out)
+    typed = [shlex.split(command)[1:] for command in named if not re.search(r"\b(view|FILE|audit)\b", command)]
+    assert len(typed) >= 4
+    assert {one.code for one in at.many(*typed)} == {0}, "the store that the environment names is not there"
+    assert all("--db 'my own.db'" in command for command in named)
+    assert "Next: minions-evals audit --db 'my own.db' support/quality" in " ".join(shown.out.split())

@@ -131,16 +131,18 @@ def test_recorded_outputs_come_before_a_target_and_the_answer_says_how_many(aski
 
 def test_chosen_cases_are_said_to_be_no_whole_benchmark(asking: Terminal) -> None:
     asking.file("runs.json", suite(answer("ra", "a", "green"), answer("rc", "c", "red")))
-    _, _, failed, tagged, seed, bad = asking.many(
+    _, _, failed, passed, tagged, seed, bad = asking.many(
         ["import", "runs.json"],
         ["run-benchmark", "b", "--key", "k"],
         ["run-benchmark", "b", "--rerun-failed", "k"],
+        ["run-benchmark", "b", "--filter", "status=passed"],
         ["run-benchmark", "b", "--filter", "status=passed,text~a, b", "--filter", "status=passed", "--json"],
         ["run-benchmark", "b", "--seed", "1"],
         ["run-benchmark", "b", "--filter", "nonsense"],
     )
     assert "0 of 1 passed (chosen cases only)" in failed.out
     assert "failed or not scored in k: 1 of 2 cases" in " ".join(failed.out.split())
+    assert passed.out.endswith("Next: minions-evals view\n"), "it is no point of the trend"
     assert str(tagged.error()["message"]).startswith("no case of b is selected by: status=passed, text~a, b")
     assert seed.code == bad.code == 2
     assert "--sample" in seed.err

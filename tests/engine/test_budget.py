@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.engine.budget import AHEAD, UNANSWERED, Budget, Call
 from minions_evals_mcp.errors import StoreError
 from minions_evals_mcp.models.replies import Completion
@@ -80,3 +81,16 @@ async def test_an_interrupted_run_has_written_down_what_it_told() -> None:
         await budget.reserve(CALL)
     assert kept["costUsd"] == 0.5
     assert kept[UNANSWERED] >= AHEAD
+
+
+async def test_an_output_whose_making_was_cut_off_is_counted() -> None:
+    budget = Budget(None, None, _stop)
+
+    async def making() -> TargetErrored:
+        scope.cancel()
+        await anyio.lowlevel.checkpoint()
+        return TargetErrored("never")
+
+    with anyio.CancelScope() as scope:
+        await budget.own_output(making)
+    assert budget.break_off() == {"unansweredOutputs": 1}

@@ -52,7 +52,7 @@ async def test_failures_that_say_the_same_are_one_cause_with_its_cases_since_and
     run = await outputs(engine, "prompt@3", by_tool=6, by_answer=3)
     tool, refused = await read_causes(engine, run)
     assert tool.summary == (
-        "5 of 8 new failures (and 1 older): `get_order` failed: no order … of this customer; no later call of it succeeded,"
+        "5 of 8 newly failing cases (and 1 older): `get_order` failed: no order … of this customer; no later call of it succeeded,"
         " first seen with prompt@3"
     )
     assert (tool.cases, tool.new, tool.first_run_id, tool.first_version) == (6, 5, run, "prompt@3")
@@ -67,7 +67,7 @@ async def test_failures_that_say_the_same_are_one_cause_with_its_cases_since_and
     (told,) = [one.record.fields for one in await outbox(engine, "agent-message") if "regression" in one.key]
     assert isinstance(told, AgentMessage)
     assert next(iter(told.payload)) == "causes"
-    assert json.dumps(told.payload["causes"]).startswith('[{"summary": "5 of 8 new failures: `get_order` failed')
+    assert json.dumps(told.payload["causes"]).startswith('[{"summary": "5 of 8 newly failing cases: `get_order` failed')
 
 
 async def test_a_cause_that_comes_back_is_open_again_and_told_once(engine: Engine) -> None:

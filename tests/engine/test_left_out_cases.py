@@ -30,7 +30,7 @@ async def test_new_failures_are_told_beside_older_ones_of_the_same_cause_and_nam
     await measured(engine, "v1", [False, True, True])
     await measured(engine, "v2", [False, True, False])
     (cause,) = (await summarize(engine, "job2")).causes
-    assert cause.summary.startswith("1 of 1 new failure (and 1 older): ")
+    assert cause.summary.startswith("1 of 1 newly failing case (and 1 older): ")
     assert [case.test_case_id for case in cause.affected] == ["c2", "c0"]
 
 

@@ -111,6 +111,22 @@ async def test_what_failed_or_was_not_scored_is_run_again_under_the_same_version
         await select_cases(engine, RunRequest(subject_id="other"), Selection(rerun_failed="first"))
 
 
+async def test_the_latest_run_is_that_of_the_benchmark_and_kept_by_its_id(engine: Engine) -> None:
+    await ten(engine, failing=1)
+    first = await bench(engine, "b")
+    await save(engine, benchmark("other", "c1"))
+    await bench(engine, "other")
+    latest, request = Selection(rerun_failed="latest"), RunRequest(subject_id="b", key="again")
+    narrowed = await select_cases(engine, request, latest)
+    assert narrowed.case_ids == ("c0",)
+    assert (narrowed.selection or "").startswith(f"failed or not scored in {first.id}: ")
+    await run_benchmark(engine, narrowed)
+    same = await select_cases(engine, request, latest)
+    assert same.selection == narrowed.selection, (
+        "under the key the same cases, although another run is the latest by now"
+    )
+
+
 async def test_a_run_of_chosen_cases_says_so_and_counts_only_them(engine: Engine) -> None:
     await ten(engine, failing=2)
     run = await benchmark_run(engine, await part(engine, Selection(conditions=("tag=even",), limit=3)))

@@ -151,7 +151,7 @@ def test_a_check_of_ones_own_that_failed_is_the_cause_by_its_name_and_one_with_a
     evaluated: Any,
 ) -> None:
     text = str(evaluated(answer, CASES, checks=[ends_well], name="own"))
-    assert "2 of 2 failures: the check ends_well failed\n   Next: Read the costliest case" in text
+    assert "2 of 2 failed cases: the check ends_well failed\n   Next: Read the costliest case" in text
     text = str(evaluated(answer, CASES, checks=[{"type": "python", "value": "len(output) > 20"}], name="code"))
     assert "the check python len(output) > 20 failed" in text
     assert "format-error" not in text
@@ -477,7 +477,7 @@ def test_the_result_is_a_data_frame_a_report_and_a_notebooks_cell(evaluated: Any
     page = found.report(tmp_path / "report.html").read_text("utf-8")
     assert "Italy" in page
     html = found._repr_html_()  # pyright: ignore[reportPrivateUsage]  the name that notebooks ask for
-    assert "2 of 4 passed" in html
+    assert "2 of 4 trials passed" in html
     assert "<script" not in html
 
 

@@ -33,7 +33,7 @@ FOREVER = "python:tests.workshop:endless"
 async def test_a_benchmark_is_judged_and_its_figures_come_first(host: Host) -> None:
     await host.call("save_records", records=suite(4, bad=1))
     answer = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
-    assert answer["summary"] == "benchmark b: completed; 3 of 4 passed (75 %), score 0.75; failures: 1 wrong-output"
+    assert answer["summary"] == "benchmark b: completed; 3 of 4 passed (75 %), score 0.75; failed: 1 wrong-output"
     assert answer["state"] == "completed"
     assert part(answer, "benchmarkRun")["overallScore"] == 0.75
     (failure,) = rows(answer, "failures")

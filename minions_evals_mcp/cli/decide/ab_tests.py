@@ -187,9 +187,9 @@ async def branches(
     from minions_evals_mcp.report.ab_tests import show_branches, show_executions  # noqa: PLC0415  as above
 
     if executions is None:
-        show_branches(case, case_branches, configured)
+        show_branches(case, case_branches, configured, common.db)
     else:
-        show_executions(executions, made)
+        show_executions(executions, made, common.db)
     return 0
 
 

@@ -24,7 +24,7 @@ from minions_evals_mcp.cli.run.running import (
 )
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.seals import SealedVerdict
@@ -196,7 +196,11 @@ def _waiting(common: Common, *, gated: bool) -> int:
     reply(
         common,
         {"state": "awaiting-judgments"},
-        ["outputs wait to be judged: `minions-evals runs` shows the judgment requests, `submit` takes the answers"],
+        [
+            as_typed(
+                "outputs wait to be judged: `minions-evals runs` shows the judgment requests, `submit` takes the answers"
+            )
+        ],
     )
     return BROKEN if gated else 0
 

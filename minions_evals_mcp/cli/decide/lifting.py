@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.cli.run.running import BROKEN, GATE, RUN_DEFAULTS, RunOptions, progress_line, unscored
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say
+from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.lift.result import LiftResult
@@ -139,7 +140,9 @@ def _waiting(common: Common, *, gated: bool) -> int:
         common,
         {"state": "awaiting-judgments"},
         [
-            "outputs wait to be judged: minions-evals judge, or name a --judge-model; the same command with its --key goes on"
+            as_typed(
+                "outputs wait to be judged: minions-evals judge, or name a --judge-model; the same command with its --key goes on"
+            )
         ],
     )
     return BROKEN if gated else 0

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import is_blank, iso
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.seals.exposures import budget_of
@@ -58,7 +58,9 @@ async def seal(
         if unseal is not None:
             return await _unseal(engine, benchmark, unseal, speaker, common)
         made = await seal_benchmark(engine, SealAsked(benchmark_id=benchmark, share=share, seed=seed), by=speaker)
-    return reply(common, made, [f"{made.in_words}\nCompare: minions-evals compare {made.benchmark_id} --from A --to B"])
+    return reply(
+        common, made, [made.in_words, as_typed(f"Compare: minions-evals compare {made.benchmark_id} --from A --to B")]
+    )
 
 
 async def _unseal(engine: Engine, benchmark: str, reason: str, speaker: str, common: Common) -> int:
@@ -78,7 +80,7 @@ async def _list(engine: Engine, common: Common) -> int:
         state = f"unsealed by {seal_read.ended_by}: {seal_read.reason}" if seal_read.ended_at else _left(wire)
         tell(f"{seal_read.benchmark_id}: {wire['cases']} cases, {wire['exposures']} verdicts told; {state}\n")
     if not listed:
-        tell("nothing is sealed: `minions-evals seal BENCHMARK --share 0.3` seals a part\n")
+        tell(as_typed("nothing is sealed: `minions-evals seal BENCHMARK --share 0.3` seals a part\n"))
     return 0
 
 

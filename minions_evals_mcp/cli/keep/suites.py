@@ -14,7 +14,7 @@ from minions_evals_mcp.cli.keep.log_imports import export_log, format_of, import
 from minions_evals_mcp.cli.keep.row_imports import BY, RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import TYPES, Record, wire_fields
 from minions_evals_mcp.domain.results import TestRun
@@ -122,7 +122,7 @@ def _lines(file: Path, saved: Saved, went_on: WentOn) -> str:
     lines = [
         f"{file}: {saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged",
         *(f"  {printable(note, 400)}" for note in saved.notes),
-        *(f"  what waited for it is judged: minions-evals runs {run_id}" for run_id in went_on.run_ids),
+        *(as_typed(f"  what waited for it is judged: minions-evals runs {run_id}") for run_id in went_on.run_ids),
         *(f"  an output waits on: {printable(why, 400)}" for why in went_on.left),
     ]
     return "\n".join(lines) + "\n"
@@ -183,7 +183,9 @@ async def export(
     if leaky:
         held = "1 record held" if leaky == 1 else f"{leaky} records held"
         tell(
-            f"{held} a secret of yours, written here as [secret DIGEST]; minions-evals db check says where.\n",
+            as_typed(
+                f"{held} a secret of yours, written here as [secret DIGEST]; minions-evals db check says where.\n"
+            ),
             aside=True,
         )
     return 0
@@ -220,7 +222,7 @@ async def list_(type: str, /, *, limit: Limit = 50, after: Cursor = 0, common: C
     return reply(
         common,
         {"records": [record.wire() for _, record in shown], "nextCursor": shown[-1][0] if more else None},
-        lines or [f"no {kind} records; `minions-evals import FILE` brings some"],
+        lines or [as_typed(f"no {kind} records; `minions-evals import FILE` brings some")],
     )
 
 

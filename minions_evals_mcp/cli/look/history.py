@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, session
+from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.cases.baselines import case_of_run, update_expected_output
 from minions_evals_mcp.engine.cases.test_history import (
@@ -55,9 +56,9 @@ def _stats_lines(figures: TestCaseStats, shown: int) -> list[str]:
             runs = "1 run" if shown == 1 else f"{shown} runs"
             return [
                 f"{figures.test_case_id} has {runs} in configs and comparisons, not counted here;"
-                f" minions-evals history {figures.test_case_id}"
+                + as_typed(f" minions-evals history {figures.test_case_id}")
             ]
-        return [f"{figures.test_case_id} has no runs yet; minions-evals run-test-case {figures.test_case_id}"]
+        return [as_typed(f"{figures.test_case_id} has no runs yet; minions-evals run-test-case {figures.test_case_id}")]
     lines = [
         f"{figures.test_case_id}: {figures.total_runs} {'run' if figures.total_runs == 1 else 'runs'}, "
         f"{figures.pass_rate:.0f} % passed, mean score {figures.avg_score:.3f}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
+from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.cases.promote import Promoted, promote_failure
 from minions_evals_mcp.engine.meant_ids import meant_id
@@ -67,8 +68,8 @@ def _lines(promoted: Promoted, failure: str) -> list[str]:
     ]
     if promoted.status == "draft":
         lines.append("  the output fails them; what is right nobody has said yet, so the case is not run. Say it:")
-        lines.append(f"  minions-evals promote {failure} --corrected TEXT")
+        lines.append(as_typed(f"  minions-evals promote {failure} --corrected TEXT"))
     else:
         lines.append("  the output fails them, the corrected one passes")
-        lines.append(f"  next: minions-evals run-test-case {promoted.test_case_id}")
+        lines.append(as_typed(f"  next: minions-evals run-test-case {promoted.test_case_id}"))
     return lines

@@ -61,7 +61,7 @@ async def report(
         return 0
     from minions_evals_mcp.report.diffs import show_written  # noqa: PLC0415  rich is imported where a person looks
 
-    show_written(out, answer(read), columns=beside)
+    show_written(out, answer(read), columns=beside, store=common.db)
     return 0
 
 

@@ -9,6 +9,7 @@ from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import AS_A_PERSON, speaker_at
+from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.engine.labels.label_import import import_labels
 from minions_evals_mcp.engine.people.draws import DRAWN, LabelDraw, draw_labels
 from minions_evals_mcp.engine.people.promise import promise_error
@@ -58,8 +59,8 @@ async def label(
 async def _promise(ident: str, max_error: float, common: Common) -> int:
     async with session(common) as engine:
         promise = await promise_error(engine, ident, max_error=max_error, triggered_by="command-line")
-    queue = [f"minions-evals judge {promise.queue_run_id} --by YOUR-NAME"] if promise.queue_run_id else []
-    reply(common, promise, [promise.in_words, *queue])
+    queue = [as_typed(f"minions-evals judge {promise.queue_run_id} --by YOUR-NAME")] if promise.queue_run_id else []
+    reply(common, promise, [as_typed(promise.in_words), *queue])
     return 1 if promise.threshold is None else 0
 
 
@@ -78,7 +79,7 @@ async def _import(ident: str, file: Path, common: Common) -> int:
         imported,
         [
             f"{imported.labels} labels of {imported.outputs} outputs of the run {imported.judged_run_id} were taken in{whose}",
-            f"Whether its judge can be trusted: minions-evals agreement {ident}",
+            as_typed(f"Whether its judge can be trusted: minions-evals agreement {ident}"),
         ],
     )
 
@@ -89,5 +90,5 @@ def _lines(drawn: LabelDraw) -> list[str]:
     return [
         f"{len(drawn.test_case_ids)} of {drawn.of} cases of the run {drawn.judged_run_id} were drawn"
         f" (chance {drawn.chance:.2f} each): {named}{more}",
-        f"{drawn.waiting} outputs wait for people: minions-evals judge {drawn.run_id} --by YOUR-NAME",
+        as_typed(f"{drawn.waiting} outputs wait for people: minions-evals judge {drawn.run_id} --by YOUR-NAME"),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say, session
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.people import persons
 from minions_evals_mcp.report.plain import printable
@@ -67,5 +67,5 @@ async def list_(*, common: Common = DEFAULTS) -> int:
                 {"name": person.name, "hasToken": person.has_token, "since": iso(person.since)} for person in known
             ]
         },
-        lines or ["nobody is known as a person yet: minions-evals people add NAME"],
+        lines or [as_typed("nobody is known as a person yet: minions-evals people add NAME")],
     )

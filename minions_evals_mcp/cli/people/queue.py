@@ -15,6 +15,7 @@ from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import person_at
+from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, QueueLook, hand_in, next_question
@@ -58,7 +59,9 @@ def judge(run_id: str | None = None, /, *, by: str = "", common: Common = DEFAUL
     try:
         return _session(run_id, speaker, common)
     except KeyboardInterrupt:
-        sys.stdout.write("\nWhat you handed in is kept. The rest waits: minions-evals judge goes on with it.\n")
+        sys.stdout.write(
+            as_typed("\nWhat you handed in is kept. The rest waits: minions-evals judge goes on with it.\n")
+        )
         return 0
 
 
@@ -125,10 +128,13 @@ async def _hand_in(question: Question, given: Sequence[GivenJudgment], by: Speak
 def _close(question: QueueLook, judged: int, skipped: int) -> None:
     closing = [f"{judged} handed in."] if judged else []
     if question.question is not None or skipped:
-        closing.append("The rest waits: minions-evals judge goes on with it.")
+        closing.append(as_typed("The rest waits: minions-evals judge goes on with it."))
     else:
         closing.append("Nothing more can be judged here:" if question.unasked else "Nothing more waits for a person.")
-    lines = [" ".join(closing), *(f"  {number} {UNASKED[reason]}" for reason, number in question.unasked.items())]
+    lines = [
+        " ".join(closing),
+        *(as_typed(f"  {number} {UNASKED[reason]}") for reason, number in question.unasked.items()),
+    ]
     sys.stdout.write("\n" + "\n".join(lines) + "\n")
 
 

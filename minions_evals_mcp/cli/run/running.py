@@ -22,7 +22,7 @@ from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
@@ -356,13 +356,15 @@ def gate(
         reasons.append(f"score {rounded if float(rounded) < min_score else score} < {min_score:g}")
     if fallen == "failed":
         assert summary.regression is not None
-        reasons.append(f"the pass rate fell since {summary.regression['previousRunId']}. {stays_red(summary.run_id)}")
+        reasons.append(
+            f"the pass rate fell since {summary.regression['previousRunId']}. {as_typed(stays_red(summary.run_id))}"
+        )
     if reasons:
         return gate_failed("; ".join(reasons))
     if fallen == "undecided":
         assert summary.regression is not None
         sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
-        tell(f"{sentence} {stays_red(summary.run_id)}\n", aside=True)
+        tell(f"{sentence} {as_typed(stays_red(summary.run_id))}\n", aside=True)
         return BROKEN
     if fail_on_regression and summary.trend is not None and "slowFall" in summary.trend:
         tell(
@@ -432,7 +434,7 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
         say({"runs": [_job_line(line) for line in lines]})
         return 0
     if not lines:
-        tell("no runs yet; `minions-evals run-benchmark ID` makes one\n")
+        tell(as_typed("no runs yet; `minions-evals run-benchmark ID` makes one\n"))
         return 0
     from minions_evals_mcp.report.tables import show_jobs  # noqa: PLC0415  rich is imported where a person looks
 

@@ -258,8 +258,12 @@ def _benchmark_run(
         canaries_passed=beside.canaries,
         digests=beside.origins.digests,
     )
-    title = f"{benchmark.title}: {sums.passed} of {sums.runs} passed"
+    title = f"{benchmark.title}: {_counted(sums.passed, sums.runs, about.request.trials)}"
     return Record(about.run_id, fields, title, about.at, about.at)
+
+
+def _counted(passed: int, total: int, trials: int) -> str:
+    return f"{passed} of {total}{' trials' if trials > 1 else ''} passed"
 
 
 def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, total: int) -> str:
@@ -395,9 +399,8 @@ def _tell_below_threshold(
     assert threshold is not None, "a run fails a threshold that there is"
     title = f"Investigate {benchmark.title}: {run.fields.overall_score:.2f} below {threshold:.2f}"
     since = runs.last_passing(db, benchmark.id, threshold - TOLERANCE) or "the beginning"
-    sentence = (
-        f"{run.fields.passed_count} of {run.fields.total_count} passed in {run.id}; last above the threshold: {since}."
-    )
+    counted = _counted(run.fields.passed_count, run.fields.total_count, run.fields.trials)
+    sentence = f"{counted} in {run.id}; last above the threshold: {since}."
     if fallen:
         sentence += f" {fallen}."
     to_do = task(title, sentence, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED
 from minions_evals_mcp.domain.values import Count, Id, Text, Value
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, request_of
+from minions_evals_mcp.engine.jobs import LATEST, get_job, request_of
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import get_benchmark
 from minions_evals_mcp.errors import BadInputError
@@ -61,19 +61,30 @@ async def select_cases(engine: Engine, request: RunRequest, selection: Selection
     It stays as it is where all of the benchmark's cases are selected. Of `rerun_failed` the prompt version is taken over
     where the request has none. Raises `BadInputError` where no case is left, `NotFoundError`.
     """
-    words = selection.said()
-    if not words:
+    if not selection.said():
         return request
     before = None if selection.rerun_failed is None else await _run_of(engine, selection.rerun_failed, request)
-    if before is not None and request.prompt_version_ref is None:
-        request = request.model_copy(update={"prompt_version_ref": request_of(before).prompt_version_ref})
+    meant = selection
+    if before is not None and before.key != selection.rerun_failed:
+        meant = selection.model_copy(update={"rerun_failed": before.id})
     key = request.key
     kept = None if key is None else await engine.store.read(lambda db: jobs.job_by_key(db, key))
-    if kept is not None and kept.kind == "benchmark":
-        frozen = request_of(kept)
-        if (frozen.selection or "").startswith(f"{words}: "):
-            return request.model_copy(update={"case_ids": frozen.case_ids, "selection": frozen.selection})
-    return await _narrowed(engine, request, selection, before)
+    frozen = None if kept is None or kept.kind != "benchmark" else request_of(kept)
+    is_same = frozen is not None and _is_same(frozen.selection or "", selection, meant)
+    if before is not None and request.prompt_version_ref is None:
+        version = (frozen if frozen is not None and is_same else request_of(before)).prompt_version_ref
+        request = request.model_copy(update={"prompt_version_ref": version})
+    if frozen is not None and is_same:
+        return request.model_copy(update={"case_ids": frozen.case_ids, "selection": frozen.selection})
+    return await _narrowed(engine, request, meant, before)
+
+
+def _is_same(kept: str, selection: Selection, meant: Selection) -> bool:
+    """Returns whether those words are of that selection; what was the latest run when it was made need not be so now."""
+    before, _, after = selection.said().partition(LATEST)
+    if selection.rerun_failed != LATEST:
+        return kept.startswith(f"{meant.said()}: ")
+    return re.match(rf"{re.escape(before)}\S+?{re.escape(after)}: ", kept) is not None
 
 
 async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, before: Job | None) -> RunRequest:
@@ -103,7 +114,8 @@ async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, b
 
 
 async def _run_of(engine: Engine, ident: str, request: RunRequest) -> Job:
-    job = await get_job(engine, ident)
+    newest = partial(jobs.newest_of, kind="benchmark", subject_id=request.subject_id)
+    job = (await engine.store.read(newest) if ident == LATEST else None) or await get_job(engine, ident)
     if job.kind != "benchmark" or job.subject_id != request.subject_id:
         raise BadInputError(
             f"{ident} is no run of the benchmark {request.subject_id}.",

@@ -18,6 +18,13 @@ Form = Callable[[Engine, Report], AsyncGenerator[str]]
 """A report's figures as a text, piece by piece; the form itself asks for the cases."""
 
 
+async def _markdown(engine: Engine, report: Report) -> AsyncGenerator[str]:
+    store = engine.config.named_db
+    async with aclosing(report_cases(engine, report)) as cases, aclosing(markdown(report, cases, store)) as pieces:
+        async for piece in pieces:
+            yield piece
+
+
 def _of_cases(document_parts: Callable[[Report, AsyncIterator[ReportedCase]], AsyncGenerator[str]]) -> Form:
     async def form(engine: Engine, report: Report) -> AsyncGenerator[str]:
         async with aclosing(report_cases(engine, report)) as cases, aclosing(document_parts(report, cases)) as pieces:
@@ -37,7 +44,7 @@ async def _page(engine: Engine, report: Report) -> AsyncGenerator[str]:
 
 FORMS: dict[str, Form] = {
     ".html": _page,
-    ".md": _of_cases(markdown),
+    ".md": _markdown,
     ".xml": _of_cases(junit),
     ".json": _of_cases(json_text),
     ".csv": _of_cases(csv_text),

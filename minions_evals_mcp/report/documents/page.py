@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -24,6 +24,7 @@ from minions_evals_mcp.report.charts import marks
 from minions_evals_mcp.report.charts.changes import histogram
 from minions_evals_mcp.report.charts.trend import chart_css, history_chart
 from minions_evals_mcp.report.documents.case_lines import Room, case_line, embedded
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.report.sentences import answer
 
@@ -95,6 +96,7 @@ async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
         labels=Markup(embedded(to_json(_labels(report)).decode())),  # noqa: S704  escaped by `embedded`
         words=sentences,
         checks=audits,
+        in_store=partial(in_store, store=engine.config.named_db),
     )
     room = Room()
     async with aclosing(report_lines(engine, report)) as pages:

@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
+from minions_evals_mcp.report.sentences import passed_words, trials
 from minions_evals_mcp.server.edge.refusals import in_arguments, in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 
@@ -119,17 +120,22 @@ def one_line(summary: RunSummary) -> str:
     run = summary.benchmark_run
     if run is not None:
         parts.append(
-            f"{run['passedCount']} of {run['totalCount']} passed ({_figure(run['passRate'])} %), score {_figure(run['overallScore'])}"
+            f"{passed_words(summary, run)} ({_figure(run['passRate'])} %), score {_figure(run['overallScore'])}"
         )
     elif summary.kind == "test-case" and summary.state == "completed" and summary.test_runs:
-        parts.append(f"{sum(run['passed'] is True for run in summary.test_runs)} of {len(summary.test_runs)} passed")
+        parts.append(
+            f"{sum(run['passed'] is True for run in summary.test_runs)} of {len(summary.test_runs)}{trials(summary)} passed"
+        )
     elif summary.open and summary.state != "completed":
         parts.append(f"{summary.units - summary.open} of {summary.units} done")
     if summary.regression is not None:
         since = summary.regression.get("fallenSince")
         parts.append(f"REGRESSION{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")
     if summary.failure_types:
-        parts.append("failures: " + ", ".join(f"{number} {name}" for name, number in summary.failure_types.items()))
+        parts.append(
+            f"failed{trials(summary)}: "
+            + ", ".join(f"{number} {name}" for name, number in summary.failure_types.items())
+        )
     counts = {name: number for name, number in summary.outcomes.items() if name not in {"scored", "timed-out"}}
     parts.extend(f"{number} {name}" for name, number in counts.items())
     if summary.reused_judgments:

@@ -1,0 +1,31 @@
+"""The store that a command line names, in the commands that its answer names: as they stand they work from the same folder."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from minions_evals_mcp.late_patterns import late
+
+OPTION = "--db"
+_STORELESS = "demo|init|pick|score"
+_COMMAND = late(
+    rf"\bminions-evals (?!(?:{_STORELESS})\b)(?:(?:data|db|people|prompt) )?[a-z][a-z-]*\b(?! --help)(?![^`\n;,]*? {OPTION} )"
+)
+
+
+def named_store(arguments: Sequence[str]) -> Path | None:
+    """The file behind the last `--db` of a command line."""
+    named = [argument[len(OPTION) + 1 :] for argument in arguments if argument.startswith(f"{OPTION}=")]
+    named += [value for option, value in pairwise(arguments) if option == OPTION]
+    return Path(named[-1]) if named else None
+
+
+def in_store(text: str, store: Path | None) -> str:
+    """The text with that store behind each command of ours; where none has to be named the text itself."""
+    if store is None or "minions-evals " not in text:
+        return text
+    option = f" {OPTION} {shlex.quote(str(store))}"
+    return _COMMAND.sub(lambda command: command[0] + option, text)
