@@ -59,7 +59,7 @@ class Assertion(Value):
     under which its score is also reported. `transform` is JavaScript that makes what is checked out of `output` and
     `context`. `provider` is the model that decides it in place of the run's, `rubric_prompt` what that is told in place
     of our words (a Nunjucks template); only a config that a person runs gives them. `config` is what code is told under
-    that name, `context_transform` JavaScript that makes the context of the `context-…` types. `value_code` is code that gives
+    that name, `context_transform` code that makes the context of the `context-…` types. `value_code` is code that gives
     the `value` for each output, in a config's file. `assertions` (`assert` on the wire) is what an `assert-set` holds; only it has some.
     A record without one of these does not mention it.
     """

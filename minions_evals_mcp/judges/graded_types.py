@@ -135,7 +135,7 @@ def _context_and_output(need: GradeNeed) -> list[Part]:
 
 def _goal_and_steps(need: GradeNeed) -> list[Part]:
     steps: list[str] = json.loads(need.given)["steps"]
-    return [("Goal", need.asked), ("Tool calls", "\n".join(steps) or "none"), ("Output under test", need.text)]
+    return [("Goal", need.asked), ("Steps", "\n".join(steps) or "none"), ("Output under test", need.text)]
 
 
 def _context(need: GradeNeed) -> str:
@@ -186,8 +186,8 @@ TYPES: Mapping[str, TypeQuestion] = {
         "You decide whether an output meets a criterion, and nothing else.", _criterion_and_output, "verdict",
     ),
     "trajectory:goal-success": TypeQuestion(
-        "You decide whether an agent reached its goal, by the tool calls that it made and by what it put out at the end. What "
-        "it says that it did and no call shows was not done.",
+        "You decide whether an agent reached its goal, by the steps that it took and by what it put out at the end. What "
+        "it says that it did and no step shows was not done.",
         _goal_and_steps, "verdict",
     ),
 }  # fmt: skip

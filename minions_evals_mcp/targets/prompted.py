@@ -172,6 +172,8 @@ class PromptedTarget:
     """What code is told of it."""
     prompt_config: Json = field(default_factory=dict[str, JsonValue])
     """What the prompt asks of the model, where no writer says it."""
+    options: Json = field(default_factory=dict[str, JsonValue])
+    """What the tests ask of it, over what the prompt does."""
     prompt_label: str = ""
     memory: Memory | None = None
     """What the tests before this one left; they are then asked one after the other."""
@@ -230,6 +232,8 @@ class PromptedTarget:
 
     async def _answered(self, prompt: Prompt, inputs: Json, question: Asking) -> Observed | TargetErrored:
         """The responder's answer, with the trace of the call where there is one: of an output that the test brings there is none."""
+        if self.options:
+            prompt = replace(prompt, config={**prompt.config, **self.options})
         if self.tracing is None or prompt.given:
             return await self.responder.answer(prompt, question)
         with self.tracing.call(inputs) as call:

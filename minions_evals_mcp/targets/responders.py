@@ -70,7 +70,8 @@ class ModelResponder:
             return seen
         stopped = reply.stop_reason.strip().lower()
         as_text = self.as_text and FORM not in prompt.config
-        return _with_offer(seen, params, as_text=as_text).model_copy(
+        offered = {name: value for name, value in _filled(self.params, prompt.variables).items() if name in OFFERED}
+        return _with_offer(seen, params, offered, as_text=as_text).model_copy(
             update={"finish_reason": STOPS.get(stopped, stopped)}
         )
 
@@ -102,9 +103,10 @@ def _filled(params: Json, variables: Json) -> Json:
     return filled
 
 
-def _with_offer(seen: Observed, params: Json, *, as_text: bool) -> Observed:
-    """The answer with the tools that the model was offered; JSON by a schema that it was asked for is read."""
-    offered: Json = {name: params[name] for name in OFFERED if name in params}
+def _with_offer(seen: Observed, params: Json, offered: Json, *, as_text: bool) -> Observed:
+    """The answer with the tools that its provider's config offers, by which calls are checked, as in promptfoo: not with those that
+    a prompt or a test asks for; JSON by a schema that it was asked for is read.
+    """
     form = None if as_text else params.get(FORM)
     output = seen.output
     if isinstance(form, dict) and form.get("type") == "json_schema" and isinstance(output.get("output"), str):

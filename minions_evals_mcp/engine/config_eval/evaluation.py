@@ -158,13 +158,18 @@ class Provider(Value):
     traced_as: Annotated[str, Field(exclude_if=lambda traced_as: not traced_as)] = ""
     """What the traces of its calls name, where they are traced: outputs that were made without are asked for again."""
 
+    options: Annotated[Json, Field(exclude_if=lambda options: not options)] = {}
+    """What its tests ask of it, over its own config and the prompt's."""
+
     def identity(self) -> str:
         """The digest of all that bears on its answers; no key is part of it, nor the folder in which a config lies."""
         transforms: list[JsonValue] = [
             transform if isinstance(transform, str) else transform.model_dump(mode="json")
             for transform in self.transforms
         ]
-        beside: list[JsonValue] = [part for part in (self.told, self.after, self.known_as, self.traced_as) if part]
+        beside: list[JsonValue] = [
+            part for part in (self.told, self.after, self.known_as, self.traced_as, self.options) if part
+        ]
         spec = self.spec.model_dump(mode="json", exclude={"folder": True, "target": {"folder"}})
         return digest([spec, transforms, *beside])
 

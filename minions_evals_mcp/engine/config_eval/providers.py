@@ -102,6 +102,7 @@ class Providers:
             writer=self._writer(column),
             about=provider.told,
             prompt_config=column.prompt_config,
+            options=provider.options,
             prompt_label=column.prompt_label,
             memory=memory,
             tests=self.evaluation.told_tests,

@@ -116,7 +116,7 @@ class Assertions:
             self.refusals.note(wire["config"], GIVEN_CONFIG)
         if isinstance(made.get("metric"), str):
             made["metric"] = self._rendered(wire["metric"], variables)
-        made |= {name: self._transform(name, wire[name]) for name in TRANSFORMS & made.keys()}
+        made |= {name: self._transform(wire[name]) for name in TRANSFORMS & made.keys()}
         if kind == SET and "assert" in wire:
             parts = wire["assert"].elements()
             made["assert"] = self._parts(parts, variables)
@@ -201,12 +201,9 @@ class Assertions:
             return {"language": "python", "code": python_code(read_text(path), function or "get_assert", CHECKED)}
         return {"language": "javascript", "code": javascript_code(node, read_text(path), function, CHECKED)}
 
-    def _transform(self, name: str, node: Node) -> JsonValue:
+    def _transform(self, node: Node) -> JsonValue:
         """The code that makes what is checked."""
         code = transform_code(node, self.refusals)
-        if isinstance(code, PythonTransform) and name == "contextTransform":
-            self.refusals.add(node, "the context made in Python: write the transform in JavaScript")
-            return None
         return PYTHON + code.code if isinstance(code, PythonTransform) else code
 
     def _rendered(self, node: Node, variables: Mapping[str, JsonValue]) -> JsonValue:

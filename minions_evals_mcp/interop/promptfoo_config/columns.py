@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import groupby, product
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.config_eval.evaluation import (
     Column,
     GivenSpec,
@@ -19,10 +20,12 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
 )
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config.cases import SHOWN, Case, benchmark_id, version_id
+from minions_evals_mcp.interop.promptfoo_config.model_provider import options_of
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.providers import Listed
 from minions_evals_mcp.interop.promptfoo_config.references import allowed
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.test_providers import reads_config
 from minions_evals_mcp.models.responses import RESPONSES
 from minions_evals_mcp.scoring.nunjucks import printed_names, prompt_text, templates_in, vet_template
 from minions_evals_mcp.scoring.reserved_inputs import PREFIX, STORES, SUFFIX
@@ -83,9 +86,19 @@ def _answering(provider: Provider, case: Case) -> Provider:
     elif own is not None:
         told = own.told if provider.told and not isinstance(own.spec, ModuleSpec) else {}  # its class was not asked
         provider = provider.model_copy(update={"id": own.id, "spec": _talking(own.spec, provider), "told": told})
-    if transform is None:
-        return provider
-    return provider.model_copy(update={"transforms": (*provider.transforms, transform)})
+    if transform is not None:
+        provider = provider.model_copy(update={"transforms": (*provider.transforms, transform)})
+    options = _options(provider.spec, case)
+    return provider.model_copy(update={"options": options}) if options else provider
+
+
+def _options(spec: Spec, case: Case) -> Json:
+    """What the test's options ask of who answers it: of a model what it takes, code is told all of them."""
+    if isinstance(spec, ModelSpec):
+        taken = options_of(spec.model)
+        return {name: value for name, value in case.asks.options.items() if name in taken}
+    whole = case.written.test["options"] if reads_config(spec) else None
+    return {name: value for name, value in whole.items() if name != "repeat"} if isinstance(whole, dict) else {}
 
 
 def _talking(spec: Spec, provider: Provider) -> Spec:

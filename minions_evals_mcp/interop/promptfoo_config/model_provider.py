@@ -43,7 +43,7 @@ FOREIGN = ("completion", "embedding", "embeddings", "realtime", "assistant", "im
 """Kinds of a model's interface that are not reached: `openai:realtime:…`."""
 
 
-def _value(node: Node) -> JsonValue:
+def value_in(node: Node) -> JsonValue:
     """The value; where it names a file, what stands in that."""
     return node.value if node.file is None else read_node(named_file(node, node.file), node.source.base).value
 
@@ -79,11 +79,10 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
         refusals.add(node, f"the provider {ident}")
         return None
     kind = ours.partition(":")[0]
-    offered = OPTIONS if ours.removeprefix(f"{kind}:").startswith(RESPONSES) else PROVIDERS[kind].options
-    options = tuple(name for name in offered if not (grades and name in CALLING))
+    options = tuple(name for name in options_of(ours) if not (grades and name in CALLING))
     passing = (PASSING,) if kind == "openai" else ()
     members = refusals.known(_plain(config, kind, refusals), (*ACCESS, *passing, *options), harmless=HARMLESS)
-    params: Json = {name: _value(members[name]) for name in options if name in members}
+    params: Json = {name: value_in(members[name]) for name in options if name in members}
     passed = {name: option.value for name, option in members[PASSING].mapping().items()} if PASSING in members else {}
     limit = [
         members[name].whole(least=1) for name in (*LIMITS, "max_output_tokens") if params.pop(name, None) is not None
@@ -96,6 +95,12 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
         base_url=_base(members),
         api_key=_api_key(members),
     )
+
+
+def options_of(model: str) -> tuple[str, ...]:
+    """What a request to that model may set."""
+    kind, _, name = model.partition(":")
+    return OPTIONS if name.startswith(RESPONSES) else PROVIDERS[kind].options
 
 
 def service_spec(ident: str, service: Service, config: Node, refusals: Refusals) -> ModelSpec:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical, digest
-from minions_evals_mcp.engine.config_eval.evaluation import ModuleSpec, Provider, PythonSpec
+from minions_evals_mcp.engine.config_eval.evaluation import ModuleSpec, ProgramSpec, Provider, PythonSpec, Spec
+from minions_evals_mcp.interop.promptfoo_config.model_provider import FORM, value_in
 from minions_evals_mcp.interop.promptfoo_config.options import Options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers
@@ -18,10 +20,10 @@ from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_text
 from minions_evals_mcp.interop.promptfoo_config.references import allowed, fits
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
-from minions_evals_mcp.interop.promptfoo_config.tests import Test
+from minions_evals_mcp.interop.promptfoo_config.tests import OF_MODELS, Test
 from minions_evals_mcp.targets.prompted import PythonTransform
 
-_TEST = re.compile(r"\btest\b")
+_TEST, _CONFIG = re.compile(r"\btest\b"), re.compile(r"\bconfig\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Asks:
     provider: Provider | None = None
     output: JsonValue = None
     transform: str | PythonTransform | None = None
+    options: Json = field(default_factory=dict[str, JsonValue])
+    """What the test asks of a model."""
 
     @property
     def given(self) -> str | None:
@@ -53,8 +57,16 @@ class Asks:
 
 def reads_test(listed: Listed) -> bool:
     """Returns whether the provider is a file of code that may read the test that it is told."""
-    spec = listed.provider.spec
-    return isinstance(spec, PythonSpec | ModuleSpec) and _TEST.search(read_text(Path(spec.path))) is not None
+    return _reads(listed.provider.spec, _TEST)
+
+
+def reads_config(spec: Spec) -> bool:
+    """Returns whether the provider is a program, or a file of code that may read the config of the prompt that it is told."""
+    return isinstance(spec, ProgramSpec) or _reads(spec, _CONFIG)
+
+
+def _reads(spec: Spec, name: re.Pattern[str]) -> bool:
+    return isinstance(spec, PythonSpec | ModuleSpec) and name.search(read_text(Path(spec.path))) is not None
 
 
 @dataclass(slots=True)
@@ -80,7 +92,13 @@ class Asking:
             provider=self._provider(test.asks.get("provider")),
             output=None if output is None else _brought(output.value),
             transform=self._transform(test.options.get("transform") or test.options.get("postprocess")),
+            options={name: self._option(name, test.options[name]) for name in OF_MODELS if name in test.options},
         )
+
+    def _option(self, name: str, node: Node) -> JsonValue:
+        if name == FORM and node.file is not None:
+            self.refusals.add(node, "a file: name it in the provider's config, or write the form out")
+        return value_in(node)
 
     def _named(
         self, asks: Mapping[str, Node], key: str, known: Sequence[tuple[str | None, ...]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.interop.promptfoo_config.code import called, called_module, code_file, runs_module
 from minions_evals_mcp.interop.promptfoo_config.csv_tests import read_csv
 from minions_evals_mcp.interop.promptfoo_config.reading import (
@@ -36,6 +37,8 @@ OPTIONS = (
     "disableDefaultAsserts",
     STORES_AS,
 )
+OF_MODELS = tuple(dict.fromkeys(name for row in PROVIDERS.values() for name in row.options))
+"""What a test's options may ask of a model, over the provider's own config and the prompt's."""
 AROUND = frozenset({"prefix", "suffix"})
 HARMLESS = {"author": "it bears on no verdict", "id": "it bears on no verdict"}
 HARMLESS_OPTIONS = {
@@ -180,7 +183,7 @@ def _made(node: Node, file: str, function: str | None, config: Node | None, refu
 
 def _test(node: Node, refusals: Refusals) -> Test:
     members = refusals.known(node, KEYS, harmless=HARMLESS)
-    options = refusals.known(members["options"], OPTIONS, harmless=HARMLESS_OPTIONS) if "options" in members else {}
+    options = _options(members["options"], refusals) if "options" in members else {}
     return Test(
         node=node,
         description=members["description"].text() if "description" in members else "",
@@ -191,6 +194,12 @@ def _test(node: Node, refusals: Refusals) -> Test:
         metadata=members["metadata"].mapping() if "metadata" in members else {},
         asks={key: members[key] for key in ASKS if key in members and members[key].value is not None},
     )
+
+
+def _options(node: Node, refusals: Refusals) -> dict[str, Node]:
+    """The options in the order in which they stand: code is told them so."""
+    known = refusals.known(node, (*OPTIONS, *OF_MODELS), harmless=HARMLESS_OPTIONS)
+    return {name: known[name] for name in node.mapping() if name in known}
 
 
 def _variables(node: Node) -> dict[str, Node]:

@@ -160,10 +160,10 @@ KINDS: dict[str, Kind] = {
         trajectory_match.vet_trajectory,
         trajectory_match.trajectory_match_needs,
     ),
-    "trajectory:step-count": Kind(trajectory.on_log(trajectory.step_count), trajectory.vet_step_count),
-    "trajectory:tool-args-match": Kind(trajectory.on_log(trajectory.tool_args_match), trajectory.vet_arguments),
-    "trajectory:tool-sequence": Kind(trajectory.on_log(trajectory.tool_sequence), trajectory.vet_sequence),
-    "trajectory:tool-used": Kind(trajectory.on_log(trajectory.tool_used), trajectory.vet_used),
+    "trajectory:step-count": Kind(trajectory.on_steps(trajectory.step_count), trajectory.vet_step_count),
+    "trajectory:tool-args-match": Kind(trajectory.on_steps(trajectory.tool_args_match), trajectory.vet_arguments),
+    "trajectory:tool-sequence": Kind(trajectory.on_steps(trajectory.tool_sequence), trajectory.vet_sequence),
+    "trajectory:tool-used": Kind(trajectory.on_steps(trajectory.tool_used), trajectory.vet_used),
     "webhook": Kind(services.webhook, services.vet_webhook, services.service_needs),
     "word-count": Kind(measures.word_count, measures.vet_count),
 }
@@ -188,6 +188,7 @@ def vet(assertion: Assertion, *, at: str = "", of_config: bool = False) -> None:
     """
     if not of_config:
         judges.refuse_own(assertion, at=at)
+        trajectory.refuse_traced(assertion, at=at)
     _vet(assertion, at)
 
 

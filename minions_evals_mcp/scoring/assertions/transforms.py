@@ -19,7 +19,11 @@ Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
 
 def transform_need(assertion: Assertion, subject: Subject) -> SnippetNeed:
     """The run that makes what is checked; its code sees `output` and `context` ({vars, prompt, metadata})."""
-    written = str(assertion.transform)
+    return code_need(str(assertion.transform), subject)
+
+
+def code_need(written: str, subject: Subject) -> SnippetNeed:
+    """The run of code that is written as a transform."""
     in_python = written.startswith(PYTHON)
     code = written.removeprefix(PYTHON) if in_python else as_transform(written, "output, context")
     variables, guards = given_to_transform(code, subject)

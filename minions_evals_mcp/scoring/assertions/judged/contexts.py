@@ -1,7 +1,7 @@
 """`context-recall`, `context-relevance`, `context-faithfulness`: what an answer has to do with the texts that it was made from.
 
-The context is the variable `context` (a text, or a list of texts), or what `contextTransform`, JavaScript, makes of the
-output; `context-recall` falls back to the prompt. A model goes through statements one by one; the score is the share that
+The context is the variable `context` (a text, or a list of texts), or what `contextTransform`, JavaScript or a file of Python, makes
+of the output; `context-recall` falls back to the prompt. A model goes through statements one by one; the score is the share that
 holds, and passes from `threshold` (.5). Where promptfoo 0.123.1 and we differ: a test without what the check needs is no
 verdict; there it is an error.
 """
@@ -16,9 +16,9 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_transform
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, shown_variables, template_of, vet_share
-from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform, vet_source
+from minions_evals_mcp.scoring.assertions.kinds.snippets import vet_source
+from minions_evals_mcp.scoring.assertions.transforms import code_need
 from minions_evals_mcp.scoring.checks import (
     Behind,
     Evidence,
@@ -73,11 +73,7 @@ def vet_recall(assertion: Assertion) -> None:
 
 
 def _transform(assertion: Assertion, subject: Subject) -> SnippetNeed | None:
-    if assertion.context_transform is None:
-        return None
-    code = as_transform(assertion.context_transform, "output, context")
-    variables, guards = given_to_transform(code, subject)
-    return SnippetNeed("javascript", code, variables, guards=guards)
+    return None if assertion.context_transform is None else code_need(assertion.context_transform, subject)
 
 
 def _needs(kind: GradeType, assertion: Assertion, subject: Subject) -> tuple[Need, ...]:

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, judged_need, verdict_by_grade, vet_share
+from minions_evals_mcp.scoring.assertions.trajectories.span_steps import NO_TRACE, is_traced, spans_of, steps_of_spans
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 from minions_evals_mcp.scoring.values import CheckResult, shown
@@ -104,21 +105,18 @@ def _relevance_needs(kind: GradeType, assertion: Assertion, subject: Subject) ->
 
 
 def goal_success(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
-    """A model says, by the log of tool calls and the output, whether the agent reached the goal in `value`."""
+    """A model says, by the steps (of the trace, else the log of tool calls) and the output, whether the goal in `value` was reached."""
     needs = goal_needs(assertion, subject)
     if not needs:
-        return Unmet("there is no log of tool calls")
+        return NO_TRACE if is_traced(subject) else Unmet("there is no log of tool calls")
     return verdict_by_grade(needs[0], assertion.threshold, evidence)
 
 
 def goal_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
-    """The grade that it rests on; none where nobody recorded the tool calls."""
-    if subject.tool_calls is None:
+    """The grade that it rests on; none where the steps are not known."""
+    steps = _told_steps(subject)
+    if steps is None:
         return ()
-    steps = [
-        _step(number, tool_call.tool, tool_call.arguments, tool_call.error)
-        for number, tool_call in enumerate(subject.tool_calls[:MOST_STEPS], 1)
-    ]
     judge = assertion.provider.name if assertion.provider else ""
     return (
         GradeNeed(
@@ -147,6 +145,24 @@ def _goal(assertion: Assertion, subject: Subject) -> str:
 
     variables: Json = {name: value for name, value in subject.variables.items() if name not in HIDDEN}
     return rendered(str(assertion.value["goal"]), variables)
+
+
+def _told_steps(subject: Subject) -> list[str] | None:
+    """The steps in words; None where they are not known."""
+    if is_traced(subject):
+        spans = spans_of(subject)
+        if isinstance(spans, Unmet):
+            return None
+        return [
+            f"{number}. {step.type}: {step.names[0]}"
+            for number, step in enumerate(steps_of_spans(spans)[:MOST_STEPS], 1)
+        ]
+    if subject.tool_calls is None:
+        return None
+    return [
+        _step(number, tool_call.tool, tool_call.arguments, tool_call.error)
+        for number, tool_call in enumerate(subject.tool_calls[:MOST_STEPS], 1)
+    ]
 
 
 def _step(number: int, tool: str, arguments: Json, error: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 COMMAND_TOOLS = frozenset({"exec_command", "local_shell", "shell"})
 STEP_TYPES = frozenset({"command", "tool"})
+"""The types of steps in a log of tool calls."""
+TRACED_TYPES = STEP_TYPES | {"message", "reasoning", "search", "span"}
+"""The types of steps in a trace."""
 NAME_LIMIT = 400
 MATCHER_KEYS = frozenset({"name", "pattern", "type"})
 
@@ -27,11 +30,12 @@ _SPECIAL = re.compile(r"[.+^${}()|\[\]\\]")
 
 @frozen_type
 class Step:
-    """One step: what it is called, by any of its names, and what it was given."""
+    """One step: what it is called, by any of its names, and what it was given, where that is known."""
 
-    type: Literal["tool", "command"]
+    type: Literal["tool", "command", "message", "reasoning", "search", "span"]
     names: tuple[str, ...]
-    arguments: dict[str, JsonValue]
+    arguments: JsonValue
+    has_arguments: bool = True
 
 
 class Matcher(NamedTuple):
@@ -53,16 +57,17 @@ def steps_of(calls: Iterable[ToolCall]) -> list[Step]:
 
 
 def _step(call: ToolCall) -> Step:
-    command = _command(call) if call.tool.strip().lower() in COMMAND_TOOLS else ""
+    command = command_of(call.arguments) if call.tool.strip().lower() in COMMAND_TOOLS else ""
     if not command:
         return Step("tool", (call.tool,), call.arguments)
     return Step("command", (call.tool, command, command.split()[0]), call.arguments)
 
 
-def _command(call: ToolCall) -> str:
+def command_of(arguments: Mapping[str, JsonValue]) -> str:
+    """The command among the arguments of a tool that runs some; empty where there is none."""
     for key, between in (("cmd", " "), ("command", " "), ("commands", "; ")):
-        if key in call.arguments:
-            command = call.arguments[key]
+        if key in arguments:
+            command = arguments[key]
             parts = command if isinstance(command, list) else [command]
             return between.join(part.strip() for part in parts if isinstance(part, str) and part.strip())
     return ""
@@ -126,8 +131,8 @@ def vet_object(value: JsonValue, keys: Iterable[str]) -> dict[str, JsonValue]:
     return value
 
 
-def vet_matcher(value: JsonValue, also: Iterable[str], *, named: bool) -> None:
-    """Refuses what names no steps, or steps that are not in the log."""
+def vet_matcher(value: JsonValue, also: Iterable[str], *, named: bool, types: frozenset[str] = TRACED_TYPES) -> None:
+    """Refuses what names no steps, or steps of other types than these."""
     members = vet_object(value, {*MATCHER_KEYS, *also})
     for key in ("name", "pattern"):
         if key in members:
@@ -135,10 +140,16 @@ def vet_matcher(value: JsonValue, also: Iterable[str], *, named: bool) -> None:
     if named and "name" not in members and "pattern" not in members:
         raise InvalidRecordError('must have "name" or "pattern"', field="value")
     for text in texts(members.get("type")):
-        if text not in STEP_TYPES:
-            raise InvalidRecordError(
-                f"{text!r} is not in the log of tool calls; it has {', '.join(sorted(STEP_TYPES))}", field="value.type"
-            )
+        if text not in types:
+            log = "the log of tool calls" if types == STEP_TYPES else "a trace"
+            raise InvalidRecordError(f"{text!r} is not in {log}; it has {', '.join(sorted(types))}", field="value.type")
+
+
+def traced_only(value: JsonValue) -> str:
+    """A type of steps that the matchers in a `value` name and that only a trace has; empty where they name none."""
+    held = [value, *items(value), *items(mapping(value).get("steps"))]
+    types = (text for matcher in held for text in texts(mapping(matcher).get("type")))
+    return next((text for text in types if text in TRACED_TYPES - STEP_TYPES), "")
 
 
 def vet_pattern(value: JsonValue, field: str) -> None:

@@ -16,11 +16,11 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.assertions.trajectories.span_steps import spans_of
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, mapping, vet_object, vet_pattern
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import CheckResult, shown
 
-NO_TRACE = Unmet("the spans of this output are not known: its config traces no calls, or a model answered")
 ANY = "*"
 ERROR_STATUS, LEAST_HTTP_ERROR = 2, 400
 _ERROR_KEYS = ("error", "exception", "failed", "failure")
@@ -118,12 +118,8 @@ def _vet_numbers(value: Json, *names: str) -> None:
 
 def _spans(subject: Subject, assertion: Assertion) -> Sequence[Json] | Unmet:
     """The spans of the output's trace whose names fit the pattern."""
-    trace = mapping(subject.told.get("trace"))
-    spans = trace.get("spans")
-    if "traceId" not in trace or not isinstance(spans, list):
-        return NO_TRACE
-    pattern = str(mapping(assertion.value).get("pattern") or ANY)
-    return [span for span in spans if isinstance(span, dict) and fits_pattern(pattern, str(span.get("name")))]
+    spans, pattern = spans_of(subject), str(mapping(assertion.value).get("pattern") or ANY)
+    return spans if isinstance(spans, Unmet) else [one for one in spans if fits_pattern(pattern, str(one.get("name")))]
 
 
 def _number(value: JsonValue) -> float | None:

@@ -1,10 +1,11 @@
 """Checks of what an agent did: the tools that it called, in which order, with which arguments, and how it ended.
 
-The steps are the agent-run's `toolCallsLog`. Where promptfoo 0.121.20 and we differ:
-- There the steps come from OpenTelemetry spans and a missing trace stops the evaluation; here a log that nobody recorded
-  makes the output not judgeable, and an empty log is no steps.
-- The log has steps of type `tool` and `command` only (a call of `shell`, `local_shell` or `exec_command` that holds a
-  command is one); `message`, `reasoning`, `search` and `span` are refused, not counted as none.
+The steps are those of the output's trace where its config traces calls, else the agent-run's `toolCallsLog`. Where promptfoo
+0.123.1 and we differ:
+- There a missing trace ends the test in an error; here a log that nobody recorded makes the output not judgeable, and an
+  empty log is no steps.
+- A log has steps of type `tool` and `command` only (a call of `shell`, `local_shell` or `exec_command` that holds a
+  command is one); `message`, `reasoning`, `search` and `span`, which a trace has, are refused, not counted as none.
 - `tool-call-f1` reads the log, and the output only where the log is empty or was not recorded; in promptfoo's configs the
   output as it was transformed, as there. Empty names in its `value` are left out.
 - Keys and modes that are not known are refused when they are read; there they are passed over.
@@ -21,8 +22,10 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.text import listed
+from minions_evals_mcp.scoring.assertions.trajectories.span_steps import is_traced, spans_of, steps_of_spans
 from minions_evals_mcp.scoring.assertions.trajectories.steps import (
     MATCHER_KEYS,
+    STEP_TYPES,
     Matcher,
     Step,
     items,
@@ -31,6 +34,7 @@ from minions_evals_mcp.scoring.assertions.trajectories.steps import (
     same,
     steps_of,
     texts,
+    traced_only,
     vet_matcher,
     vet_object,
     vet_pattern,
@@ -40,6 +44,7 @@ from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.lenient import parsed
 from minions_evals_mcp.scoring.values import CheckResult, shown
 
+MATCH = "trajectory:match"
 NOT_RECORDED = Unmet(
     "nobody recorded the tool calls of this output: mark the tools with @tool, or give Output(text, tool_calls=[…]);"
     " in a file, toolCallsLog",
@@ -57,6 +62,30 @@ def on_log(
         return NOT_RECORDED if subject.tool_calls is None else check(assertion, subject, evidence)
 
     return checked
+
+
+def on_steps(
+    check: Callable[[Assertion, Sequence[Step]], CheckResult],
+) -> Callable[[Assertion, Subject, Evidence], CheckResult | Unmet]:
+    """The check of the output's steps: where they are not known there is nothing to judge, and no verdict."""
+
+    @wraps(check)
+    def checked(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+        steps = _steps(assertion, subject)
+        return steps if isinstance(steps, Unmet) else check(assertion, steps)
+
+    return checked
+
+
+def _steps(assertion: Assertion, subject: Subject) -> Sequence[Step] | Unmet:
+    if is_traced(subject):
+        spans = spans_of(subject)
+        return spans if isinstance(spans, Unmet) else steps_of_spans(spans)
+    if subject.tool_calls is None:
+        return NOT_RECORDED
+    if foreign := traced_only(assertion.value):
+        return Unmet(f"a log of tool calls has no steps of the type {foreign!r}, which a trace has")
+    return steps_of(subject.tool_calls)
 
 
 def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
@@ -84,12 +113,12 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     return CheckResult(f1 >= threshold, reason, f1, f1)
 
 
-def tool_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def tool_used(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
     """Every tool in `value` (a pattern or a list of them) was called; {name, min, max}: that often (default min 1).
 
     `not-` with patterns passes only where none of them was called, as in promptfoo: with several, both may fail.
     """
-    steps = _tools(subject)
+    steps = _tools(steps)
     if isinstance(assertion.value, dict):
         count = _count(steps, matcher_of(assertion.value, "tool"))
         return _within(assertion.value, count, least=1)
@@ -99,12 +128,12 @@ def tool_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Ch
     return CheckResult(passed, f"called {len(used)} of {len(patterns)} tools; calls: {_calls(steps)}")
 
 
-def tool_sequence(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def tool_sequence(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
     """The tools in `value` were called in that order, others between them or not; {steps, mode: "exact"}: only they."""
     value = assertion.value
     members = value if isinstance(value, dict) else {"steps": value}
     wanted = [matcher_of(step, "tool") for step in items(members.get("steps"))]
-    steps = _tools(subject)
+    steps = _tools(steps)
     calls_made = f"calls: {_calls(steps)}"
     if members.get("mode") == "exact":
         exact = len(steps) == len(wanted) and all(
@@ -117,7 +146,7 @@ def tool_sequence(assertion: Assertion, subject: Subject, _evidence: Evidence) -
     return CheckResult(reached == len(wanted), f"{reached} of {len(wanted)} tools in order; {calls_made}")
 
 
-def tool_args_match(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def tool_args_match(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
     """A call of the tool `name` has the arguments `args`: at least those (mode "partial") or only those ("exact").
 
     A list must be as long and fit element by element. `ignore` names arguments (patterns) that are left out on both
@@ -130,18 +159,32 @@ def tool_args_match(assertion: Assertion, subject: Subject, _evidence: Evidence)
     wanted = without(wanted, ignored) if isinstance(wanted, dict) else wanted
     fits = same if value.get("mode") == "exact" else _covers
     matcher = matcher_of(value, "tool")
-    calls = [step for step in _tools(subject) if matcher.fits(step)]
-    passed = any(fits(_without_defaults(without(step.arguments, ignored), defaults), wanted) for step in calls)
+    calls = [step for step in _tools(steps) if matcher.fits(step)]
+    given = [step.arguments for step in calls if step.has_arguments]
+    left = [_without_defaults(without(one, ignored), defaults) if isinstance(one, dict) else one for one in given]
+    passed = any(fits(arguments, wanted) for arguments in left)
     fit = "a call has" if passed else "no call has"
     return CheckResult(
         passed, f"{fit} the arguments {shown(json.dumps(wanted))}; {len(calls)} calls of {matcher.pattern!r}"
     )
 
 
-def step_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def step_count(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
     """The number of steps (of {type, name} where given) lies in {min, max}, both inclusive, at least one of them."""
     value = mapping(assertion.value)
-    return _within(value, _count(steps_of(subject.tool_calls or ()), matcher_of(value, "")), least=0)
+    return _within(value, _count(steps, matcher_of(value, "")), least=0)
+
+
+def refuse_traced(assertion: Assertion, *, at: str = "") -> None:
+    """Refuses steps that only a trace has, in the assertion or one inside it: an output of a suite's has a log."""
+    for inner in assertion.assertions:
+        refuse_traced(inner, at=at)
+    is_read_so = assertion.base_type.startswith("trajectory:") and assertion.base_type != MATCH
+    foreign = traced_only(assertion.value) if is_read_so else ""
+    if foreign:
+        types = ", ".join(sorted(STEP_TYPES))
+        why = f"{foreign!r} is not in the log of tool calls; it has {types}"
+        raise InvalidRecordError(why, field="value.type", record=assertion.type, where=at)
 
 
 def vet_reason(assertion: Assertion) -> None:
@@ -205,8 +248,8 @@ def vet_step_count(assertion: Assertion) -> None:
     _vet_range(value)
 
 
-def _tools(subject: Subject) -> list[Step]:
-    return [step for step in steps_of(subject.tool_calls or ()) if step.type == "tool"]
+def _tools(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if step.type == "tool"]
 
 
 def _count(steps: Sequence[Step], matcher: Matcher) -> int:

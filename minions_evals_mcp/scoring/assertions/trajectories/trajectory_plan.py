@@ -12,6 +12,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions.trajectories.arguments import Arguments, FoundIn, vet_arguments_wanted
 from minions_evals_mcp.scoring.assertions.trajectories.steps import (
     MATCHER_KEYS,
+    STEP_TYPES,
     Matcher,
     Step,
     items,
@@ -53,7 +54,7 @@ class Wanted:
     def misfit(self, step: Step, found_in: FoundIn) -> Misfit | None:
         """The misfit of the call that fits the step best; None where the step is another tool."""
         fitting = [
-            Misfit(*arguments.misfits(step.arguments, found_in))
+            Misfit(*arguments.misfits(mapping(step.arguments), found_in))
             for matcher, arguments in self.calls
             if matcher.fits(step)
         ]
@@ -158,7 +159,7 @@ def _vet_call(step: JsonValue, field: str, also: frozenset[str]) -> None:
         return
     _vet_keys(step, MATCHER_KEYS | also, field)
     try:
-        vet_matcher({key: step[key] for key in step.keys() & MATCHER_KEYS}, (), named=True)
+        vet_matcher({key: step[key] for key in step.keys() & MATCHER_KEYS}, (), named=True, types=STEP_TYPES)
     except InvalidRecordError as error:
         raise InvalidRecordError(error.reason, field=field + error.field.removeprefix("value")) from None
     if not isinstance(step.get("args", {}), dict):
