@@ -130,7 +130,6 @@ tests: [{{assert: [{{type: equals, value: 'yes!'}}]}}]
         ("providers: [{id: echo, transform: file://t.ts}]", "providers.0.transform: a transform in a .ts file"),
         ("providers: [echo]\ntests: [{options: {transform: file://t.ts}}]", "tests.0.options.transform"),
         ("providers: [{id: 'http://127.0.0.1:1', config: {transformResponse: file://t.py}}]", "transform in a .py file"),
-        ("providers: [echo]\ntests: [{assert: [{type: context-recall, value: a, contextTransform: file://t.py}]}]", "made in Python"),
     ],
 )  # fmt: skip
 def test_code_in_files_that_is_not_carried_out_is_refused_by_name(tmp_path: Path, config: str, named: str) -> None:

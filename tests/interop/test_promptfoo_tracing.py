@@ -155,7 +155,10 @@ async def test_what_is_not_known_of_a_trace_gives_no_verdict(engine: Engine) -> 
         spans = await run(engine, model + code % (1, "context.trace.spans.length > 0"))
         ids = await run(engine, model + code % (1, "context.trace.traceId.length === 32"))
         count = await run(engine, model + "tests: [{vars: {w: SAY a}, assert: [{type: trace-error-spans}]}]\n")
-    assert [cells(matrix)[0].passed for matrix in (spans, ids, count)] == [None, True, None]
+        steps = "tests: [{vars: {w: SAY a}, assert: [{type: 'trajectory:step-count', value: {max: 9}}]}]\n"
+        trajectory = await run(engine, model + steps)
+    assert [cells(matrix)[0].passed for matrix in (spans, ids, count, trajectory)] == [None, True, None, None]
+    assert "the spans of this output are not known" in cells(trajectory)[0].reason
     assert "the spans of this output are not known" in cells(count)[0].reason
 
 

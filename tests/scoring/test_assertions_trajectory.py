@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check, vet
-from minions_evals_mcp.scoring.checks import Checked, Subject
+from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
 
 LOG = (
     ToolCall(tool="search", arguments={"q": "x"}),
@@ -23,6 +23,20 @@ USED, ARGS = "trajectory:tool-used", "trajectory:tool-args-match"
 SEQUENCE, STEPS = "trajectory:tool-sequence", "trajectory:step-count"
 JSON_TEXT = st.sampled_from(
     ['{"tool_calls": [1, {"function": {"name": "a"}}]}', '{"toolCall": {}}', '"[]"', '[{"name": "b"}]', "{", "1", '"{"']
+)
+KEYS = (
+    "tool.name",
+    "args",
+    "x.input_y",
+    "query",
+    "my.command",
+    "codex.item.type",
+    "search.query",
+    "function name",
+    "a.tool.b",
+)
+JSON_VALUES = st.sampled_from(
+    [None, 1, True, "", " shell ", '{"command": ["a", 1]}', '["a"]', "{", "null", {"cmd": "x y"}, [1], "reasoning"]
 )
 
 
@@ -228,3 +242,24 @@ def test_nothing_raises_on_arbitrary_logs(log: list[tuple[str, dict[str, str]]])
     passes(SEQUENCE, ["*", "?"], calls)
     passes(ARGS, {"name": "*", "args": {}, "ignore": "*"}, calls)
     assert passes(STEPS, {"min": 0}, calls)
+
+
+def test_steps_that_only_a_trace_has_are_asked_for_in_configs_and_a_log_does_not_count_them_as_none() -> None:
+    steps = Assertion(type=STEPS, value={"type": ["span", "tool"], "max": 5})
+    inside = Assertion.model_validate({"type": "assert-set", "assert": [steps.model_dump(by_alias=True)]})
+    vet(inside, of_config=True)
+    with pytest.raises(InvalidRecordError, match="'span' is not in the log of tool calls; it has command, tool"):
+        vet(inside)
+    found = check(steps, Subject("", tool_calls=LOG))
+    assert isinstance(found, Unchecked)
+    assert "no steps of the type 'span'" in found.reason
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(KEYS), JSON_VALUES, max_size=4), max_size=4))
+def test_nothing_raises_on_arbitrary_spans(attributes: list[dict[str, JsonValue]]) -> None:
+    spans: list[JsonValue] = [
+        {"name": f"mcp /{held}"[:9], "startTime": 1, "attributes": {**held}} for held in attributes
+    ]
+    traced = Subject("", told={"trace": {"traceId": "1", "spans": spans}})
+    assert outcome(STEPS, {"min": len(spans), "max": len(spans)}, traced).passed
+    outcome(ARGS, {"name": "*", "args": {"a": 1}, "ignore": "*"}, traced)

@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, code_file
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders
+from minions_evals_mcp.interop.promptfoo_config.includes import with_included
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.shorthand import FOREIGN
@@ -210,7 +211,7 @@ class Assertions:
         if self.stored and self.stored & {*PLACES.findall(node.text())} - variables.keys():
             self.refusals.add(node, "the output of another test in an assertion")
         try:
-            return rendered(node.text(), variables, prompt=False)
+            return rendered(with_included(node, node.text()), variables, prompt=False)
         except UnsupportedError as error:
             self.refusals.add(node, error.message)
             return node.value

@@ -25,6 +25,7 @@ from minions_evals_mcp.interop.promptfoo_config.code import (
     runs_module,
 )
 from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
+from minions_evals_mcp.interop.promptfoo_config.includes import with_included
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     Node,
     named_file,
@@ -38,11 +39,6 @@ from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
 from minions_evals_mcp.scoring.values import js_json
 
 MOST_SHOWN = 102_400
-MOST_INCLUDED = 10
-_INCLUDE = re.compile(
-    r"""(?P<open>\{%-?)\s*include\s+(?P<quote>["'])(?P<name>[^"'{}]+)(?P=quote)(?P<optional>\s+ignore\s+missing)?\s*"""
-    r"""(?P<close>-?%\})"""
-)
 _DELIMITER = re.compile(r"^[^\S\n]*---[^\S\n]*$", re.MULTILINE)
 _PATH = re.compile(r"[\w./-]+")
 DATA = frozenset({".json", ".yaml", ".yml"})
@@ -98,8 +94,8 @@ def _with_includes(node: Node, prompt: PromptText) -> PromptText:
     try:
         parsed: JsonValue = json.loads(prompt.raw)
     except ValueError:
-        return replace(prompt, raw=_included(node, prompt.raw, MOST_INCLUDED))
-    whole = _each_text(parsed, lambda text: _included(node, text, MOST_INCLUDED))
+        return replace(prompt, raw=with_included(node, prompt.raw))
+    whole = _each_text(parsed, lambda text: with_included(node, text))
     return replace(prompt, raw=js_json(whole))
 
 
@@ -113,21 +109,6 @@ def _each_text(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
             return {name: _each_text(item, change) for name, item in value.items()}
         case _:
             return value
-
-
-def _included(node: Node, template: str, left: int) -> str:
-    """The template with what it includes as blocks: there, too, what a file sets is not set around it."""
-
-    def block(tag: re.Match[str]) -> str:
-        opening, name, optional, closing = tag["open"], tag["name"], tag["optional"], tag["close"]
-        folder = node.source.base.resolve()
-        path = (folder / name).resolve()
-        if left == 0 or not path.is_relative_to(folder) or (not path.is_file() and not optional):
-            raise node.wrong(f"include: there is no file {name} in the config's folder, or it includes itself")
-        text = _included(node, read_text(path), left - 1) if path.is_file() else ""
-        return f"{opening} block included %}}{text}{{% endblock {closing}"
-
-    return _INCLUDE.sub(block, template)
 
 
 def read_filters(node: Node | None, refusals: Refusals) -> dict[str, Path]:

@@ -61,8 +61,19 @@ def reads_test(listed: Listed) -> bool:
 
 
 def reads_config(spec: Spec) -> bool:
-    """Returns whether the provider is a program, or a file of code that may read the config of the prompt that it is told."""
-    return isinstance(spec, ProgramSpec) or _reads(spec, _CONFIG)
+    """Returns whether the provider is code, or a program in files, that may read the config of the prompt that it is told."""
+    if not isinstance(spec, ProgramSpec):
+        return _reads(spec, _CONFIG)
+    files = (Path(spec.folder) / word for word in spec.command)
+    return any(_CONFIG.search(_text_in(path)) is not None for path in files)
+
+
+def _text_in(path: Path) -> str:
+    """The text of a file; empty where that is no file, as most words of a command."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""
 
 
 def _reads(spec: Spec, name: re.Pattern[str]) -> bool:

@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, called, called_module, runs_module
 from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
+from minions_evals_mcp.interop.promptfoo_config.includes import with_included
 from minions_evals_mcp.interop.promptfoo_config.media import media_text
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     FILE,
@@ -190,7 +191,7 @@ def _filled(value: JsonValue, variables: Json, node: Node | None, refusals: Refu
     if not isinstance(value, str) or "{" not in value or not _names(value) <= variables.keys():
         return value
     try:
-        return rendered(value, variables)
+        return rendered(value if node is None else with_included(node, value), variables)
     except UnsupportedError as error:
         if node is not None:
             refusals.add(node, error.message)
