@@ -15,8 +15,8 @@ from minions_evals_mcp.engine.config_eval.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, code_file
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders
-from minions_evals_mcp.interop.promptfoo_config.includes import with_included
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.references import with_included
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.shorthand import FOREIGN
 from minions_evals_mcp.interop.promptfoo_config.snippets import javascript_code, python_code, transform_code
@@ -26,8 +26,8 @@ from minions_evals_mcp.scoring.assertions.kinds.code_context import CODE
 from minions_evals_mcp.scoring.assertions.kinds.meteor import METEOR, WEIGHTS
 from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE, UNNAMED
 from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
+from minions_evals_mcp.scoring.assertions.kinds.snippets import PYTHON
 from minions_evals_mcp.scoring.assertions.table import KINDS
-from minions_evals_mcp.scoring.assertions.transforms import PYTHON
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
 from minions_evals_mcp.scoring.nunjucks import rendered
 from minions_evals_mcp.targets.prompted import PythonTransform

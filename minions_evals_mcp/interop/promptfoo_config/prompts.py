@@ -25,7 +25,6 @@ from minions_evals_mcp.interop.promptfoo_config.code import (
     runs_module,
 )
 from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
-from minions_evals_mcp.interop.promptfoo_config.includes import with_included
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     Node,
     named_file,
@@ -34,6 +33,7 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
     read_node,
     read_text,
 )
+from minions_evals_mcp.interop.promptfoo_config.references import with_included
 from minions_evals_mcp.interop.promptfoo_config.refusal import NOTHING, Refusals
 from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
 from minions_evals_mcp.scoring.values import js_json

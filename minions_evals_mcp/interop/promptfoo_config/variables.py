@@ -17,7 +17,6 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, called, called_module, runs_module
 from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
-from minions_evals_mcp.interop.promptfoo_config.includes import with_included
 from minions_evals_mcp.interop.promptfoo_config.media import media_text
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     FILE,
@@ -28,6 +27,7 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
     read_node,
     read_text,
 )
+from minions_evals_mcp.interop.promptfoo_config.references import with_included
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
 from minions_evals_mcp.sandbox.snippets import Snippets

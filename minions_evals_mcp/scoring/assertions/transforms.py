@@ -7,27 +7,16 @@ from functools import partial
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_transform
-from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform, vet_source
+from minions_evals_mcp.scoring.assertions.kinds.snippets import transform_run, vet_source
 from minions_evals_mcp.scoring.checks import Behind, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
 from minions_evals_mcp.scoring.values import said
 
-PYTHON = "#!python\n"
-"""What a transform in Python begins with: lines that return."""
 Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
 
 
 def transform_need(assertion: Assertion, subject: Subject) -> SnippetNeed:
     """The run that makes what is checked; its code sees `output` and `context` ({vars, prompt, metadata})."""
-    return code_need(str(assertion.transform), subject)
-
-
-def code_need(written: str, subject: Subject) -> SnippetNeed:
-    """The run of code that is written as a transform."""
-    in_python = written.startswith(PYTHON)
-    code = written.removeprefix(PYTHON) if in_python else as_transform(written, "output, context")
-    variables, guards = given_to_transform(code, subject)
-    return SnippetNeed("python" if in_python else "javascript", code, variables, guards=guards)
+    return transform_run(str(assertion.transform), subject)
 
 
 def needs_behind(assertion: Assertion, subject: Subject, needs: Needs) -> tuple[Need, ...]:

@@ -17,8 +17,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, shown_variables, template_of, vet_share
-from minions_evals_mcp.scoring.assertions.kinds.snippets import vet_source
-from minions_evals_mcp.scoring.assertions.transforms import code_need
+from minions_evals_mcp.scoring.assertions.kinds.snippets import transform_run, vet_source
 from minions_evals_mcp.scoring.checks import (
     Behind,
     Evidence,
@@ -73,7 +72,7 @@ def vet_recall(assertion: Assertion) -> None:
 
 
 def _transform(assertion: Assertion, subject: Subject) -> SnippetNeed | None:
-    return None if assertion.context_transform is None else code_need(assertion.context_transform, subject)
+    return None if assertion.context_transform is None else transform_run(assertion.context_transform, subject)
 
 
 def _needs(kind: GradeType, assertion: Assertion, subject: Subject) -> tuple[Need, ...]:

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
-from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check
+from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check, given_to_transform
 from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import NoVerdict, verdict_of
 from minions_evals_mcp.scoring.checks import (
     Broke,
@@ -54,6 +54,8 @@ _NO_ATTRIBUTE = late(r"AttributeError: '(?:str|dict|list|int|float|bool)' object
 OF_MODULE = "// a function of a module, without what stands around it there"
 """What code begins with that was a function: what it names beside its arguments may be defined there."""
 _UNDEFINED = late(r"ReferenceError: ['\"]?([\w$]+)")
+PYTHON = "#!python\n"
+"""What a transform in Python begins with: lines that return."""
 
 
 def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
@@ -109,6 +111,14 @@ def as_transform(code: str, arguments: str) -> str:
     """The same for a transform: one line is an expression, and lines that return nothing give nothing."""
     made = as_called(code, arguments)
     return made if made != code else f"{code}\n;return undefined;" if "\n" in code else f"return {code}"
+
+
+def transform_run(written: str, subject: Subject) -> SnippetNeed:
+    """The run of code that is written as a transform."""
+    in_python = written.startswith(PYTHON)
+    code = written.removeprefix(PYTHON) if in_python else as_transform(written, "output, context")
+    variables, guards = given_to_transform(code, subject)
+    return SnippetNeed("python" if in_python else "javascript", code, variables, guards=guards)
 
 
 def _need(assertion: Assertion, subject: Subject, language: Language) -> SnippetNeed:
