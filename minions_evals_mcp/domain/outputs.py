@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from pydantic import JsonValue
 
@@ -18,6 +19,21 @@ _BESIDE = frozenset({
     "usage",
 })  # fmt: skip
 """What an answer says beside its text of how it came about."""
+
+
+def json_texts(value: JsonValue) -> Iterator[str]:
+    """Yields every string in a JSON value; the keys of objects are none."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for inner in value:
+                yield from json_texts(inner)
+        case dict():
+            for inner in value.values():
+                yield from json_texts(inner)
+        case _:
+            return
 
 
 def value_text(value: JsonValue) -> str:

@@ -46,3 +46,8 @@ def obj(value: JsonValue) -> Json:
 def listed_values(value: JsonValue) -> list[JsonValue]:
     """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def without_none(mapping: Json) -> Json:
+    """The mapping without what is not known."""
+    return {key: value for key, value in mapping.items() if value is not None}

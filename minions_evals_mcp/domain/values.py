@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
@@ -53,6 +53,18 @@ def is_blank(text: str) -> bool:
         return False
     shown = text.partition("\0")[0]
     return all(unicodedata.category(character)[0] in "ZCM" or character in FILLERS for character in shown)
+
+
+def first_named(names: Sequence[str], most: int, *, of: int | None = None, between: str = ", ") -> str:
+    """The first `most` of the names, and how many more there are: of all that are given, or of `of`."""
+    left = (len(names) if of is None else of) - min(most, len(names))
+    return between.join(names[:most]) + (f" and {left} more" if left > 0 else "")
+
+
+def known_sum(counts: Iterable[int | None]) -> int | None:
+    """The sum of what is known; None where nothing is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _visible(text: str) -> str:

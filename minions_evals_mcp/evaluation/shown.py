@@ -13,6 +13,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from minions_evals_mcp.configured import default_db
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.gates import stays_red
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
@@ -116,12 +117,11 @@ def verdict_line(result: Figures) -> str:
 
 def short_line(result: Figures) -> str:
     """The same in one line with the cases that failed: what pytest and a debugger show."""
-    named = [shortened(failure.title, 40) for failure in result.summary.failures[:FEW]]
-    more = f" and {len(result.summary.failures) - FEW} more" if len(result.summary.failures) > FEW else ""
+    named = first_named([shortened(failure.title, 40) for failure in result.summary.failures], FEW)
     why = result.summary.unscored[0].reason if result.passed is None and result.summary.unscored else ""
     return (
         verdict_line(result)
-        + (f"; failed: {', '.join(named)}{more}" if named else "")
+        + (f"; failed: {named}" if named else "")
         + (f"; {shortened(why, LONGEST_WHY)}" if why else "")
     )
 
@@ -170,14 +170,9 @@ def change_lines(result: Figures) -> Iterator[str]:
         changes_of_kind = [change for change in changes.changes if change.kind == kind]
         count = changes.counts.get(kind, 0)
         if count:
-            named = ", ".join(_title(change) for change in changes_of_kind[:NAMED])
-            more = (
-                f" and {count - min(len(changes_of_kind), NAMED)} more"
-                if named and count > min(len(changes_of_kind), NAMED)
-                else ""
-            )
+            named = changes_of_kind and first_named([*map(_title, changes_of_kind)], NAMED, of=count)
             told = f"{SINCE[kind]}{since}" if since and kind in SINCE else words
-            yield f"  {told}: {count}" + (f" ({named}{more})" if named else "")
+            yield f"  {told}: {count}" + (f" ({named})" if named else "")
     if before == after and not any(changes.counts.get(kind) for kind in CHANGED):
         yield "  nothing changed that can be seen"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import attributes, obj
+from minions_evals_mcp.domain.tagged_values import attributes, obj, without_none
 from minions_evals_mcp.interop.spans import raw_spans, span_of
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
@@ -40,15 +40,11 @@ def _told(raw: Json, around: Json) -> Json:
         "spanId": _ident(raw.get("spanId"), SPAN_DIGITS), "parentSpanId": _ident(parent, SPAN_DIGITS) if parent else None,
         "name": raw.get("name"), "startTime": _millis(raw["startTimeUnixNano"]),
         "endTime": _millis(raw["endTimeUnixNano"]) if raw.get("endTimeUnixNano") else None,
-        "attributes": _without_none(given),
+        "attributes": without_none(given),
         "statusCode": STATUS.get(code_said, code_said) if isinstance(code_said, str) else code_said,
         "statusMessage": status.get("message"),
     }  # fmt: skip
-    return _without_none(told)
-
-
-def _without_none(members: Json) -> Json:
-    return {name: value for name, value in members.items() if value is not None}
+    return without_none(told)
 
 
 def _kind_code(kind: JsonValue) -> JsonValue:

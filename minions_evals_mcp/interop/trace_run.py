@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.step_spans import span_steps
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import obj, without_none
 from minions_evals_mcp.domain.values import MAX_ID, from_millis, iso
 from minions_evals_mcp.interop.spans import Span
 
@@ -38,7 +38,7 @@ def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
         "status": "success" if root.error is None else "failed",
         "errorMessage": root.error,
     }
-    run: Json = {name: value for name, value in fields.items() if value is not None}
+    run: Json = without_none(fields)
     return {"id": f"otel:{_id(root.trace_id)}/{_id(root.id)}", "type": "agent-run", "fields": run}
 
 

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import obj, without_none
 
 
 def is_trajectory(document: JsonValue) -> bool:
@@ -35,7 +35,7 @@ def trajectory_run(document: JsonValue) -> Json:
         "tokensUsed": _tokens(figures),
         "cost": figures.get("total_cost_usd"),
     }
-    whole: Json = {key: value for key, value in fields.items() if value is not None}
+    whole: Json = without_none(fields)
     return {"id": f"atif:{ident}", "type": "agent-run", "fields": whole}
 
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed
+from minions_evals_mcp.domain.tagged_values import without_none
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 
 
@@ -55,7 +56,7 @@ def _response(seen: Observed, value: JsonValue) -> Json:
     measured: Json = {
         "cost": seen.cost_usd, "latencyMs": seen.latency_ms, "finishReason": seen.finish_reason, "tokenUsage": _usage(seen),
     }  # fmt: skip
-    known: Json = {name: value for name, value in measured.items() if value is not None}
+    known: Json = without_none(measured)
     return {**known, **({} if seen.told is None else seen.told.response), "output": value}
 
 

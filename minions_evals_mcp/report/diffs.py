@@ -9,6 +9,7 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from minions_evals_mcp.domain.results import DiffPart
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
@@ -43,12 +44,12 @@ def show_written(
     out.print(Text(printable(answer, 600), style="bold"))
     out.print(Text(f"written to {file}", style="dim"), soft_wrap=True)
     if columns:
-        named = "; ".join(f"{ident} ({shortened(name, 50)})" for ident, name in columns[:NAMED])
-        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+        others = [f"{ident} ({shortened(name, 50)})" for ident, name in columns]
+        named = first_named(others, NAMED, between="; ")
         report, together = (
             in_store(text, store) for text in ("minions-evals report", "minions-evals view, or minions-evals eval")
         )
-        sentence = f"This is one of {len(columns) + 1} columns of its config. The others: {report} {named}{more}."
+        sentence = f"This is one of {len(columns) + 1} columns of its config. The others: {report} {named}."
         out.print(Text(f"{sentence} All side by side: {together} CONFIG -o matrix.csv."))
 
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.lift.arms import ArmName, prompt_of
 from minions_evals_mcp.engine.lift.result import CostChange, LiftResult, ShareFound, TriggerFigures
@@ -69,8 +70,7 @@ def trigger_lines(figures: TriggerFigures | None) -> list[str]:
     ]
     for mistake, names in (("not taken up in", figures.missed), ("wrongly taken up in", figures.wrong)):
         if names:
-            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-            lines.append(f"{mistake} {', '.join(names[:NAMED])}{more}")
+            lines.append(f"{mistake} {first_named(names, NAMED)}")
     if figures.not_captured:
         lines.append(
             f"{figures.not_captured} outputs came without a tool log: whether it was taken up is not known of them"

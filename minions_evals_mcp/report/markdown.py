@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
 from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
 from minions_evals_mcp.engine.answers.report_values import NAMED, Report, ReportedCase, Side, Tried
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
@@ -55,9 +56,8 @@ def _head(report: Report, store: Path | None) -> Iterator[str]:
         yield f"{inert(sentences.set_up_words(report.diff))}\n"
         failing = [change for change in report.diff.changes if change.kind == "newly-failing"]
         if failing:
-            shown = ", ".join(inert(printable(change.title or change.test_case_id, 80)) for change in failing[:NAMED])
-            more = f" and {len(failing) - NAMED} more" if len(failing) > NAMED else ""
-            yield f"Newly failing: {shown}{more}\n"
+            shown = [inert(printable(change.title or change.test_case_id, 80)) for change in failing[:NAMED]]
+            yield f"Newly failing: {first_named(shown, NAMED, of=len(failing))}\n"
     if summary.regression is not None:
         yield f"> ▼ {inert(printable(str(summary.regression['summary']), 600))}\n"
         yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import Field, JsonValue, computed_field
 
-from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.domain.values import Value, first_named
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.score_matrix import CustomScore, Matrix
 
@@ -195,6 +195,5 @@ def custom_card(score: CustomScore) -> ScoreCard:
     return ScoreCard(score=score.score, unit="number", score_matrix=score.score_matrix)
 
 
-def _listed(names: Sequence[str], limit: int = 20) -> str:
-    shown = ", ".join(map(repr, names[:limit]))
-    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
+def _listed(names: Iterable[str]) -> str:
+    return first_named([*map(repr, names)], 20)

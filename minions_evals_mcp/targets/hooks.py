@@ -21,6 +21,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import TargetErrored
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.reserved_inputs import TEST
 from minions_evals_mcp.targets.module_file import HOST, node_command
@@ -161,18 +162,14 @@ def _taken_over(name: Name, context: Json, returned: JsonValue) -> Json:
 
 def _with_scores(result: Json, named_scores: Json) -> Json:
     """The result with the numbers and the metadata that were returned over its own."""
-    scores: Json = {**_mapping(result.get("namedScores")), **_finite(_mapping(named_scores.get("namedScores")))}
-    metadata: Json = {**_mapping(result.get("metadata")), **_mapping(named_scores.get("metadata"))}
+    scores: Json = {**obj(result.get("namedScores")), **_finite(obj(named_scores.get("namedScores")))}
+    metadata: Json = {**obj(result.get("metadata")), **obj(named_scores.get("metadata"))}
     return {**result, "namedScores": scores, "metadata": metadata}
 
 
 def _finite(scores: Json) -> Json:
     numbers = ((name, value) for name, value in scores.items() if isinstance(value, int | float))
     return {name: value for name, value in numbers if not isinstance(value, bool) and math.isfinite(value)}
-
-
-def _mapping(value: JsonValue) -> Json:
-    return value if isinstance(value, dict) else {}
 
 
 def _part(context: JsonValue, name: str, *, needed: bool = True) -> Json:

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text, value_text
+from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.nunjucks import rendered
 from minions_evals_mcp.targets.exchange import Asking
@@ -113,8 +114,8 @@ class _Talk:
         return Observed(
             output={"output": "\n---\n".join(map(_line, self.messages))},
             latency_ms=math.fsum(observed.latency_ms or 0 for observed in self.seen),
-            input_tokens=_sum([observed.input_tokens for observed in self.seen]),
-            output_tokens=_sum([observed.output_tokens for observed in self.seen]),
+            input_tokens=known_sum([observed.input_tokens for observed in self.seen]),
+            output_tokens=known_sum([observed.output_tokens for observed in self.seen]),
             cost_usd=None if any(observed.cost_usd is None for observed in self.seen) else _cost(self.seen),
             told=about,
         )
@@ -122,12 +123,6 @@ class _Talk:
 
 def _cost(seen: Sequence[Observed]) -> float:
     return math.fsum(observed.cost_usd or 0 for observed in seen)
-
-
-def _sum(counts: Sequence[int | None]) -> int | None:
-    """The sum of what is known; None where nothing is."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _line(message: Json) -> str:

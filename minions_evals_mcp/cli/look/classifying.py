@@ -11,6 +11,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.failure_causes import Cause, read_causes
 from minions_evals_mcp.engine.failures.classify_failure import (
     ClassifyEstimate,
@@ -73,12 +74,11 @@ def _causes_told(causes: Sequence[Cause]) -> str:
     """The causes of a run, each with its cases, what it cost and what to do next; nothing for one test-run."""
     lines: list[str] = []
     for cause in causes:
-        cases = ", ".join(printable(case.test_case_id) for case in cause.affected)
+        affected = [printable(case.test_case_id) for case in cause.affected]
         share = f"{100 * cause.share_of_loss:.0f} % of what was lost; " if cause.share_of_loss < 1 else ""
-        more = f" and {cause.cases - len(cause.affected)} more" if cause.cases > len(cause.affected) else ""
         lines += [
             printable(cause.summary, 500),
-            f"  {share}cases: {cases}{more}",
+            f"  {share}cases: {first_named(affected, len(affected), of=cause.cases)}",
             f"  next: {cause.suggestion}",
         ]
     return "\n".join([*lines, ""]) + "\n" if lines else ""

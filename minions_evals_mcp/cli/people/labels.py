@@ -10,6 +10,7 @@ from cyclopts import Parameter, validators
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import AS_A_PERSON, speaker_at
 from minions_evals_mcp.cli.telling import as_typed
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.labels.label_import import import_labels
 from minions_evals_mcp.engine.people.draws import DRAWN, LabelDraw, draw_labels
 from minions_evals_mcp.engine.people.promise import promise_error
@@ -85,10 +86,8 @@ async def _import(ident: str, file: Path, common: Common) -> int:
 
 
 def _lines(drawn: LabelDraw) -> list[str]:
-    named = ", ".join(drawn.test_case_ids[:SHOWN])
-    more = f" and {len(drawn.test_case_ids) - SHOWN} more" if len(drawn.test_case_ids) > SHOWN else ""
     return [
         f"{len(drawn.test_case_ids)} of {drawn.of} cases of the run {drawn.judged_run_id} were drawn"
-        f" (chance {drawn.chance:.2f} each): {named}{more}",
+        f" (chance {drawn.chance:.2f} each): {first_named(drawn.test_case_ids, SHOWN)}",
         as_typed(f"{drawn.waiting} outputs wait for people: minions-evals judge {drawn.run_id} --by YOUR-NAME"),
     ]

@@ -12,13 +12,13 @@ from minions_evals_mcp.domain.digests import combined
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
-from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
+from minions_evals_mcp.domain.values import Id, Value, Visible, first_named, is_blank
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
 from minions_evals_mcp.engine.compare.demands import ALONE, audited, keep_licences_of, missing, vet_demands
 from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
-from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing, pooled_pairs
+from minions_evals_mcp.engine.conclude.comparison import MARGIN, NAMED, Pairing, pairing, pooled_pairs
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.context import Engine
@@ -282,12 +282,13 @@ def _vet_standing(db: Db, comparison: Record[PromptComparison], compare: str) ->
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
         raise missing(
-            f"{len(own)} cases of {comparison.id} were judged by whoever produced them (or that cannot be told): {named(own)}.",
+            f"{len(own)} cases of {comparison.id} were judged by whoever produced them (or that cannot be told):"
+            f" {first_named(own, NAMED)}.",
             "Have another judge score the stored outputs: minions-evals rejudge RUN.",
         )
     edited = _edited(db, paired)
     if edited:
-        raise missing(f"edited since {comparison.id}: {named(edited)}.", compare)
+        raise missing(f"edited since {comparison.id}: {first_named(edited, NAMED)}.", compare)
     if suites != {_suite_now(db, fields.benchmark_id)}:
         raise missing(f"the cases of {fields.benchmark_id} were changed since {comparison.id}.", compare)
 
@@ -322,7 +323,7 @@ def _vet_missing(db: Db, comparison: Record[PromptComparison], paired: Pairing, 
         version = comparison.fields.prompt_version_b
         raise missing(
             f"{len(lacking)} cases of {comparison.id} were not measured for {version}; had it failed them, the verdict were {worst}:"
-            f" {named(lacking)}.",
+            f" {first_named(lacking, NAMED)}.",
             "Run the comparison again, so that every case has an output and a verdict.",
         )
 

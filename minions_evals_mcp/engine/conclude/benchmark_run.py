@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.results import (
     EvalMetric,
     Evidence,
 )
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canaries
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
@@ -280,7 +281,7 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, to
     if about.request.target is not None and recorded:
         notes.append(f"outputs: {recorded} recorded, which come before the target, {made} of the target")
     if about.skipped:
-        notes.append(f"skipped: {_named(about.skipped)}")
+        notes.append(f"skipped: {first_named(about.skipped, NAMED_SKIPPED)}")
     if about.unscored:
         notes.append(f"{about.unscored} could not be scored")
     return "; ".join((*notes, *_beside_notes(db, about, benchmark_id, beside)))
@@ -304,15 +305,10 @@ def _edited_notes(edited: Mapping[str, bool], before: str) -> Iterator[str]:
     """Yields which cases were edited since the run before, and so are not compared with it; first those that fail since."""
     since = [case_id for case_id, is_worse in edited.items() if is_worse]
     if since:
-        yield f"{_named(since)} fail{'s' * (len(since) == 1)} since edited: no regression"
+        yield f"{first_named(since, NAMED_SKIPPED)} fail{'s' * (len(since) == 1)} since edited: no regression"
     others = [case_id for case_id, is_worse in edited.items() if not is_worse]
     if others:
-        yield f"edited since {before}, so not compared with it: {_named(others)}"
-
-
-def _named(idents: Sequence[str]) -> str:
-    more = f" and {len(idents) - NAMED_SKIPPED} more" if len(idents) > NAMED_SKIPPED else ""
-    return ", ".join(idents[:NAMED_SKIPPED]) + more
+        yield f"edited since {before}, so not compared with it: {first_named(others, NAMED_SKIPPED)}"
 
 
 def _record_metrics(db: Db, run: Record[BenchmarkRun], means: Sequence[runs.Mean]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -16,8 +17,7 @@ NAMED = 5
 
 def canary_note(canaries: Sequence[str]) -> str:
     """Returns what a run's notes say of the canaries that it passed."""
-    more = f" and {len(canaries) - NAMED} more" if len(canaries) > NAMED else ""
-    return f"passed a canary, which no honest output does: {', '.join(canaries[:NAMED])}{more}; it approves nothing"
+    return f"passed a canary, which no honest output does: {first_named(canaries, NAMED)}; it approves nothing"
 
 
 def tell_canaries(db: Db, run: Record[BenchmarkRun], benchmark: Record[Benchmark]) -> None:

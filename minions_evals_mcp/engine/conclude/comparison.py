@@ -9,6 +9,7 @@ from datetime import datetime
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.attempts import Attempt, attempt_of
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
@@ -99,16 +100,10 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
     unlike_cases = [f"{case_id} ({', '.join(names)})" for case_id, names in differing if names]
     if unlike_cases:
         raise ConflictError(
-            f"{run_a} and {run_b} were not measured alike: {named(unlike_cases)}.",
+            f"{run_a} and {run_b} were not measured alike: {first_named(unlike_cases, NAMED)}.",
             remedy="Run both versions again, or judge the stored outputs anew: minions-evals rejudge RUN.",
         )
     return Pairing(a, b, shared)
-
-
-def named(names: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
 
 
 def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:

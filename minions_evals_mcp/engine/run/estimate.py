@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.budget import uncapped
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import (
@@ -95,7 +95,7 @@ async def estimate(engine: Engine, request: RunRequest, *, kind: Literal["test-c
 
 
 async def _estimate(engine: Engine, request: RunRequest, case_ids: Sequence[str]) -> Estimate:
-    budget = Budget(None, None, _never)
+    budget = uncapped()
     request = await planning.resolved(engine, request, case_ids)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
     plan = await planning.plan(engine, request, case_ids, judging)
@@ -121,10 +121,6 @@ async def _estimate(engine: Engine, request: RunRequest, case_ids: Sequence[str]
         target_calls=total.target.number,
         target_cost_usd=_cost(_model_of(target), total.target, TARGET_TOKENS),
     )
-
-
-def _never(reason: str) -> None:
-    raise AssertionError(reason)
 
 
 async def _cases(engine: Engine, request: RunRequest, kind: Literal["test-case", "benchmark"]) -> Sequence[str]:

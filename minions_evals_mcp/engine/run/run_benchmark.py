@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON, Record
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.standing import Standing
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.audit_standing.standing import vet_audited
 from minions_evals_mcp.engine.budget import Budget, how_on
 from minions_evals_mcp.engine.conclude.benchmark_run import Concluding, conclude
@@ -203,10 +204,9 @@ async def _prepared(
 def _vet_measured(request: RunRequest, plan: planning.Plan) -> None:
     """Refuses canaries alone: they are no part of the figures, so there would be none."""
     if len(plan.canaries) == len(plan.case_ids):
-        named = ", ".join(plan.canaries[:NAMED])
-        more = f" and {len(plan.canaries) - NAMED} more" if len(plan.canaries) > NAMED else ""
+        named = first_named(plan.canaries, NAMED)
         raise BadInputError(
-            f"{request.subject_id}: every case that would be run is a canary, which is no part of the figures: {named}{more}.",
+            f"{request.subject_id}: every case that would be run is a canary, which is no part of the figures: {named}.",
             remedy="Run the canaries together with test cases that an honest agent can pass.",
         )
 

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import JudgeType
 from minions_evals_mcp.domain.seals import drawn
-from minions_evals_mcp.domain.values import Id, Value, Visible
+from minions_evals_mcp.domain.values import Id, Value, Visible, first_named
 from minions_evals_mcp.engine.audit_standing.standing import audit_standing, benchmark_digest, carry_audit
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
@@ -119,8 +119,7 @@ def _copied(copies: list[str]) -> str:
     """The open cases that show what sealed ones ask."""
     if not copies:
         return ""
-    more = f" and {len(copies) - NAMED} more" if len(copies) > NAMED else ""
-    return f" Their inputs stand in open cases, too, which show them: {', '.join(copies[:NAMED])}{more}. Delete those."
+    return f" Their inputs stand in open cases, too, which show them: {first_named(copies, NAMED)}. Delete those."
 
 
 async def unseal(engine: Engine, benchmark_id: str, reason: Visible, *, by: str) -> SealEnded:

@@ -16,11 +16,11 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import obj, without_none
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_exports.conversations import conversation
 from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score, worth
-from minions_evals_mcp.interop.log_exports.writing import text, without_none
+from minions_evals_mcp.interop.log_exports.writing import text
 from minions_evals_mcp.interop.logs.conversation import message_text, objects
 
 SCHEMA = "0.3.0"

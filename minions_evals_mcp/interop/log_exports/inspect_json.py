@@ -8,10 +8,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import obj, without_none
 from minions_evals_mcp.interop.log_exports.conversations import conversation, question
 from minions_evals_mcp.interop.log_exports.exported_outputs import OURS, Export, ExportedOutput, Score
-from minions_evals_mcp.interop.log_exports.writing import one_document, without_none
+from minions_evals_mcp.interop.log_exports.writing import one_document
 from minions_evals_mcp.interop.logs.conversation import message_text, objects, without
 
 VERSION = 2

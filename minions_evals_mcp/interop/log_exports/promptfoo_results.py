@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import obj, without_none
 from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score, worth
-from minions_evals_mcp.interop.log_exports.writing import one_document, text, without_none
+from minions_evals_mcp.interop.log_exports.writing import one_document, text
 from minions_evals_mcp.interop.logs.conversation import number, objects
 
 VERSION = 3

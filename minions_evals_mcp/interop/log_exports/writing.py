@@ -35,8 +35,3 @@ async def one_document(
         yield (",\n" if place else "\n") + json.dumps(of(output, place), ensure_ascii=False)
         place += 1
     yield f"\n]{closing()}\n"
-
-
-def without_none(mapping: Json) -> Json:
-    """The mapping without what is not known."""
-    return {key: value for key, value in mapping.items() if value is not None}

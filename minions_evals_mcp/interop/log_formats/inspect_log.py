@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.archive import Archive, archive
 from minions_evals_mcp.interop.logs.conversation import (
@@ -127,8 +128,8 @@ def _produced(fields: Json, held: Json, where: str) -> Produced:
         scores=tuple(_scores(object_under(fields, "scores", where), where)),
         started=fields.get("started_at"),
         completed=fields.get("completed_at"),
-        input_tokens=_total(usage, "input_tokens"),
-        output_tokens=_total(usage, "output_tokens"),
+        input_tokens=known_sum(count(part.get("input_tokens")) for part in usage),
+        output_tokens=known_sum(count(part.get("output_tokens")) for part in usage),
         latency_ms=None if (seconds := number(fields.get("total_time"))) is None else seconds * 1000,
         error=_error(fields),
         stop_reason=_stop(fields, choices),
@@ -175,11 +176,6 @@ def _scores(scores: Json, where: str) -> Iterator[ForeignScore]:
         value = fields.get("value")
         unscored: Json = {"unscored": True} if isinstance(value, float) and math.isnan(value) else {}
         yield ForeignScore(name, value, {**without(fields, "value", "history"), **unscored})
-
-
-def _total(usage: list[Json], name: str) -> int | None:
-    counted = [held for usage_of_model in usage if (held := count(usage_of_model.get(name))) is not None]
-    return sum(counted) if counted else None
 
 
 def _error(fields: Json) -> str | None:

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, objects, text_of, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines
@@ -166,8 +167,8 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
             scores=tuple(score for event in scored for score in _scores(event, where)),
             started=events[0].get("created_at"),
             completed=events[-1].get("created_at"),
-            input_tokens=_total(usage, "prompt_tokens"),
-            output_tokens=_total(usage, "completion_tokens"),
+            input_tokens=known_sum(count(part.get("prompt_tokens")) for part in usage),
+            output_tokens=known_sum(count(part.get("completion_tokens")) for part in usage),
             extra=without(
                 {
                     "rest": {"events": others} if others else None,
@@ -212,8 +213,3 @@ def _checks(kind: str | None, targets: tuple[str, ...]) -> tuple[Json, ...]:
         return ({"type": kind, "value": targets[0]},)
     any_of: list[JsonValue] = [{"type": kind, "value": target} for target in targets]
     return ({"type": "assert-set", "assert": any_of, "threshold": 1 / len(targets)},)
-
-
-def _total(usage: list[Json], name: str) -> int | None:
-    counted = [held for usage_of_call in usage if (held := count(usage_of_call.get(name))) is not None]
-    return sum(counted) if counted else None

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.step_shapes import steps_of
-from minions_evals_mcp.domain.values import iso, utc
+from minions_evals_mcp.domain.values import iso, known_sum, utc
 from minions_evals_mcp.interop.logs.conversation import finite
 from minions_evals_mcp.interop.logs.sample import Log, Produced, Sample, Variant
 
@@ -125,7 +125,7 @@ def _agent_run(log: Log, sample: Sample, produced: Produced, case_id: str) -> Js
         "completedAt": completed,
         "inputs": finite(sample.inputs),
         "outputs": {} if produced.output is None else {"output": finite(produced.output)},
-        "tokensUsed": _sum(produced.input_tokens, produced.output_tokens),
+        "tokensUsed": known_sum((produced.input_tokens, produced.output_tokens)),
         "cost": produced.cost,
         "status": "success" if produced.error is None else "failed",
         "errorMessage": produced.error,
@@ -160,11 +160,6 @@ def _dumped(steps: object) -> Iterable[JsonValue]:
 def _known(mapping: Json) -> Json:
     """The mapping without what is not there."""
     return {key: value for key, value in mapping.items() if value is not None and value not in ([], {})}
-
-
-def _sum(*counts: int | None) -> int | None:
-    held = [number for number in counts if number is not None]
-    return sum(held) if held else None
 
 
 def _name(sample: Sample) -> str:

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from operator import mul
 
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.scoring.failures.dates import WEEKDAYS, Mention, take_clocks, take_dates
 from minions_evals_mcp.scoring.failures.quantities import Quantity, quantities
 
@@ -61,7 +62,7 @@ def _differing_facts(expected: str, actual: str) -> Iterator[str]:
         lacking = _not_among(wanted, facts_told)
         added = _not_among(facts_told, wanted)
         if lacking or added:
-            yield f"the {name} differ: {_listed(lacking) or 'none'} expected, {_listed(added) or 'none'} found"
+            yield f"the {name} differ: {first_named(lacking, 3) or 'none'} expected, {first_named(added, 3) or 'none'} found"
 
 
 Fact = tuple[str, frozenset[object]]
@@ -96,11 +97,6 @@ def _day(mention: Mention) -> Fact:
 
 def _time(mention: Mention) -> Fact:
     return mention.shown, frozenset(mention.minutes)
-
-
-def _listed(shown: Sequence[str]) -> str:
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return ", ".join(shown[:3]) + more
 
 
 def _differing_negation(expected: str, actual: str) -> Iterator[str]:

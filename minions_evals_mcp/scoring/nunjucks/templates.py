@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from jinja2 import TemplateSyntaxError, nodes
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.outputs import json_texts
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.scoring.nunjucks.budget import budget
 from minions_evals_mcp.scoring.nunjucks.conditions import CONDITIONS
@@ -123,21 +124,7 @@ def templates_in(prompt: str) -> list[str]:
         parsed: JsonValue = json.loads(prompt)
     except (ValueError, RecursionError):
         return [prompt]
-    return list(_strings(parsed))
-
-
-def _strings(value: JsonValue) -> Iterable[str]:
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in value:
-                yield from _strings(item)
-        case dict():
-            for item in value.values():
-                yield from _strings(item)
-        case _:
-            return
+    return list(json_texts(parsed))
 
 
 @lru_cache(maxsize=512)

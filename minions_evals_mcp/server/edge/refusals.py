@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
 
 from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError
 from minions_evals_mcp.report.plain import printable
@@ -67,6 +72,15 @@ def refusal(error: EvalsError) -> str:
     return (
         f"{error.code}: {printable(in_arguments(error.message), LONGEST)} {printable(_remedy(error), LONGEST)}".strip()
     )
+
+
+@contextmanager
+def as_protocol_error() -> Generator[None]:
+    """A refusal of ours as the protocol's error."""
+    try:
+        yield
+    except EvalsError as error:
+        raise MCPError(INTERNAL_ERROR, refusal(error)) from None
 
 
 def in_arguments(text: str) -> str:

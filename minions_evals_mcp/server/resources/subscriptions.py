@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ServerEvent
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     EmptyResult,
     SubscribeRequestParams,
@@ -22,10 +21,9 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.server.edge.guard import EvalsServer, connection_of
 from minions_evals_mcp.server.edge.logs import log
-from minions_evals_mcp.server.edge.refusals import refusal
+from minions_evals_mcp.server.edge.refusals import as_protocol_error
 from minions_evals_mcp.server.resources.addresses import touched
 from minions_evals_mcp.server.session.opened import Session
 
@@ -98,15 +96,6 @@ class Watch:
         return now, await engine.store.read(partial(changes.changes, before=seen, after=now))
 
 
-@contextmanager
-def _refusing() -> Generator[None]:
-    """A refusal of ours as the protocol's error."""
-    try:
-        yield
-    except EvalsError as error:
-        raise MCPError(INTERNAL_ERROR, refusal(error)) from None
-
-
 class _Connection2025:
     """The addresses that one connection of the 2025 era subscribed to, and the way to tell it."""
 
@@ -168,7 +157,7 @@ class Subscriptions:
     async def _listened(
         self, context: ServerRequestContext[Any, Any], request: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        with _refusing():
+        with as_protocol_error():
             await self._watch.begin()
         try:
             return await self._listen(context, request)
@@ -189,7 +178,7 @@ class Subscriptions:
             raise MCPError(INVALID_PARAMS, f"at most {MOST} subscriptions; unsubscribe from one first.")
         kept.addresses.add(str(request.uri))
         if not kept.watched:
-            with _refusing():
+            with as_protocol_error():
                 await self._watch.begin()
             kept.watched = True  # two at once are two listeners, and each has its end
             connection.exit_stack.callback(self._watch.end)

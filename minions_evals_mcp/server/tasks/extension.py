@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -15,7 +14,6 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_NAME_HEADER
 from mcp_types import (
     HEADER_MISMATCH,
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
@@ -23,8 +21,7 @@ from mcp_types import (
 )
 from pydantic import Field, JsonValue
 
-from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.server.edge.refusals import refusal
+from minions_evals_mcp.server.edge.refusals import as_protocol_error
 
 Json = dict[str, JsonValue]
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
@@ -115,7 +112,7 @@ class Tasks(Extension):
 
     async def _cancel(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> HandlerResult:
         task = await self._task(ctx, params)
-        with _told_to_the_client():
+        with as_protocol_error():
             await self._board.cancel(task.id)
         return {"resultType": "complete"}
 
@@ -125,19 +122,11 @@ class Tasks(Extension):
         return await self._known(params.task_id)
 
     async def _known(self, task_id: str) -> Task:
-        with _told_to_the_client():
+        with as_protocol_error():
             task = await self._board.find(task_id)
         if task is None:
             raise MCPError(INVALID_PARAMS, f"no task with the id {task_id!r}; a task's id is the runId of its run")
         return task
-
-
-@contextmanager
-def _told_to_the_client() -> Generator[None]:
-    try:
-        yield
-    except EvalsError as error:
-        raise MCPError(INTERNAL_ERROR, refusal(error)) from None
 
 
 def _left_going(result: HandlerResult) -> str | None:

@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from pydantic import JsonValue
-
+from minions_evals_mcp.domain.outputs import json_texts
 from minions_evals_mcp.scoring.lenient import parsed
 
 OPENS_JSON = frozenset({"{", "[", '"'})
@@ -28,7 +27,7 @@ def spoken(text: str) -> Iterator[str]:
         yield text
         return
     try:
-        strings = list(_strings(parsed(bare)))
+        strings = list(json_texts(parsed(bare)))
     except (json.JSONDecodeError, RecursionError):
         strings = [text]
     yield from strings[:_STRINGS_READ]
@@ -38,17 +37,3 @@ def sentences(text: str) -> list[str]:
     """The sentences, lower case, with typewriter quotes and without markup."""
     plain = _MARKUP.sub("", text.translate(_QUOTES)).lower()
     return [sentence for part in _SENTENCE_END.split(plain) if (sentence := part.strip())]
-
-
-def _strings(value: JsonValue) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list():
-            for inner in value:
-                yield from _strings(inner)
-        case dict():
-            for inner in value.values():
-                yield from _strings(inner)
-        case _:
-            return

@@ -62,12 +62,6 @@ def refusal(text: str) -> Refusal | None:
     return Refusal(cues, any(read_refusal.outright for read_refusal in refusals))
 
 
-def refusal_signals(text: str) -> tuple[str, ...]:
-    """The cues that make a text a refusal, as they stand in it; none where it is no refusal."""
-    declined = refusal(text)
-    return declined.cues if declined else ()
-
-
 def _read(text: str) -> str:
     """As much of a text as is read: no more is remembered of it either."""
     return text if len(text) <= HEAD + TAIL else text[:HEAD] + text[-TAIL:]

@@ -16,8 +16,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.assertions.kinds.graded import shown_variables
 from minions_evals_mcp.scoring.checks import Guards, Language, Subject
-from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 
 NAME = "context"
 _COMPUTED = late(rf"\b{NAME}\s*\[\s*[^\s'\"`]")
@@ -39,7 +39,7 @@ class Given(NamedTuple):
 
 def given_to_check(code: str, subject: Subject, config: JsonValue, language: Language) -> Given:
     """Returns what a check is given: the output, and `context` as far as the code could look at it."""
-    variables, output = _variables(subject), _given_output(code, subject)
+    variables, output = shown_variables(subject), _given_output(code, subject)
     if NAME not in code:
         return Given(as_given({"output": output, NAME: {"vars": variables}}))
     wire: Json = dict(subject.told)
@@ -52,7 +52,7 @@ def given_to_check(code: str, subject: Subject, config: JsonValue, language: Lan
 
 def given_to_transform(code: str, subject: Subject) -> Given:
     """Returns what a check's transform is given: the output, and `context` with the variables, the prompt and the metadata."""
-    context, output = Json({"vars": _variables(subject)}), _given_output(code, subject)
+    context, output = Json({"vars": shown_variables(subject)}), _given_output(code, subject)
     if NAME not in code:
         return Given(as_given({"output": output, NAME: context}))
     if "prompt" in subject.told:
@@ -95,10 +95,6 @@ def as_given(variables: Mapping[str, JsonValue]) -> str:
     if not given.isascii():  # half a character would reach neither language
         given = given.encode("utf-8", "replace").decode()
     return given
-
-
-def _variables(subject: Subject) -> Json:
-    return {name: value for name, value in subject.variables.items() if name not in HIDDEN}
 
 
 def _unsaid(subject: Subject) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
-from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE
+from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE, references_of
 from minions_evals_mcp.scoring.checks import Evidence, Subject, SynonymNeed, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, shown
 
 METEOR = "meteor"
 WEIGHTS = {"alpha": 0.9, "beta": 3.0, "gamma": 0.5}
@@ -54,7 +54,7 @@ def meteor(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckR
     if len(output) > MOST_WORDS:
         return Unmet(f"outputs of more than {MOST_WORDS} words are not checked")
     scores: list[float] = []
-    for reference in _references(assertion.value):
+    for reference in references_of(assertion.value):
         words = _words(reference)
         score = _score(output, words, evidence, _weights(assertion))
         if isinstance(score, Unmet):
@@ -70,7 +70,7 @@ def meteor_needs(assertion: Assertion, subject: Subject) -> tuple[SynonymNeed, .
     output = _words(subject.text)
     if stemmer() is None or len(output) > MOST_WORDS:
         return ()
-    left = (_by_stems(output, _words(reference)) for reference in _references(assertion.value))
+    left = (_by_stems(output, _words(reference)) for reference in references_of(assertion.value))
     return tuple(dict.fromkeys(need for pair in left for need in _needed(pair)))
 
 
@@ -115,10 +115,6 @@ def _is_weight(value: JsonValue) -> bool:
 def _weights(assertion: Assertion) -> Mapping[str, float]:
     config = assertion.config if isinstance(assertion.config, dict) else {}
     return {**WEIGHTS, **{name: value for name, value in config.items() if isinstance(value, int | float)}}
-
-
-def _references(value: JsonValue) -> list[str]:
-    return [js_text(reference) for reference in value] if isinstance(value, list) else [js_text(value)]
 
 
 def _words(text: str) -> list[str]:

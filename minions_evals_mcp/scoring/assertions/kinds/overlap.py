@@ -251,10 +251,11 @@ def _reached(
 ) -> CheckResult | Unmet:
     if len(subject.text) > TEXT_LIMIT:
         return Unmet(f"the output has {len(subject.text):,} characters; at most {TEXT_LIMIT:,} are compared")
-    score = scored(subject.text, _references(assertion.value))
+    score = scored(subject.text, references_of(assertion.value))
     threshold = default if assertion.threshold is None else assertion.threshold
     return CheckResult(score >= threshold, f"{name} {score:.4f}, threshold {threshold:g}", score)
 
 
-def _references(value: JsonValue) -> list[str]:
+def references_of(value: JsonValue) -> list[str]:
+    """The texts that an output is compared with."""
     return [js_text(reference) for reference in value] if isinstance(value, list) else [js_text(value)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.formats import FORMATS
 from minions_evals_mcp.scoring.checks import Unmet
@@ -44,7 +44,7 @@ _KNOWN = _ONE | _MANY | _NAMED | _PLAIN
 
 def first_error(schema: JsonValue, value: JsonValue) -> str:
     """Returns why a value does not fit a schema, "" where it does. The schema is a mapping, or a text of JSON or YAML."""
-    error = next(iter(_validator(_text(schema)).iter_errors(value)), None)
+    error = next(iter(_validator(value_text(schema)).iter_errors(value)), None)
     if error is None:
         return ""
     place = "/".join(map(str, error.absolute_path))
@@ -53,11 +53,7 @@ def first_error(schema: JsonValue, value: JsonValue) -> str:
 
 def vet_schema(schema: JsonValue) -> None:
     """Refuses what is no JSON Schema, or what this reading of it would ignore."""
-    _validator(_text(schema))
-
-
-def _text(schema: JsonValue) -> str:
-    return schema if isinstance(schema, str) else canonical(schema)
+    _validator(value_text(schema))
 
 
 @lru_cache(maxsize=256)

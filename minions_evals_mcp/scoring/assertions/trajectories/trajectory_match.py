@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.trajectories.arguments import FoundIn
 from minions_evals_mcp.scoring.assertions.trajectories.steps import Step, steps_of
@@ -145,8 +146,7 @@ def matched(plan: Plan, steps: Sequence[Step], found_in: FoundIn) -> Match:
 
 
 def _edits_text(edits: Sequence[Edit]) -> str:
-    more = f" and {len(edits) - MOST_TOLD} more" if len(edits) > MOST_TOLD else ""
-    return "; ".join(map(str, edits[:MOST_TOLD])) + more if edits else "as asked for"
+    return first_named([*map(str, edits)], MOST_TOLD, between="; ") or "as asked for"
 
 
 class _Reading:
