@@ -86,15 +86,11 @@ class Expected(NamedTuple):
 
 @frozen_type
 class Passed:
-    """A run that passed, with its judgments.
-
-    `expected` is what its output is compared with when the run is first read, where no verdict rests on that.
-    """
+    """A run that passed, with its judgments."""
 
     run: Record[TestRun]
     judgments: tuple[Record[EvalJudgment], ...]
     metrics: tuple[MetricScore, ...] = ()
-    expected: Expected | None = None
 
 
 @frozen_type
@@ -105,7 +101,6 @@ class Failed:
     judgments: tuple[Record[EvalJudgment], ...]
     failure: Record[EvalFailure]
     metrics: tuple[MetricScore, ...] = ()
-    expected: Expected | None = None
 
 
 @frozen_type

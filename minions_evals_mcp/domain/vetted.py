@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from minions_evals_mcp.domain.metric_scores import MetricScore
-from minions_evals_mcp.domain.outcomes import Expected, Failed, Passed, Verdict
+from minions_evals_mcp.domain.outcomes import Failed, Passed, Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.domain.values import is_blank
@@ -51,11 +51,10 @@ def completed(
     failure: Record[EvalFailure] | None,
     *,
     metrics: Sequence[MetricScore] = (),
-    expected: Expected | None = None,
 ) -> Passed | Failed:
     """A run with its judgments; a failed one only with its eval-failure (HR3)."""
     if run.fields.passed:
-        return Passed(run, tuple(judgments), tuple(metrics), expected)
+        return Passed(run, tuple(judgments), tuple(metrics))
     if failure is None or failure.fields.test_run_id != run.id:
         raise RuleError("HR3", f"the failed test-run {run.id} has no eval-failure.")
-    return Failed(run, tuple(judgments), failure, tuple(metrics), expected)
+    return Failed(run, tuple(judgments), failure, tuple(metrics))

@@ -1,4 +1,4 @@
-"""The expectations of cases when their outputs were judged, for the likeness that is measured when a run is first read."""
+"""The expectations of cases before they were edited, for the likeness of earlier runs that is measured when they are first read."""
 
 from __future__ import annotations
 
@@ -22,19 +22,13 @@ def expected_outputs(db: Db, case_digests: Iterable[str]) -> dict[str, Expected]
 
 def keep_expected(db: Db, wanted: Mapping[str, Expected]) -> None:
     """Keeps what was expected under those digests, once each."""
-    if not wanted:
-        return
-    rows = db.execute(
-        "SELECT case_digest FROM expected WHERE case_digest IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(wanted)),),
-    )
-    known = {row[0] for row in rows}
+    known = expected_outputs(db, wanted)
     insert_rows(
         db,
         "expected",
         [
             (digest, masked(json_text(expected.outputs)), int(expected.patterns))
-            for digest, expected in sorted(wanted.items())  # by their place: a page of the file is then visited once
+            for digest, expected in wanted.items()
             if digest not in known
         ],
     )

@@ -12,7 +12,6 @@ from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
     Ended,
-    Expected,
     Failed,
     JudgeErrored,
     NotJudgeable,
@@ -26,7 +25,6 @@ from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, Outcome,
 from minions_evals_mcp.known_secrets import any_known, counted
 from minions_evals_mcp.store.connection import Db, insert_rows
 from minions_evals_mcp.store.events import Event, EventRow, row_of, write_events
-from minions_evals_mcp.store.expected_outputs import keep_expected
 from minions_evals_mcp.store.jobs import UnitValues, unit_values, write_units
 from minions_evals_mcp.store.rows import table_of, values_of
 
@@ -43,7 +41,6 @@ class UnitRows(NamedTuple):
     failure: Values | None = None
     judgments: Sequence[Values] = ()
     metrics: Sequence[Values] = ()
-    expected: tuple[str, Expected] | None = None
     events: Sequence[EventRow] = ()
 
 
@@ -57,7 +54,6 @@ def rows_of(key: UnitKey, case_id: str, ended: Ended, *, observed: Observed | No
     unit = unit_values(key, case_id, outcome, reason, seen or observed, packet, run_id)
     if not isinstance(ended, Passed | Failed):
         return UnitRows(unit, outcome)
-    run = ended.run.fields
     return UnitRows(
         unit,
         outcome,
@@ -65,7 +61,6 @@ def rows_of(key: UnitKey, case_id: str, ended: Ended, *, observed: Observed | No
         values_of(ended.failure) if isinstance(ended, Failed) else None,
         [values_of(judgment) for judgment in ended.judgments],
         list(_named(ended.run.id, ended.metrics)),
-        None if ended.expected is None else (run.digests.test_case or "", ended.expected),
         [row_of(event) for event in _events(ended)],
     )
 
@@ -76,7 +71,6 @@ def write(db: Db, page: Sequence[UnitRows], *, at: datetime) -> None:
     insert_rows(db, table_of(TestRun).into, [rows.run for rows in page if rows.run])
     insert_rows(db, table_of(EvalJudgment).into, [values for rows in page for values in rows.judgments])
     insert_rows(db, "metric_score", [values for rows in page for values in rows.metrics])
-    keep_expected(db, dict(rows.expected for rows in page if rows.expected is not None))
     write_events(db, [event for rows in page for event in rows.events], at=at)
     write_units(db, [rows.unit for rows in page])
 

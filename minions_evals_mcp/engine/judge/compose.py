@@ -84,8 +84,7 @@ def compose(  # noqa: PLR0913  what a run is made of
         for number, (verdict, (_, when)) in enumerate(zip(verdicts, judged.verdicts, strict=True), 1)
     ]
     failure = None if run.fields.passed else _failure(run, measure, work, verdicts, judged, frame=frame)
-    expected = None if work.likeness is not None or judged.embedder is None else measure.expected
-    return completed(run, judgments, failure, metrics=judged.metrics, expected=expected)
+    return completed(run, judgments, failure, metrics=judged.metrics)
 
 
 def _totals(measure: Measure, verdicts: Sequence[Verdict], judged: Judged) -> Totals:

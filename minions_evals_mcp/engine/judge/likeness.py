@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,11 +15,13 @@ from minions_evals_mcp.embedding.local import local_embedder
 from minions_evals_mcp.embedding.tokens import token_counts
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import similarities
-from minions_evals_mcp.engine.judge.yardstick import expected_of
+from minions_evals_mcp.engine.judge.yardstick import case_digest, expected_of
 from minions_evals_mcp.scoring.checks import SimilarityNeed, Unmet
 from minions_evals_mcp.scoring.likeness.similarity import normalised
 from minions_evals_mcp.scoring.verdicts.history import Compared, Likeness, compared, likeness
-from minions_evals_mcp.store.expected_outputs import expected_outputs
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.expected_outputs import expected_outputs, keep_expected
 
 F = TypeVar("F", bound=Fields)
 
@@ -42,7 +44,7 @@ async def with_likeness(engine: Engine, records_read: Sequence[Record[F]]) -> li
     if not runs:
         return list(records_read)
     digests = {ident: run.digests.test_case or "" for ident, run in runs.items()}
-    expected = await engine.store.read(lambda db: expected_outputs(db, digests.values()))
+    expected = await engine.store.read(lambda db: _expected_then(db, runs.values()))
     texts = {ident: _texts(expected.get(digests[ident]), run.actual_output) for ident, run in runs.items()}
     measured: dict[str, Likeness] = {}
     for name in dict.fromkeys(run.digests.embedder or "" for run in runs.values()):
@@ -52,6 +54,27 @@ async def with_likeness(engine: Engine, records_read: Sequence[Record[F]]) -> li
             ident: measured_one for ident, measured_one in zip(idents, several, strict=True) if measured_one is not None
         }
     return [_completed(record, measured.get(record.id)) for record in records_read]
+
+
+def _expected_then(db: Db, runs: Iterable[TestRun]) -> dict[str, Expected]:
+    """What the cases of the runs expected, by the digests of the cases as they were: as it stands, or as it was kept at an edit."""
+    case_of = {run.digests.test_case or "": run.test_case_id for run in runs}
+    kept = expected_outputs(db, case_of)
+    idents = {ident for wanted, ident in case_of.items() if wanted not in kept}
+    for case in records.get_all(db, idents, TestCase).values():
+        kept |= _expected_under_digest(case)
+    return kept
+
+
+def _expected_under_digest(case: Record[TestCase]) -> dict[str, Expected]:
+    expected = expected_of(case.fields)
+    return {} if expected is None else {case_digest(case): expected}
+
+
+def keep_former(db: Db, former: Record[TestCase], case: Record[TestCase]) -> None:
+    """Keeps what the case expected before an edit, for the likeness of its runs that is measured when they are first read."""
+    if case_digest(former) != case_digest(case):
+        keep_expected(db, _expected_under_digest(former))
 
 
 def _lacks_likeness(run: TestRun) -> bool:

@@ -72,7 +72,7 @@ class Measure:
 
     @cached_property
     def _case_digest(self) -> str:
-        return digest([self.case.id, json_fields(self.case.fields, exclude=_TELLING)], finite=True)
+        return case_digest(self.case)
 
     @cached_property
     def expected(self) -> Expected | None:
@@ -82,6 +82,11 @@ class Measure:
     def rubric_digest(self) -> str | None:
         """The digest of rubric and criteria, if there is a rubric."""
         return self.yardstick.digest if isinstance(self.yardstick, RubricInUse) else None
+
+
+def case_digest(case: Record[TestCase]) -> str:
+    """The digest of all of the case that bears on the verdict."""
+    return digest([case.id, json_fields(case.fields, exclude=_TELLING)], finite=True)
 
 
 def expected_of(case: TestCase) -> Expected | None:

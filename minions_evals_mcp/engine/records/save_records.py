@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import (
     Fields,
     Rubric,
     RubricCriterion,
+    TestCase,
 )
 from minions_evals_mcp.domain.digests import json_text
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
@@ -19,7 +20,7 @@ from minions_evals_mcp.domain.records import Record, of_type
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.judge.likeness import with_likeness
+from minions_evals_mcp.engine.judge.likeness import keep_former, with_likeness
 from minions_evals_mcp.engine.records.batch import REFUSALS, Arrival, View, is_final, placed
 from minions_evals_mcp.engine.records.chain_growth import vet_growth
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
@@ -203,6 +204,8 @@ def _write(db: Db, view: View, record: Record[Fields], now: datetime) -> bool:
         record = _raised(view, old, rubric)
     if (benchmark := of_type(record, Benchmark)) and (before := of_type(kept, Benchmark)):
         record = _with_last_run(before, benchmark)
+    if (case := of_type(record, TestCase)) and (former := of_type(kept, TestCase)):
+        keep_former(db, former, case)
     if not records.save(db, record):
         return False
     write_events(db, [record_saved(record.type, record.id, new=False)], at=now)
