@@ -81,6 +81,20 @@ async def test_what_was_expected_then_is_compared_though_the_case_was_changed_si
     assert oldest == execution
 
 
+async def test_what_a_case_expected_is_kept_when_it_is_edited_and_once(engine: Engine) -> None:
+    async def kept() -> int:
+        return await engine.store.read(lambda db: db.execute("SELECT count(*) FROM expected").fetchone()[0])
+
+    await stocked(engine, 1)
+    await bench(engine, "b")
+    assert await kept() == 0
+    for number, said in enumerate((SAID, EXPECTED, SAID, EXPECTED), 1):
+        await save(engine, case("c0", rubricId="r", expectedOutputs={"output": said}))
+        assert await kept() == min(number, 2)
+    await save(engine, case("c0", rubricId="r", expectedOutputs={"output": EXPECTED}, tags=["odd"]))
+    assert await kept() == 2, "nothing that bears on the verdict was edited"
+
+
 async def test_a_reader_of_a_store_that_is_read_only_sees_it_too(tmp_path: Path) -> None:
     config = config_in(tmp_path)
     async with open_engine(config) as engine:

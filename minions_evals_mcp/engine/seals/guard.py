@@ -94,6 +94,6 @@ def hushed_ending(ended: Ended) -> Ended:
         case JudgeErrored() | TargetErrored() | NotJudgeable() | Skipped():
             return replace(ended, reason=HIDDEN)
         case Passed() | Failed():
-            return replace(ended, expected=None)
+            return ended
         case Awaiting():
             return JudgeErrored(HIDDEN, fatal=True)
