@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from minions_evals_mcp.configured import db_path
+from minions_evals_mcp.configured import db_path, default_db
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.settings import settings_here
 
 SHOWN = 20
@@ -16,6 +17,8 @@ def summary_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The checks counted, each evaluation with its verdict against the run before, where it is kept, what to do next."""
     checks = [entry for entry in entries if entry["kind"] == "check"]
     evaluations = [entry for entry in entries if entry["kind"] == "evaluation"]
+    db = db_path(None, settings_here())
+    store = None if db == default_db() else db
     if checks:
         passed = sum(1 for check in checks if check["passed"])
         lost = [check for check in checks if not check["passed"]]
@@ -25,13 +28,13 @@ def summary_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
         red = Counter((check["name"], check["passed"] is False) for check in lost if not check["green"])
         for (name, is_judged), often in [*red.items()][:SHOWN]:
             ended = ("failed" if is_judged else "not judged") + (f" {often} times" if often > 1 else "")
-            yield f"  {ended}: {name} (minions-evals history {name})"
+            yield f"  {ended}: {name} ({in_store('minions-evals history', store)} {name})"
         if len(red) > SHOWN:
             yield f"  and {len(red) - SHOWN} more checks"
     for check in evaluations[:SHOWN]:
         yield str(check["line"])
     if len(evaluations) > SHOWN:
         yield f"and {len(evaluations) - SHOWN} more evaluations"
-    yield f"kept in {db_path(None, settings_here())}"
+    yield f"kept in {db}"
     failed = [evaluation for evaluation in evaluations if evaluation["passed"] is not True]
-    yield f"next: {failed[0]['next'] if failed else 'minions-evals view'}"
+    yield f"next: {failed[0]['next'] if failed else in_store('minions-evals view', store)}"

@@ -65,7 +65,7 @@ def diff_view(diff: RunDiff, out: Console) -> Group:
 
 def _figures(diff: RunDiff, out: Console) -> Iterator[Text]:
     for name, totals in (("before", diff.before), ("after", diff.after)):
-        line = whole(f"  {name:<6}  {_totals(totals)}")
+        line = whole(f"  {name:<6}  {_totals(totals, cases=diff.alike)}")
         run = whole(totals.run_id)
         yield from (
             [line + whole("  ") + run] if len(line) + 2 + len(run) <= out.width else [line, whole(" " * 10) + run]
@@ -88,10 +88,11 @@ def _indented(text: Text, by: int, out: Console) -> Iterator[Text]:
         yield Text(" " * by) + line
 
 
-def _totals(totals: Totals) -> str:
+def _totals(totals: Totals, *, cases: int) -> str:
     score = "–" if totals.score is None else f"{totals.score:.3f}"
     version = f"  {totals.version}" if totals.version else ""
-    return f"{totals.passed} of {totals.trials} passed  score {score}{version}"
+    tried = " trials" if totals.trials > cases else ""
+    return f"{totals.passed} of {totals.trials}{tried} passed  score {score}{version}"
 
 
 def _change(change: CaseChange, out: Console) -> Iterator[Text]:

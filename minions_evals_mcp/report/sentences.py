@@ -266,7 +266,8 @@ def _side_by_side(diff: RunDiff) -> str:
         if kind in counts
     ]
     changes_text = ", ".join(changed) or "nothing changed"
-    passed = f"passed {diff.before.passed} → {diff.after.passed} of {diff.after.trials}"
+    tried = " trials" if diff.after.trials > diff.alike else ""
+    passed = f"passed {diff.before.passed} → {diff.after.passed} of {diff.after.trials}{tried}"
     return f"{diff.title}: {changes_text}, of {diff.alike} cases measured alike; {passed}."
 
 

@@ -30,12 +30,13 @@ async def ran(at: Terminal, server: Server, *commands: list[str]) -> list[Ended]
 
 
 async def test_a_case_is_made_changed_listed_and_hidden(at: Terminal, server: Server) -> None:
-    made, none, listed, changed, shown, _, gone = await ran(
+    made, none, listed, newest, changed, shown, _, gone = await ran(
         at,
         server,
         HAPPY,
         ["cases", "nobody"],
         ["cases", "mood"],
+        ["cases", "latest"],
         ["set", "happy", "name=Glad", "expectedOutput=glad"],
         ["cases", "mood", "--json"],
         ["delete", "happy"],
@@ -44,6 +45,7 @@ async def test_a_case_is_made_changed_listed_and_hidden(at: Terminal, server: Se
     assert made.out == "made test-case happy\n"
     assert none.out == "no test case has the promptId nobody\n"
     assert listed.out == f"happy  Happy: no runs yet  expects {SAID}\n"
+    assert newest.out == listed.out
     assert changed.out == "changed happy: name, expectedOutput\n"
     (case,) = rows(shown.one(), "testCases")
     assert (case["name"], case["expectedOutput"]) == ("Glad", "glad")

@@ -23,6 +23,7 @@ from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent, start_benchmark
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, InstrumentError, NotFoundError
+from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.hang import HANG_S
@@ -80,6 +81,16 @@ async def test_versions_with_no_case_in_common_fail_by_name_however_often_it_is_
             with pytest.raises(InstrumentError, match="have no case in common"):
                 await compare_prompt_versions(engine, asked(sequential=sequential))
             assert (await get_job(engine, "k")).state == "failed"
+
+
+@pytest.mark.parametrize("wrong", [{"target": "http:nope"}, {"target": "nobody:model", "max_cost_usd": 1}])
+async def test_a_comparison_that_cannot_start_leaves_no_job_behind(tmp_path: Path, wrong: dict[str, JsonValue]) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await both(engine, 2, first(1, 2), first(2, 2))
+        await save(engine, [minion(f"v{n}", "prompt-version", content=f"Say {n}.", versionNumber=n) for n in (1, 2)])
+        with pytest.raises(EvalsError):
+            await compare_prompt_versions(engine, asked(**wrong))
+        assert not await engine.store.read(jobs.jobs)
 
 
 async def test_a_comparison_is_carried_on_by_one_process_and_a_second_start_leaves_it_alone(tmp_path: Path) -> None:
@@ -149,16 +160,6 @@ async def test_a_stop_names_the_key_that_resumes_the_whole_comparison(tmp_path: 
             await compare_prompt_versions(engine, asked(judge="llm"))
         assert stopped.value.remedy.startswith("Resume with --key k,")
         assert "--key k," in (await get_job(engine, "k")).reason
-
-
-async def test_a_comparison_that_cannot_begin_says_why_and_is_not_left_running(tmp_path: Path) -> None:
-    async with opened(config_in(tmp_path)) as engine:
-        await fleet(engine, 2)
-        await save(engine, [minion(f"v{n}", "prompt-version", content=f"Say {n}.", versionNumber=n) for n in (1, 2)])
-        with pytest.raises(EvalsError) as refused:
-            await compare_prompt_versions(engine, asked(max_cost_usd=1, target="nobody:model"))
-        job = await get_job(engine, "k")
-        assert (job.state, job.reason) == ("failed", str(refused.value))
 
 
 async def test_a_version_that_a_target_lacks_is_refused_before_the_key_is_taken(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def _request(fields: dict[str, object]) -> AbTestRequest:
         name = str(first["loc"][0]) if first["loc"] else "branch_ids"
         shown = {"test_case_id": "CASE", "branch_ids": "--branch", "winner_criteria": "--criteria"}
         raise BadInputError(
-            f"{shown.get(name, '--' + name.replace('_', '-'))}: {first['msg']}.",
+            f"{shown.get(name, '--' + name.replace('_', '-'))}: {first['msg'].removeprefix('Value error, branchIds: ')}.",
             remedy="--help shows what an option takes; `minions-evals branches CASE` shows the branches.",
         ) from None
 

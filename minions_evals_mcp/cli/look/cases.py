@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, test_cases
+from minions_evals_mcp.engine.meant_ids import meant_id
+from minions_evals_mcp.engine.version_chain import prompt_chain, version_record
 from minions_evals_mcp.report.plain import printable
 
 
@@ -15,9 +17,12 @@ async def cases(prompt: str, /, *, common: Common = DEFAULTS) -> int:
     Parameters
     ----------
     prompt
-        The prompt: the promptId of its test cases.
+        The prompt: the promptId of its test cases, or one of its versions.
     """
     async with session(common) as engine:
+        version = await meant_id(engine, prompt, "prompt-version")
+        if await engine.store.read(lambda db: version_record(db, version)) is not None:
+            prompt = (await engine.store.read(lambda db: prompt_chain(db, version))).prompt_id
         summaries = await test_cases(engine, prompt)
     lines = [*map(_line, summaries)] or [f"no test case has the promptId {printable(prompt, 128)}"]
     return reply(common, {"testCases": [case.model_dump(mode="json") for case in summaries]}, lines)

@@ -20,7 +20,14 @@ from minions_evals_mcp.engine.licences.corrected import corrected_pass_differenc
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
-from minions_evals_mcp.engine.run.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
+from minions_evals_mcp.engine.run.run_benchmark import (
+    Started,
+    StartedCases,
+    get_benchmark,
+    silent,
+    start_benchmark,
+    vet_benchmark,
+)
 from minions_evals_mcp.engine.seals.exposures import vet_can_decide
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError, SealedError
 from minions_evals_mcp.store import jobs
@@ -50,25 +57,24 @@ async def compare_prompt_versions(
 async def start_comparison(engine: Engine, request: ComparisonRequest) -> Started:
     """The comparison's job under the request's key, with both sides vetted and written down; nothing has run."""
     benchmark = await get_benchmark(engine, request.benchmark_id)
-    await engine.store.read(lambda db: _vet_sealed(db, request))
+    is_new = await engine.store.read(lambda db: _vet_sealed(db, request))
     request = await _with_versions(engine, request, benchmark.fields.test_case_ids)  # before the key is taken
+    if is_new:  # what cannot start leaves no job behind
+        for version in (request.version_a, request.version_b):
+            await vet_benchmark(engine, _side_asked(request, version, order_seed=0 if request.sequential else None))
     job = await _written_down(engine, request)
-    try:
-        sides = [await start_benchmark(engine, _side(request, job, which)) for which in ("A", "B")]
-    except EvalsError as error:
-        await _fail_unbegun(engine, job, str(error))
-        raise
+    sides = [await start_benchmark(engine, _side(request, job, which)) for which in ("A", "B")]
     await _sum_up(engine, job, sides)
     return Started(job, partial(_finish, engine, job, request))
 
 
-def _vet_sealed(db: Db, request: ComparisonRequest) -> None:
-    """Refuses a new comparison on sealed cases that no outcome of could decide."""
+def _vet_sealed(db: Db, request: ComparisonRequest) -> bool:
+    """Returns whether the comparison is new; refuses a new one on sealed cases that no outcome of could decide."""
+    is_new = request.key is None or jobs.job_by_key(db, request.key) is None
     seal = seal_of(db, request.benchmark_id)
-    if seal is None or seal.benchmark_id != request.benchmark_id:
-        return
-    if request.key is None or jobs.job_by_key(db, request.key) is None:
+    if is_new and seal is not None and seal.benchmark_id == request.benchmark_id:
         vet_can_decide(db, seal)
+    return is_new
 
 
 async def _with_versions(
@@ -100,27 +106,21 @@ async def _written_down(engine: Engine, request: ComparisonRequest) -> Job:
     return kept
 
 
-async def _fail_unbegun(engine: Engine, job: Job, why: str) -> None:
-    """Says why the comparison could not begin; one that has begun stays as it is."""
-    at = engine.clock()
-
-    def fail(db: Db) -> None:
-        if jobs.job_by_key(db, f"{job.id}:A") is None:
-            jobs.set_state(db, job.id, "failed", reason=why, at=at)
-
-    await engine.store.write(fail)
-
-
 def _side(request: ComparisonRequest, job: Job, which: str) -> RunRequest:
     """One version's run of the benchmark."""
+    version = request.version_a if which == "A" else request.version_b
+    seed = int(text_digest(job.id)[:8], 16) if request.sequential else None
+    of_job = {"comparison_id": job.id, "key": f"{job.id}:{which}"}
+    return _side_asked(request, version, order_seed=seed).model_copy(update=of_job)
+
+
+def _side_asked(request: ComparisonRequest, version: str, *, order_seed: int | None) -> RunRequest:
     return RunRequest.asked_by(
         request,
         subject_id=request.benchmark_id,
-        prompt_version_ref=request.version_a if which == "A" else request.version_b,
-        comparison_id=job.id,
-        order_seed=int(text_digest(job.id)[:8], 16) if request.sequential else None,
+        prompt_version_ref=version,
+        order_seed=order_seed,
         purpose="comparison",
-        key=f"{job.id}:{which}",
     )
 
 

@@ -22,6 +22,7 @@ from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.embedders import vet_embedder
 from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, waiting_reason, working_on
+from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Health, PageProgress, Place, Progress, Switch, here, run_units
@@ -70,12 +71,24 @@ async def start_benchmark(
 
     `target` opens the target where the request's name alone does not say how; `place` is where the units are carried out.
     """
+    case_ids = await _cases(engine, request)
+    ordered = case_ids if request.order_seed is None else case_order(case_ids, request.order_seed)
+    return await start_cases(engine, request, ordered, kind="benchmark", target=target, place=place)
+
+
+async def vet_benchmark(engine: Engine, request: RunRequest) -> None:
+    """Raises what starting that run would, as one side of a comparison; nothing is written down."""
+    case_ids = await _cases(engine, request)
+    seal = await engine.store.read_whole(lambda db: vet_whole(db, request, case_ids, kind="benchmark", dry=True))
+    with hushed(seal):
+        await _planned(engine, request, case_ids, kind="benchmark", opening=None)
+
+
+async def _cases(engine: Engine, request: RunRequest) -> Sequence[str]:
     benchmark = await get_benchmark(engine, request.subject_id)
     if engine.skills.run_benchmark.parameters.require_audit:
         await engine.store.read_whole(partial(vet_audited, benchmark_id=benchmark.id))
-    case_ids = chosen_cases(benchmark, request)
-    ordered = case_ids if request.order_seed is None else case_order(case_ids, request.order_seed)
-    return await start_cases(engine, request, ordered, kind="benchmark", target=target, place=place)
+    return chosen_cases(benchmark, request)
 
 
 def chosen_cases(benchmark: Record[Benchmark], request: RunRequest) -> Sequence[str]:
@@ -164,19 +177,29 @@ async def _settle(run: _Run, reason: str) -> Job:
         return await _ended(run)
 
 
-async def _prepared(
+@frozen_type
+class _Planned:
+    """A run that was vetted, and of which nothing is written down; the request is resolved."""
+
+    request: RunRequest
+    judging: Judging
+    plan: planning.Plan
+    target: Target | None
+    budget: Budget
+    switch: Switch
+
+
+async def _planned(
     engine: Engine,
     request: RunRequest,
     case_ids: Sequence[str],
     *,
-    seal: Seal | None,
     kind: Literal["test-case", "benchmark"],
     opening: OpenTarget | None,
-) -> _Run:
+) -> _Planned:
     switch = Switch()
     budget = Budget(request.max_cost_usd, request.max_seconds, switch.stop)
     switch.look = budget.look_at_clock  # a target that is no model's is not metered
-    version = request.prompt_version_ref
     vet_embedder(engine.config.embedder)
     request = await planning.resolved(engine, request, case_ids)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
@@ -190,15 +213,30 @@ async def _prepared(
         )
     if kind == "benchmark":
         _vet_measured(request, plan)
+    return _Planned(request, judging, plan, target, budget, switch)
+
+
+async def _prepared(
+    engine: Engine,
+    asked: RunRequest,
+    case_ids: Sequence[str],
+    *,
+    seal: Seal | None,
+    kind: Literal["test-case", "benchmark"],
+    opening: OpenTarget | None,
+) -> _Run:
+    planned = await _planned(engine, asked, case_ids, kind=kind, opening=opening)
+    request, plan = planned.request, planned.plan
     total = len(plan.case_ids) * request.trials
-    job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request, asked=version))
+    spec = plan.spec(request, asked=asked.prompt_version_ref)
+    job = await start_job(engine, request, kind=kind, total=total, spec=spec)
     if seal is not None:
         await engine.store.write(partial(seals.note_run, run_id=job.id, seal=seal))
     run_id = job.id if kind == "benchmark" else None
     frame = planning.frame_for(engine, run_id, target_digest=plan.digests.target)
     made = await planning.made_outputs(engine, request, plan.digests)
-    bench = Bench(engine, request, judging, target, plan.versions, frame, made, seal, budget)
-    return _Run(job, plan, bench, switch)
+    bench = Bench(engine, request, planned.judging, planned.target, plan.versions, frame, made, seal, planned.budget)
+    return _Run(job, plan, bench, planned.switch)
 
 
 def _vet_measured(request: RunRequest, plan: planning.Plan) -> None:
