@@ -7,6 +7,7 @@ from minions_evals_mcp.late_patterns import late
 
 _TURNING = frozenset(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
 
+_COMMAND, _GLUE = late("`[^`]+`|(?<=: )minions-evals [^`;]+"), "\x00"
 HIDDEN = late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
 )
@@ -43,9 +44,10 @@ def revealed(text: str) -> str:
 
 
 def hanging(line: str, width: int) -> str:
-    """The line broken between words at that width, what goes on indented by two more than it begins; ids stay whole."""
+    """The line broken between words at that width, what goes on indented by two more than it begins; ids and commands stay whole."""
     from textwrap import wrap  # noqa: PLC0415  few lines are longer than a screen
 
     indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
-    folded = wrap(line, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(folded)
+    glued = _COMMAND.sub(lambda command: command[0].replace(" ", _GLUE), line)
+    folded = wrap(glued, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(folded).replace(_GLUE, " ")

@@ -72,7 +72,7 @@ def show_run(summary: RunSummary, *, store: Path | None = None, kept: str = "") 
     for line in trust(summary):
         out.print(Text(on_screen(printable(in_store(line, store), 500), out), style="dim"), soft_wrap=True)
     for line in _closing(summary, store, kept):
-        out.print(Text(line), soft_wrap=True)
+        out.print(Text(on_screen(line, out)), soft_wrap=True)
 
 
 SHORT = 8

@@ -161,3 +161,12 @@ def test_a_line_that_is_longer_than_the_screen_goes_on_under_its_beginning_and_n
     assert all(part.startswith("    ") for part in folded[1:])
     assert "25c0e450-33a1-4fea-b517-ca36fad0af14" in " ".join(folded).split()
     assert hanging("short", 40) == "short"
+
+
+def test_a_command_is_never_broken_by_the_width_of_a_screen() -> None:
+    typed = "minions-evals audit --db evals.db support/quality"
+    folded = hanging(f"Its checks were never audited: a wrong answer may pass them. Next: {typed}", 60).split("\n")
+    assert folded[-1].strip().removeprefix("Next: ") == typed
+    assert "`minions-evals runs --db evals.db latest`" in hanging(
+        f"{'word ' * 7}`minions-evals runs --db evals.db latest` ends", 60
+    )

@@ -321,7 +321,7 @@ class _Tally:
             run.job.id,
             total=run.job.total,
             done=min(run.job.total, self.settled + self.done),
-            failed=self.failed,
+            failed=min(self.failed, self.done),  # told of once it is kept, as what is done
             unscored=sum(counts[outcome] for outcome in UNSCORED),
             spent_usd=None if budget.unpriced else budget.earlier_usd + budget.spent_usd,
         )
