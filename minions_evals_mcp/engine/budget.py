@@ -84,7 +84,7 @@ class Budget:
     announced: int = 0
     noted: int = 0
     sent: int = 0
-    announcing: anyio.Lock = field(default_factory=anyio.Lock)
+    announcing: anyio.Event | None = None
     lost: int = 0
     calls: int = 0
     attempts: int = 0
@@ -163,26 +163,33 @@ class Budget:
         return self.news()
 
     async def _announce(self) -> None:
-        """Has it written down that the next call may be sent."""
+        """Has it written down that the next call may be sent; one caller does so for all, early enough that the others need not wait."""
         if self.write_down is None:
             return
         self.asked += 1
         mine = self.asked
-        while mine > self.announced:
-            async with self.announcing:
-                if mine > self.announced:
-                    await self._noted(self.write_down, self.announced + max(AHEAD, self.in_flight))
+        while mine + self.in_flight // 4 > self.announced:
+            if self.announcing is None:
+                await self._noted(self.write_down, max(self.asked, self.announced + max(AHEAD, self.in_flight)))
+            elif mine > self.announced:
+                await self.announcing.wait()
+            else:
+                return
 
     async def _noted(self, write_down: Callable[[dict[str, float]], Awaitable[object]], sent: int) -> None:
         """Has so many calls noted; what could not be written is news still, and no interruption leaves in doubt whether it was."""
         told, noted, self.noted = self.told, self.noted, sent
+        written = self.announcing = anyio.Event()
         with anyio.CancelScope(shield=True):
             try:
                 await write_down(self.news())
+                self.announced = sent
             except BaseException:
                 self.told, self.noted = told, noted
                 raise
-        self.announced = sent
+            finally:
+                self.announcing = None
+                written.set()
 
     async def reserve(self, call: Call) -> None:
         """Takes the estimate of the next call out of the budget; raises `HaltedError` where it does not fit.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from minions_evals_mcp.late_patterns import late
 
@@ -214,6 +215,7 @@ _CHECKED = late(r"\A(?:passed|failed) [a-z][a-z:-]*: ")
 """What the case's own checks say is no judge's opinion."""
 
 
+@lru_cache(maxsize=1024)  # many outputs of a run get the same reason
 def says_made_up(rationale: str) -> bool:
     """Returns whether the judge calls something unsupported by what the answer had before it."""
     if _CHECKED.match(rationale):
@@ -226,6 +228,7 @@ def says_miscalculated(rationale: str) -> bool:
     return _SUM.search(rationale) is not None and not says_made_up(rationale)
 
 
+@lru_cache(maxsize=1024)
 def says_declined(rationale: str) -> bool:
     """Returns whether the judge says that the answer declines, and not that it ought to have."""
     if _CHECKED.match(rationale):
@@ -235,6 +238,7 @@ def says_declined(rationale: str) -> bool:
     return any(_OUGHT.search(rationale[: match.start()]) is None for match in DECLINED.finditer(rationale))
 
 
+@lru_cache(maxsize=1024)
 def form_doubt(rationale: str) -> float:
     """Returns how surely the judge speaks of a broken form: surest where the content is called right."""
     if _CHECKED.match(rationale) or says_declined(rationale):
