@@ -11,4 +11,4 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for name, made in PAGES.items():
-        (FOLDER / f"{name}.md").write_text(made(), "utf-8")
+        (FOLDER / name).write_text(made(), "utf-8")

@@ -22,6 +22,7 @@ from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, RECORDED, RESUL
 from minions_evals_mcp.engine.messages.payloads import KINDS as MESSAGES
 from minions_evals_mcp.scoring.assertions.table import KINDS
 from minions_evals_mcp.server.catalogue import CATALOGUE
+from minions_evals_mcp.server.graphql.schema import graphql_schema
 from tests.reference.assertion_examples import EXAMPLES, UNTRIED, Json
 
 Schema = dict[str, JsonValue]
@@ -249,11 +250,17 @@ def failures() -> str:
     return page("Exit codes and errors", codes, lead, table)
 
 
+def graphql() -> str:
+    """The schema of the testing API."""
+    return f"{graphql_schema().as_str()}\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
-    "assertions": assertions,
-    "commands": commands,
-    "errors": failures,
-    "messages": messages,
-    "records": records,
-    "tools": tools,
+    "assertions.md": assertions,
+    "commands.md": commands,
+    "errors.md": failures,
+    "messages.md": messages,
+    "records.md": records,
+    "schema.graphql": graphql,
+    "tools.md": tools,
 }

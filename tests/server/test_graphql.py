@@ -20,7 +20,6 @@ from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.graphql.http import GraphQLDoor
-from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.options import Options, read_options
 from minions_evals_mcp.server.session.opened import Session
 from tests.engine.ab_workshop import ANSWER, laboratory, says
@@ -30,7 +29,6 @@ from tests.server.testing_api import DOCUMENTS
 from tests.server.web import on_the_web
 from tests.workshop import config_in, minion, save
 
-SCHEMA = Path(__file__).parents[2] / "minions_evals_mcp" / "server" / "graphql" / "schema.graphql"
 TARGET = "openai:gpt-4o"
 Answer = dict[str, Any]
 
@@ -249,10 +247,6 @@ async def test_the_door_asks_for_the_token_and_knows_its_hosts(tmp_path: Path) -
         form = {**known, "content-type": "application/x-www-form-urlencoded"}
         assert (await client.post(api.url, content=b"query={__typename}", headers=form)).status_code == 400
         assert (await client.get(api.url, params={"query": "{ __typename }"}, headers=known)).status_code != 200
-
-
-def test_the_schema_is_the_file_that_is_published() -> None:
-    assert SCHEMA.read_text("utf-8") == f"{graphql_schema().as_str()}\n"
 
 
 def test_graphql_without_http_is_refused_at_the_start() -> None:
