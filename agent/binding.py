@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.conclude import benchmark_run, comparison, detect_
 from minions_evals_mcp.engine.failures import classify_failure
 from minions_evals_mcp.engine.judge import compose, yardstick
 from minions_evals_mcp.engine.messages.payloads import KINDS, OWN
-from minions_evals_mcp.engine.run import run_benchmark, units
+from minions_evals_mcp.engine.run import conclusion, run_benchmark, units
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring import rubric
 from minions_evals_mcp.scoring.classification import classify
@@ -40,7 +40,7 @@ STEPS: dict[str, dict[str, Callable[..., object]]] = {
     "run-benchmark": {
         "load-benchmark": run_benchmark.start_benchmark,
         "run-cases": run_benchmark.start_cases,
-        "aggregate-runs": run_benchmark.conclude_job,
+        "aggregate-runs": conclusion.conclude_job,
         "compute-figures": runs.sums,
         "update-benchmark": benchmark_run.conclude,
         "check-regression": regression.pass_rate_dropped,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -23,12 +24,18 @@ def folder(module: str) -> str:
     return module if is_package(module) or module.count(".") == 1 else module.rpartition(".")[0]
 
 
+def part_of(package: str, module: str) -> str:
+    """The file or folder of the package, with all below it, that a module stands in; empty for one that stands elsewhere."""
+    inside = module.startswith(f"{package}.")
+    return ".".join(module.split(".")[: package.count(".") + 2]) if inside else ""
+
+
 def circle(graph: grimp.ImportGraph, room: Callable[[str], str]) -> list[str]:
     """A circle of imports among rooms; empty where there is none."""
     arrows: dict[str, set[str]] = {}
     for module in graph.modules - set(OURS):
         targets = {room(other) for other in graph.find_modules_directly_imported_by(module)}
-        arrows.setdefault(room(module), set()).update(targets - {room(module), *OURS})
+        arrows.setdefault(room(module), set()).update(targets - {room(module), "", *OURS})
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
@@ -40,6 +47,8 @@ def test_nothing_is_imported_in_a_circle() -> None:
     graph = grimp.build_graph(*OURS, cache_dir=None)
     assert circle(graph, str) == [], "files"
     assert circle(graph, folder) == [], "folders"
+    for package in filter(is_package, graph.modules):
+        assert circle(graph, partial(part_of, package)) == [], package
 
 
 def test_a_folder_holds_at_most_25_modules() -> None:

@@ -14,7 +14,8 @@ from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, lock_path, request_of, set_state, waiting_reason, working_on
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.run_benchmark import conclude_job, run_benchmark
+from minions_evals_mcp.engine.run.conclusion import conclude_job
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import (
     BadInputError,
     BusyError,

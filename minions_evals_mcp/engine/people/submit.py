@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measure
 from minions_evals_mcp.engine.outbox import tell_asker
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
-from minions_evals_mcp.engine.run.run_benchmark import conclude_job
+from minions_evals_mcp.engine.run.conclusion import conclude_job
 from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, judged, proposal_scores
 from minions_evals_mcp.engine.run.versions import versions_of_job
 from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError, InvalidRecordError, RuleError

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 import anyio
 
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.records import MADE_BY_PYTHON, Record
-from minions_evals_mcp.domain.results import UNSCORED, Outcome
-from minions_evals_mcp.domain.standing import Standing
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.audit_standing.standing import vet_audited
 from minions_evals_mcp.engine.budget import Budget, how_on
-from minions_evals_mcp.engine.conclude.benchmark_run import Concluding, conclude
-from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.embedders import vet_embedder
-from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, waiting_reason, working_on
+from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, working_on
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
-from minions_evals_mcp.engine.run.pipeline import Health, PageProgress, Place, Progress, Switch, here, run_units
+from minions_evals_mcp.engine.run.conclusion import ended
+from minions_evals_mcp.engine.run.pipeline import Health, Place, Progress, Switch, here, run_units
+from minions_evals_mcp.engine.run.tally import Tally
 from minions_evals_mcp.engine.run.unit_pages import open_units
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.engine.seals.guard import hushed, vet_whole
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, StoppedError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.sequential import case_order
-from minions_evals_mcp.store import jobs, records, runs, seals
-from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.jobs import Job, UnitRow
+from minions_evals_mcp.store import jobs, records, seals
+from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.seals import Seal
 from minions_evals_mcp.targets.live import Target
 
 OpenTarget = Callable[[Budget], Target]
 """Opens a target whose calls are taken out of the budget."""
-SPENT_EVERY = 20
-"""After so many units what was spent so far is written down."""
 NAMED = 5
 """So many cases are named in an error."""
 PASSES = 2
@@ -162,7 +157,7 @@ async def _finish(run: _Run, progress: Progress) -> Job:
             return job
         run = replace(run, job=job)  # with what it has spent by now
         await _carry_on(run, progress)
-        return await _ended(run)
+        return await ended(run.bench, run.job)
 
 
 async def _advance(run: _Run, cases: int, progress: Progress) -> None:
@@ -174,7 +169,7 @@ async def _settle(run: _Run, reason: str) -> Job:
     engine = run.bench.engine
     async with working_on(engine, run.job):
         await engine.store.write(partial(jobs.skip_open, job_id=run.job.id, case_ids=run.plan.case_ids, reason=reason))
-        return await _ended(run)
+        return await ended(run.bench, run.job)
 
 
 @frozen_type
@@ -258,15 +253,15 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
     reason = "interrupted"
     counts = await engine.store.read_whole(lambda db: jobs.unit_counts(db, run.job.id))
     judged = "scored" in counts
-    tally = _Tally(run, sum(number for outcome, number in counts.items() if outcome in planning.SETTLED))
-    telling = _telling(tally, progress)
+    tally = Tally(run.job, run.bench, sum(number for outcome, number in counts.items() if outcome in planning.SETTLED))
+    counted = partial(tally.add, progress=progress)
     tally.tell()
     try:
         for _ in range(PASSES):
             health = tally.health = Health(run.switch, judged)
             units = open_units(run.bench, run.job.id, run.plan.case_ids[:cases], run.plan)
             width = engine.config.concurrency
-            await run_units(run.bench, units, health=health, workers=width, progress=telling, place=run.place)
+            await run_units(run.bench, units, health=health, workers=width, progress=counted, place=run.place)
             judged = health.judged
             if run.switch.is_off or not (health.counts["judge-error"] or health.counts["target-error"]):
                 break
@@ -298,134 +293,3 @@ def _vet_whole(run: _Run) -> None:
 
 async def _write_down(run: _Run, spent: dict[str, float]) -> None:
     await run.bench.engine.store.write(partial(jobs.add_spent, ident=run.job.id, spent=spent))
-
-
-@dataclass(slots=True, eq=False)
-class _Tally:
-    """The progress of a run: what was settled before this start, and what its passes add."""
-
-    run: _Run
-    settled: int
-    done: int = 0
-    failed: int = 0
-    health: Health | None = None
-
-    def tell(self) -> None:
-        """Tells who watches."""
-        run, counts = self.run, Counter[Outcome]() if self.health is None else self.health.counts
-        is_told = self.health is not None and run.bench.seal is None
-        failed = self.health.failed if self.health is not None and is_told else 0
-        self.failed = max(self.failed, failed)
-        budget = run.bench.budget
-        standing = Standing(
-            run.job.id,
-            total=run.job.total,
-            done=min(run.job.total, self.settled + self.done),
-            failed=min(self.failed, self.done),  # told of once it is kept, as what is done
-            unscored=sum(counts[outcome] for outcome in UNSCORED),
-            spent_usd=None if budget.unpriced else budget.earlier_usd + budget.spent_usd,
-        )
-        run.bench.engine.watch(standing)
-
-
-def _telling(tally: _Tally, progress: Progress) -> PageProgress:
-    """The same progress; what was spent is written down now and then, so that a kill loses little of it."""
-    run = tally.run
-
-    async def told(outcomes: Sequence[Outcome]) -> None:
-        begun = tally.done // SPENT_EVERY
-        tally.done += len(outcomes)
-        tally.tell()
-        if tally.done // SPENT_EVERY > begun and (spent := run.bench.budget.news()):
-            await run.bench.judging.kept.queue(partial(jobs.add_spent, ident=run.job.id, spent=spent))
-        for outcome in outcomes:
-            await progress(outcome)
-
-    return told
-
-
-async def _ended(run: _Run) -> Job:
-    engine, job = run.bench.engine, run.job
-    counts = await engine.store.read_whole(lambda db: jobs.unit_counts(db, job.id))
-    if counts.get("awaiting-judgments"):
-        await set_state(engine, job, "awaiting-judgments", reason=waiting_reason(counts["awaiting-judgments"]))
-    elif not counts.get("scored") and not counts.get("timed-out"):
-        await _nothing_scored(run)
-    elif job.kind == "benchmark" and not await engine.store.read_whole(lambda db: runs.sums(db, job.id).runs):
-        await _nothing_scored(run)  # but canaries, which are no part of the figures
-    elif job.kind == "benchmark":
-        await engine.store.write(partial(conclude_job, engine=engine, job=job, request=run.bench.request))
-    else:
-        await set_state(engine, job, "completed")
-    return await engine.store.read_whole(lambda db: jobs.job(db, job.id)) or job
-
-
-async def _nothing_scored(run: _Run) -> None:
-    engine, job = run.bench.engine, run.job
-    first = await engine.store.read_whole(partial(_first_unscored, job_id=job.id))
-    why = _why_nothing(first)
-    await set_state(engine, job, "failed", reason=why)
-    if first and first[0].outcome == "skipped":
-        raise BadInputError(
-            f"no case of {job.subject_id} could be run; {first[0].case_id}: {first[0].reason}.",
-            remedy=await _how_outputs_come(engine, job.subject_id),
-        )
-    again = f"`minions-evals doctor` tells what works; resume with --key {job.key}."
-    raise InstrumentError(
-        f"no output of {job.subject_id} could be judged; the first: {why}.",
-        remedy="" if first and first[0].outcome == "not-judgeable" else again,
-    )
-
-
-async def _how_outputs_come(engine: Engine, subject_id: str) -> str:
-    record = await engine.store.read_whole(lambda db: records.minion(db, subject_id))
-    if record is not None and record.created_by == MADE_BY_PYTHON:
-        return "Its cases are run by the Python program that evaluates them: run that again, or name a --target."
-    return "Import agent-runs, or name a --target."
-
-
-def _first_unscored(db: Db, *, job_id: str) -> Sequence[UnitRow]:
-    return jobs.units_with(db, job_id, (*UNSCORED, "skipped"), limit=1)
-
-
-def _why_nothing(unscored: Sequence[UnitRow]) -> str:
-    """Returns why a run has no figures; canaries that were judged are no part of them."""
-    return f"{unscored[0].outcome}: {unscored[0].reason}" if unscored else "nothing was run"
-
-
-def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> None:
-    """Records the benchmark-run of a job whose units are all settled, and completes the job: within one transaction.
-
-    A job of which only canaries could be judged has no figures: it failed, and approves nothing.
-    """
-    at = engine.clock()
-    if (
-        runs.benchmark_run(db, job.id) is not None
-    ):  # concluded by another meanwhile: whoever came second says no other state
-        jobs.set_state(db, job.id, "completed", at=at)
-        return
-    if not runs.sums(db, job.id).runs:
-        why = _why_nothing(_first_unscored(db, job_id=job.id))
-        jobs.set_state(db, job.id, "failed", reason=why, at=at)
-        return
-    counts = jobs.unit_counts(db, job.id)
-    unrun = [f"{row.case_id} ({row.reason})" for row in jobs.units_with(db, job.id, ("skipped",), limit=1000)]
-    seen = planning.digests_of(job)
-    skipped = job.spec["skipped"]
-    assert isinstance(skipped, list)
-    about = Concluding(
-        run_id=job.id,
-        request=request,
-        skills=engine.skills,
-        digests=seen,
-        judged_alike=planning.judged_alike(seen),
-        series=planning.series(seen),
-        skipped=(*(str(name) for name in skipped), *unrun),
-        unscored=sum(counts.get(outcome, 0) for outcome in UNSCORED),
-        at=at,
-    )
-    conclude(db, about)
-    jobs.set_state(db, job.id, "completed", at=at)
-    if request.comparison_id is not None:
-        tie = engine.skills.compare_prompt_versions.parameters.tie_threshold
-        conclude_comparison(db, request.comparison_id, tie_threshold=tie, at=at)

@@ -1,0 +1,107 @@
+"""The end of a run: what it waits for, why it has no figures, or its benchmark-run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from minions_evals_mcp.domain.records import MADE_BY_PYTHON
+from minions_evals_mcp.domain.results import UNSCORED
+from minions_evals_mcp.engine.conclude.benchmark_run import Concluding, conclude
+from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import set_state, waiting_reason
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.engine.run.units import Bench
+from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job, UnitRow
+
+
+async def ended(bench: Bench, job: Job) -> Job:
+    """The job at its end, or with what it waits for; raises `BadInputError` or `InstrumentError` where nothing was scored."""
+    engine = bench.engine
+    counts = await engine.store.read_whole(lambda db: jobs.unit_counts(db, job.id))
+    if counts.get("awaiting-judgments"):
+        await set_state(engine, job, "awaiting-judgments", reason=waiting_reason(counts["awaiting-judgments"]))
+    elif not counts.get("scored") and not counts.get("timed-out"):
+        await _nothing_scored(engine, job)
+    elif job.kind == "benchmark" and not await engine.store.read_whole(lambda db: runs.sums(db, job.id).runs):
+        await _nothing_scored(engine, job)  # but canaries, which are no part of the figures
+    elif job.kind == "benchmark":
+        await engine.store.write(partial(conclude_job, engine=engine, job=job, request=bench.request))
+    else:
+        await set_state(engine, job, "completed")
+    return await engine.store.read_whole(lambda db: jobs.job(db, job.id)) or job
+
+
+async def _nothing_scored(engine: Engine, job: Job) -> None:
+    first = await engine.store.read_whole(partial(_first_unscored, job_id=job.id))
+    why = _why_nothing(first)
+    await set_state(engine, job, "failed", reason=why)
+    if first and first[0].outcome == "skipped":
+        raise BadInputError(
+            f"no case of {job.subject_id} could be run; {first[0].case_id}: {first[0].reason}.",
+            remedy=await _how_outputs_come(engine, job.subject_id),
+        )
+    again = f"`minions-evals doctor` tells what works; resume with --key {job.key}."
+    raise InstrumentError(
+        f"no output of {job.subject_id} could be judged; the first: {why}.",
+        remedy="" if first and first[0].outcome == "not-judgeable" else again,
+    )
+
+
+async def _how_outputs_come(engine: Engine, subject_id: str) -> str:
+    record = await engine.store.read_whole(lambda db: records.minion(db, subject_id))
+    if record is not None and record.created_by == MADE_BY_PYTHON:
+        return "Its cases are run by the Python program that evaluates them: run that again, or name a --target."
+    return "Import agent-runs, or name a --target."
+
+
+def _first_unscored(db: Db, *, job_id: str) -> Sequence[UnitRow]:
+    return jobs.units_with(db, job_id, (*UNSCORED, "skipped"), limit=1)
+
+
+def _why_nothing(unscored: Sequence[UnitRow]) -> str:
+    """Returns why a run has no figures; canaries that were judged are no part of them."""
+    return f"{unscored[0].outcome}: {unscored[0].reason}" if unscored else "nothing was run"
+
+
+def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> None:
+    """Records the benchmark-run of a job whose units are all settled, and completes the job: within one transaction.
+
+    A job of which only canaries could be judged has no figures: it failed, and approves nothing.
+    """
+    at = engine.clock()
+    if (
+        runs.benchmark_run(db, job.id) is not None
+    ):  # concluded by another meanwhile: whoever came second says no other state
+        jobs.set_state(db, job.id, "completed", at=at)
+        return
+    if not runs.sums(db, job.id).runs:
+        why = _why_nothing(_first_unscored(db, job_id=job.id))
+        jobs.set_state(db, job.id, "failed", reason=why, at=at)
+        return
+    counts = jobs.unit_counts(db, job.id)
+    unrun = [f"{row.case_id} ({row.reason})" for row in jobs.units_with(db, job.id, ("skipped",), limit=1000)]
+    seen = planning.digests_of(job)
+    skipped = job.spec["skipped"]
+    assert isinstance(skipped, list)
+    about = Concluding(
+        run_id=job.id,
+        request=request,
+        skills=engine.skills,
+        digests=seen,
+        judged_alike=planning.judged_alike(seen),
+        series=planning.series(seen),
+        skipped=(*(str(name) for name in skipped), *unrun),
+        unscored=sum(counts.get(outcome, 0) for outcome in UNSCORED),
+        at=at,
+    )
+    conclude(db, about)
+    jobs.set_state(db, job.id, "completed", at=at)
+    if request.comparison_id is not None:
+        tie = engine.skills.compare_prompt_versions.parameters.tie_threshold
+        conclude_comparison(db, request.comparison_id, tie_threshold=tie, at=at)
