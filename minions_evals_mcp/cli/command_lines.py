@@ -28,7 +28,10 @@ def _version() -> str:
 
 
 def build(arguments: list[str]) -> App:
-    """The command line as cyclopts sees it. Only the command that is asked for is imported, and helps with its own words."""
+    """The command line as cyclopts sees it. Only the command that is asked for is imported, and helps with its own words.
+
+    Where the line begins with a command, no other is made known: cyclopts goes through all of them for each option.
+    """
     app = App(
         name="minions-evals",
         help=ABOUT,
@@ -37,7 +40,8 @@ def build(arguments: list[str]) -> App:
         version=_version,
         suppress_keyboard_interrupt=False,  # `main` tells what is kept
     )
-    for name in (*COMMANDS, *NOUNS):
+    first = arguments[0] if arguments else ""
+    for name in (first,) if first in COMMANDS or first in NOUNS else (*COMMANDS, *NOUNS):
         group, place = GROUPS.get(GROUP_OF.get(name, "")), ORDER.get(name)
         if name in NOUNS:
             app.command(_noun(name, arguments, place))

@@ -105,6 +105,10 @@ def _set_pragmas(db: Db, *, read_only: bool) -> None:
     if read_only:
         db.execute("PRAGMA query_only = ON")
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    else:
+        db.execute(
+            "PRAGMA temp_store = MEMORY"
+        )  # of the digests' triggers; once the schema is read, it would be read anew
 
 
 def make_durable(db: Db) -> None:

@@ -44,6 +44,7 @@ class Ticket(Generic[T]):
 def _commit_group(db: Db, path: Path, group: list[Ticket[Any]]) -> None:
     """Runs every caller's work in one transaction; where one of several fails, each again in a savepoint of its own."""
     with translated(path):
+        row_digests.keep(db)
         db.execute("BEGIN IMMEDIATE")
         try:
             if not _run_all(db, path, group):
@@ -234,7 +235,6 @@ def _migrated(db: Db, path: Path) -> None:
         vet_version(db, path)
         make_durable(db)
         migrate(db, path)
-        row_digests.keep(db)
 
 
 def _required(db: Db, path: Path) -> None:

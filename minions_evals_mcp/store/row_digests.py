@@ -20,6 +20,11 @@ _TABLES = (
     " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'row_digest' ORDER BY m.name, c.cid"
 )
 
+_REFUSED = (
+    "SELECT tbl_name FROM sqlite_schema WHERE type = 'trigger'"
+    " AND sql LIKE '%BEFORE ' || ? || ' ON ' || tbl_name || char(10) || 'BEGIN SELECT RAISE(ABORT,%'"
+)
+
 
 @frozen_type
 class Source:
@@ -85,27 +90,48 @@ def _digest(content: bytes, *reals: float | None) -> int:
 
 
 def keep(db: Db) -> None:
-    """Makes the connection write the digest of every row that it writes."""
+    """Makes the connection write the digest of every row that it writes; asked for before a write, for who only reads needs none."""
+    if db.execute("SELECT 1 FROM sqlite_temp_schema LIMIT 1").fetchone():
+        return
     can_digest(db)
-    db.execute("PRAGMA temp_store = MEMORY")
-    db.executescript(_triggers(tuple(sources(db))))
+    db.executescript(_triggers(tuple(sources(db)), _refused(db, "UPDATE"), _refused(db, "DELETE")))
+
+
+def _refused(db: Db, change: str) -> frozenset[str]:
+    """The tables of which the store itself refuses that change of any row."""
+    return frozenset(table for (table,) in db.execute(_REFUSED, (change,)))
 
 
 @cache
-def _triggers(tables: tuple[Source, ...]) -> str:
+def _triggers(tables: tuple[Source, ...], fixed: frozenset[str], kept: frozenset[str]) -> str:
     """The script that makes them, in one transaction: each by itself takes twice the time."""
-    return f"BEGIN;\n{''.join(map(_triggers_of, tables))}COMMIT;"
+    made = (
+        _on_new(source)
+        + ("" if source.table in fixed else _on_changed(source))
+        + ("" if source.table in kept else _on_gone(source))
+        for source in tables
+    )
+    return f"BEGIN;\n{''.join(made)}COMMIT;"
 
 
-def _triggers_of(source: Source) -> str:
-    new, table = source.key("NEW"), source.table
+def _on_new(source: Source) -> str:
     return (
-        f"CREATE TEMP TRIGGER digest_{table}_new AFTER INSERT ON main.{table}"
-        f" BEGIN INSERT INTO row_digest VALUES ('{table}', {new}, {source.digest('NEW')}); END;\n"
-        f"CREATE TEMP TRIGGER digest_{table}_changed AFTER UPDATE ON main.{table} BEGIN UPDATE row_digest"
-        f" SET digest = {source.digest('NEW')} WHERE source = '{table}' AND key = {new}; END;\n"
-        f"CREATE TEMP TRIGGER digest_{table}_gone AFTER DELETE ON main.{table}"
-        f" BEGIN DELETE FROM row_digest WHERE source = '{table}' AND key = {source.key('OLD')}; END;\n"
+        f"CREATE TEMP TRIGGER digest_{source.table}_new AFTER INSERT ON main.{source.table}"
+        f" BEGIN INSERT INTO row_digest VALUES ('{source.table}', {source.key('NEW')}, {source.digest('NEW')}); END;\n"
+    )
+
+
+def _on_changed(source: Source) -> str:
+    return (
+        f"CREATE TEMP TRIGGER digest_{source.table}_changed AFTER UPDATE ON main.{source.table} BEGIN UPDATE row_digest"
+        f" SET digest = {source.digest('NEW')} WHERE source = '{source.table}' AND key = {source.key('NEW')}; END;\n"
+    )
+
+
+def _on_gone(source: Source) -> str:
+    return (
+        f"CREATE TEMP TRIGGER digest_{source.table}_gone AFTER DELETE ON main.{source.table}"
+        f" BEGIN DELETE FROM row_digest WHERE source = '{source.table}' AND key = {source.key('OLD')}; END;\n"
     )
 
 
