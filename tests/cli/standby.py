@@ -50,6 +50,7 @@ PROGRAMS = {
     "minions-evals": "minions_evals_mcp.cli.app", "minions-eval-agent": "agent.__main__",
     "minions-evals-mcp": "minions_evals_mcp.server.app", "pytest": "pytest", "neighbour": "tests.agent.neighbour_server",
     "several": "tests.cli.several", "python": "tests.cli.interpreter", "python3": "tests.cli.interpreter",
+    "standby": "tests.cli.standby",
 }  # fmt: skip
 """The programs by the name that they are called by; each module's `main` is the entry point."""
 LATE = (
@@ -135,9 +136,10 @@ class Standby:
 
 @dataclass(slots=True)
 class Standbys:
-    """Those that wait for a command; a test that runs two at once has two."""
+    """Those that wait for a command; a test that runs two at once has two, forked by one that imports for all and carries out nothing."""
 
     idle: list[Standby] = field(default_factory=list[Standby])
+    first: Standby | None = None
 
     def carried_out(self, asked: Asked, stdin: bytes, limit_s: float) -> tuple[int, bytes, bytes]:
         """The exit code, stdout and stderr of the command."""
@@ -151,20 +153,31 @@ class Standbys:
 
     def begun(self, asked: Asked, streams: list[int]) -> int:
         """The process id of the command, which is a child of this process from now on; one is begun at a time."""
-        with ADOPTION, self._one(asked) as standby:
+        with self._one(asked) as standby, ADOPTION:
             return standby.begun(replace(asked, lasts=True), streams)
 
     @contextmanager
     def _one(self, asked: Asked) -> Generator[Standby]:
         """One that waits, and waits again once it has carried a command out."""
-        standby = self.idle.pop() if self.idle else started(asked.environment)
+        standby = self.idle.pop() if self.idle else self._another(asked.environment)
         yield standby
         self.idle.append(standby)
+
+    def _another(self, environment: dict[str, str]) -> Standby:
+        """A new one."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ADOPTION, theirs:
+            self.first = self.first or started(environment)
+            asked = Asked([], str(ROOT), environment, "standby", lasts=True)
+            return Standby(Forked(asked, of=self.first, stdin=theirs.fileno(), stdout=None, stderr=None), ours)
 
     def ended(self) -> None:
         """None is left."""
         while self.idle:
             self.idle.pop().ended()
+        if self.first is not None:
+            self.first.ended()
+            self.first = None
 
 
 STANDBYS = Standbys()
@@ -173,13 +186,11 @@ UNMEASURED = Standbys() if Coverage.current() else STANDBYS
 
 
 def started(environment: dict[str, str]) -> Standby:
-    """A new one."""
+    """One that no other has forked."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        command = [sys.executable, "-m", "tests.cli.standby", str(theirs.fileno())]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, pass_fds=[theirs.fileno()], start_new_session=True
-        )
+        command = [sys.executable, "-m", "tests.cli.standby"]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=theirs.fileno(), start_new_session=True)
     return Standby(process, ours)
 
 
@@ -197,7 +208,9 @@ def _adopting() -> Generator[None]:
 class Forked(subprocess.Popen[bytes]):
     """A command under way that a standby forked: a child of this process all the same, which leads a session of its own."""
 
-    def __init__(self, asked: Asked, *, of: Standbys = STANDBYS, stdin: int, stdout: int, stderr: int | None) -> None:
+    def __init__(
+        self, asked: Asked, *, of: Standbys | Standby = STANDBYS, stdin: int, stdout: int | None, stderr: int | None
+    ) -> None:
         self._begun = partial(of.begun, asked)
         super().__init__([asked.program, *asked.arguments], stdin=stdin, stdout=stdout, stderr=stderr)
 
@@ -208,6 +221,11 @@ class Forked(subprocess.Popen[bytes]):
         self.pid = self._begun(streams)
         self._child_created = True
         self._close_pipe_fds(*pipes)  # pyright: ignore[reportAttributeAccessIssue]  as the method that this one replaces
+
+
+def main() -> None:
+    """Serves whoever holds the other end of what standard input is."""
+    serve(socket.socket(fileno=os.dup(0)))
 
 
 def serve(wire: socket.socket) -> None:
@@ -346,4 +364,4 @@ if __name__ == "__main__":
     saved_so_far()
     gathered()
     gc.freeze()
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    main()
