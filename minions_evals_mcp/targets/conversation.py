@@ -9,9 +9,14 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.providers import PROVIDERS
+from minions_evals_mcp.models.responses import RESPONSES
 
 SYSTEM = frozenset({"system", "developer"})
 SPOKEN = frozenset({"user", "assistant"})
+ANSWERING = frozenset({"tool", "function"})
+"""Who tells a model what its calls gave."""
+OF_CALLS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,15 @@ class Turns:
         return "\n\n".join(system) or None, spoken
 
 
-def turns(prompt: str) -> Turns | None:
+def takes_calls(provider: str, model: str) -> bool:
+    """Returns whether that model takes messages that call tools, and what these gave, as OpenAI's chat interface has them."""
+    return PROVIDERS[provider].client == "openai_client" and not model.startswith(RESPONSES)
+
+
+def turns(prompt: str, *, calls: bool = False) -> Turns | None:
     """The turns that a prompt stands for: a JSON list of messages, else the text as a user's one turn.
 
-    None for messages of other roles, and for parts that are no text.
+    None for messages of other roles, and for parts that are no text; with `calls` messages may call tools, and tell what they gave.
     """
     try:
         value: JsonValue = json.loads(prompt)
@@ -49,7 +59,9 @@ def turns(prompt: str) -> Turns | None:
     ):
         return _user_turn(prompt)
     messages = tuple(message for message in value if isinstance(message, dict))
-    if not all(map(_is_text, messages)) or not any(message["role"] in SPOKEN for message in messages):
+    if not all(_is_text(message) or (calls and _is_of_calls(message)) for message in messages) or not any(
+        message["role"] in SPOKEN for message in messages
+    ):
         return None
     match value:
         case [{"role": "user", "content": str(user)}]:
@@ -74,6 +86,14 @@ def _is_text(message: Json) -> bool:
     return isinstance(content, str)
 
 
+def _is_of_calls(message: Json) -> bool:
+    """Returns whether it is a message that calls tools, or tells what they gave."""
+    content = message.get("content")
+    if message["role"] not in SPOKEN | ANSWERING or message.keys() - OF_CALLS:
+        return False
+    return content is None or isinstance(content, str) or _is_text({"role": "user", "content": content})
+
+
 def _is_text_part(part: JsonValue) -> bool:
     return (
         isinstance(part, dict)
@@ -84,7 +104,7 @@ def _is_text_part(part: JsonValue) -> bool:
 
 
 def _text(message: Json) -> str:
-    content = message["content"]
+    content = message.get("content") or ""
     if isinstance(content, list):
         return "\n".join(str(part["text"]) for part in cast("list[Json]", content))
     return str(content)

@@ -23,7 +23,7 @@ from minions_evals_mcp.models.replies import Failed
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.command import Finished, beside, finished
-from minions_evals_mcp.targets.conversation import Turns, turns
+from minions_evals_mcp.targets.conversation import Turns, takes_calls, turns
 from minions_evals_mcp.targets.exchange import NOTHING, Asking, says_nothing
 from minions_evals_mcp.targets.live import seen_in
 from minions_evals_mcp.targets.prompted import Prompt
@@ -55,7 +55,7 @@ class ModelResponder:
 
     async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
         """The model's reply."""
-        messages = turns(prompt.text)
+        messages = turns(prompt.text, calls=takes_calls(self.client.provider, self.model))
         if messages is None:
             return TargetErrored(f"{self.name}: a prompt with parts that are no text is not carried out")
         strange = sorted(prompt.config.keys() - {*PROVIDERS[self.client.provider].options})

@@ -29,7 +29,7 @@ from minions_evals_mcp.interop.promptfoo_config.test_providers import reads_conf
 from minions_evals_mcp.models.responses import RESPONSES
 from minions_evals_mcp.scoring.nunjucks import printed_names, prompt_text, templates_in, vet_template
 from minions_evals_mcp.scoring.reserved_inputs import PREFIX, STORES, SUFFIX
-from minions_evals_mcp.targets.conversation import turns
+from minions_evals_mcp.targets.conversation import takes_calls, turns
 
 GIVEN = "providerOutput"
 APART = {
@@ -123,10 +123,14 @@ def vet_prompts(
         if prompt.writer is not None:
             continue
         case_ids = {ident for part in parts for ident in part.case_ids}
-        to_model = {ident for part in parts if isinstance(part.provider.spec, ModelSpec) for ident in part.case_ids}
+        to_model: dict[str, bool] = {}
+        for part in parts:
+            if isinstance(part.provider.spec, ModelSpec):
+                calls = takes_calls(*part.provider.spec.model.split(":", 1))
+                to_model |= {ident: calls and to_model.get(ident, True) for ident in part.case_ids}
         for case in (case for case in cases if case.id in case_ids):
             rendered = _rendered(prompt, case, refusals)
-            if rendered is not None and case.id in to_model and turns(rendered) is None:
+            if rendered is not None and case.id in to_model and turns(rendered, calls=to_model[case.id]) is None:
                 refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r} with parts that are no text")
 
 

@@ -32,8 +32,23 @@ def own_variables(node: Node) -> dict[str, str]:
 
 
 def with_environment(node: Node, environment: Mapping[str, str], refusals: Refusals) -> Node:
-    """The config with its places filled in; one that cannot be is refused by name."""
+    """The config with its places filled in, those of its own `env` first; one that cannot be is refused by name."""
+    if isinstance(node.value, dict) and isinstance(node.value.get(OWN), dict):
+        own: JsonValue = _own_filled(node.mapping()[OWN], environment, refusals)
+        node = replace(node, value={**node.value, OWN: own})
     return replace(node, value=_Filling({**environment, **own_variables(node)}, refusals).value(node))
+
+
+def _own_filled(node: Node, environment: Mapping[str, str], refusals: Refusals) -> dict[str, JsonValue]:
+    """The config's `env` with its places filled in; what bears a secret's name may name another: neither is kept."""
+    filling = _Filling(environment, refusals)
+
+    def filled(name: str, variable: Node) -> JsonValue:
+        if not isinstance(variable.value, str) or not SECRET_NAME.search(name):
+            return filling.value(variable)
+        return _PLACE.sub(lambda place: rendered_of(place[0], {"env": dict(environment)}), variable.value)
+
+    return {name: filled(name, variable) for name, variable in node.mapping().items()}
 
 
 @dataclass(frozen=True, slots=True)
