@@ -417,3 +417,16 @@ def test_a_long_prompt_is_cut_with_an_ellipsis_in_its_title(tmp_path: Path) -> N
     found = read(tmp_path, f"prompts: ['{'word ' * 30}']\nproviders: [echo]\ntests: [{{}}]\n")
     title = found.arrivals[0].record.title
     assert (len(title), title[-1]) == (60, "…")
+
+
+def test_what_env_names_is_filled_in_and_a_secret_reaches_secrets_only(tmp_path: Path) -> None:
+    def found(env: str) -> Evaluation:
+        (tmp_path / "c.yaml").write_text(f"{HEAD}env: {{{env}}}\ntests: [{{vars: {{w: '{{{{env.HELLO}}}}'}}}}]\n")
+        environment = {"CITY": "Bari", "MY_KEY": "sk-1234567890"}
+        return read_config(tmp_path / "c.yaml", now=START, given=Given(environment=environment))
+
+    whole = found("HELLO: 'Ciao {{env.CITY}}', OPENAI_API_KEY: '{{env.MY_KEY}}'")
+    assert variables(whole) == [{"w": "Ciao Bari"}]
+    assert whole.given_variables["OPENAI_API_KEY"] == "sk-1234567890"
+    with pytest.raises(UnsupportedError, match="MY_KEY, which would be kept in clear"):
+        found("HELLO: '{{env.MY_KEY}}'")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minions_evals_mcp.targets.conversation import turns
+from minions_evals_mcp.targets.conversation import takes_calls, turns
 
 USER, ASSISTANT = {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}
 PARTS = {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
@@ -51,3 +51,20 @@ def test_a_conversation_keeps_its_turns_and_says_what_the_system_says_apart() ->
 )
 def test_what_is_no_text_of_a_known_role_is_no_conversation(message: str) -> None:
     assert turns(f"[{message}]") is None
+
+
+def test_messages_that_call_tools_and_tell_what_they_gave_are_taken_where_the_interface_has_them() -> None:
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}],
+    }
+    gave = {"role": "tool", "tool_call_id": "1", "content": "3"}
+    said = turns(json.dumps([USER, call, gave]), calls=True)
+    assert said is not None
+    assert (said.plain, said.messages, said.text) == (None, (USER, call, gave), "a\n\n3")
+    assert turns(json.dumps([USER, call, gave])) is None
+    assert turns(json.dumps([{**USER, "audio": {}}]), calls=True) is None
+    assert [takes_calls("openai", "gpt-x"), takes_calls("openai", "responses:gpt-x"), takes_calls("anthropic", "c")] == [
+        True, False, False,
+    ]  # fmt: skip

@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, get_args
 
+from pydantic import JsonValue
+
 from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json
@@ -38,7 +40,7 @@ HALF = 0.5
 
 
 def llm_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
-    """A model grades the output by the rubric `value` (a text, or an object): its `pass`, and its `score` from 0 to 1.
+    """A model grades the output by the rubric `value` (a text, a list or an object): its `pass`, and its `score` from 0 to 1.
 
     With a `threshold` the score must reach it too.
     """
@@ -80,13 +82,17 @@ def factuality_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed,
 
 
 def vet_rubric(assertion: Assertion) -> None:
-    """Refuses a `value` that is neither a text that is not blank nor an object, and a `threshold` outside 0 to 1.
+    """Refuses a `value` that is neither a text that is not blank nor a list or an object, and a `threshold` outside 0 to 1.
 
     Where a template tells the model what to do there may be none.
     """
     value = assertion.value
     none_needed = value is None and assertion.rubric_prompt is not None
-    if not none_needed and not (isinstance(value, str) and value.strip()) and not (isinstance(value, dict) and value):
+    if (
+        not none_needed
+        and not (isinstance(value, str) and value.strip())
+        and not (isinstance(value, dict | list) and value)
+    ):
         raise InvalidRecordError(f"must be a rubric, not {shown(value)}", field="value")
     vet_share(assertion)
 
@@ -141,7 +147,8 @@ def judged_need(kind: GradeType, assertion: Assertion, subject: Subject) -> Grad
     template = template_of(kind, assertion)
     if template is None:
         return GradeNeed(kind, question, subject.text, judge)
-    given = json.dumps(_given(kind, question, subject), ensure_ascii=False)
+    rubric = value if isinstance(value, dict | list) else question
+    given = json.dumps(_given(kind, question, rubric, subject), ensure_ascii=False)
     return GradeNeed(kind, question, subject.text, judge, template, given)
 
 
@@ -151,11 +158,11 @@ def template_of(kind: str, assertion: Assertion) -> str | None:
     return TEMPLATES.get(kind) if is_code and assertion.rubric_prompt is None else assertion.rubric_prompt
 
 
-def _given(kind: GradeType, question: str, subject: Subject) -> Json:
-    """Returns what fills a template."""
+def _given(kind: GradeType, question: str, rubric: JsonValue, subject: Subject) -> Json:
+    """Returns what fills a template; a rubric that is a list stays one."""
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 
-    own: Json = {"output": perhaps_json(subject.text), "rubric": question}
+    own: Json = {"output": perhaps_json(subject.text), "rubric": rubric}
     if kind == "model-graded-closedqa":
         own = {"completion": perhaps_json(subject.text), "criteria": question, "input": subject.prompt}
     if kind == G_EVAL:
