@@ -135,6 +135,14 @@ async def get_job(engine: Engine, run_id: str) -> Job:
     return await engine.store.read(lambda db: kept_job(db, run_id))
 
 
+async def comparison_of(engine: Engine, job: Job) -> Job:
+    """The comparison that the run is a side of, as long as that waits for no judgments; else the run itself."""
+    comparison_id = request_of(job).comparison_id if job.kind == "benchmark" else None
+    if comparison_id is None or job.state == "awaiting-judgments":
+        return job
+    return await get_job(engine, comparison_id)
+
+
 def kept_job(db: Db, run_id: str) -> Job:
     """As `get_job`, within a read."""
     job = find_job(db, run_id)

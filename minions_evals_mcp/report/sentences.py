@@ -141,7 +141,8 @@ def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list
 
 def standing(summary: RunSummary) -> str:
     """Returns how far a run is that has no result yet, or never will."""
-    waiting, judged = summary.outcomes.get("awaiting-judgments", 0), summary.outcomes.get("scored", 0)
+    waiting = summary.outcomes.get("awaiting-judgments", 0)
+    judged = sum(summary.outcomes.get(outcome, 0) for outcome in ("scored", "timed-out"))
     missing = sum(summary.outcomes.values()) - waiting - judged
     waits = summary.state == "awaiting-judgments"
     parts = [

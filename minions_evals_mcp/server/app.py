@@ -24,7 +24,7 @@ from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_
 from minions_evals_mcp.server.edge.logs import configure_logs
 from minions_evals_mcp.server.edge.meant import with_meant_ids
 from minions_evals_mcp.server.edge.schemas import Schemas, kept_schemas
-from minions_evals_mcp.server.options import Options, read_options, store_path
+from minions_evals_mcp.server.options import Options, named_path, read_options, store_path
 from minions_evals_mcp.server.resources.completion import register_completion
 from minions_evals_mcp.server.resources.picture import picture_extension, picture_meta, pictured
 from minions_evals_mcp.server.resources.prompts import register_prompts
@@ -95,7 +95,7 @@ def _tool(session: Session, name: str, schemas: Schemas) -> StrictTool:
         annotations=entry.annotations,
         work=partial(_carry_out, session, name),
     )
-    return tool.model_copy(update={"meta": picture_meta(name)})
+    return tool.model_copy(update={"meta": picture_meta(name), "store": session.store})
 
 
 async def _carry_out(
@@ -176,7 +176,7 @@ def main() -> None:
         settings = read_settings(project=project)
         _vet_start(options, settings)
         target = options.target or (project and project.model_target())
-        session = Session(partial(_opening, options, settings), target=target)
+        session = Session(partial(_opening, options, settings), target=target, store=named_path(options, settings))
         with ungrouped():
             _serve(build_server(session, options), session, options, settings)
     except EvalsError as error:

@@ -42,9 +42,15 @@ class Options:
         return ""
 
 
+def named_path(options: Options, settings: Settings) -> Path | None:
+    """The store's file as the operator named it: a person's command line has to be told of it, too."""
+    named = options.db or settings.db
+    return None if named is None else named.absolute()
+
+
 def store_path(options: Options, settings: Settings) -> Path:
     """The store's file: the option, else the environment, else the data folder."""
-    named = options.db or settings.db
+    named = named_path(options, settings)
     if named is None:
         from platformdirs import user_data_path  # noqa: PLC0415  20 ms of the start that a named store does not need
 

@@ -82,7 +82,8 @@ def test_a_verdict_and_the_next_call_are_whole_where_the_rest_is_cut() -> None:
 
 
 def test_what_is_cut_says_how_much_is_missing() -> None:
-    assert clipped("abcdef", 3, 9) == "abc… (+3 characters)"
+    assert clipped("abc" + 30 * "d", 3, 9) == "abc… (+30 characters)"
+    assert clipped("abcdef", 3, 9) == "abcdef", "what is missing would take longer to say"
     assert clipped([1, 2, 3], 9, 2) == [1, 2, "… (+1 more)"]
     nested: JsonValue = "x"
     for _ in range(40):

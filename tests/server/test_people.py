@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -85,6 +86,14 @@ async def test_what_waits_for_a_person_says_so_to_the_agent_and_is_not_its_own_t
         }
         refused = await host.refused("submit_judgments", runId=left["runId"], judgedBy="Ada", packets=[handed_in])
         assert "A person answers on the page or at a terminal with `minions-evals judge`" in refused
+
+
+async def test_a_persons_command_names_the_store_that_the_operator_named(tmp_path: Path) -> None:
+    config = config_in(tmp_path)
+    async with hosted(replace(config, named_db=config.db)) as host:
+        await host.call("save_records", records=read_by_people(1))
+        left = await host.call("run_benchmark", benchmarkId="b", judge="human", waitSeconds=50)
+        assert f"`minions-evals judge --db {config.db}` at a terminal" in str(left["instructions"])
 
 
 async def test_what_waits_for_want_of_a_model_says_which_setting_would_be_one(tmp_path: Path) -> None:

@@ -364,6 +364,8 @@ async def test_a_version_is_refused_without_a_comparison_and_to_the_agent_that_h
     assert "12 outputs of p@2" in str(tried["next"])
     looked: Json = await host.call("get_run", runId=compared["runId"])
     assert part(looked, "comparison")["winner"] == "p@2"
+    newest: Json = await host.call("get_run", runId="latest")
+    assert newest["kind"] == "comparison", "it is none of its sides"
 
 
 async def test_a_dry_comparison_tells_both_sides(host: Host, versions: list[JsonValue]) -> None:

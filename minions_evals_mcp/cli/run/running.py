@@ -36,7 +36,7 @@ from minions_evals_mcp.engine.answers.gates import (
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import with_gone
+from minions_evals_mcp.engine.jobs import LATEST, comparison_of, get_job, with_gone
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import RunRequest
@@ -51,6 +51,7 @@ from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_lines import RunLine, run_lines
+from minions_evals_mcp.store.queries.run_pairs import comparison
 from minions_evals_mcp.targets.own import OwnTarget
 
 GATE = 1
@@ -426,8 +427,7 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
     """
     async with session(common) as engine:
         if id is not None:
-            show_summary(await summarize(engine, id, limit=limit), common)
-            return 0
+            return await _one_run(engine, id, limit, common)
         lines, names = await engine.store.read(partial(_named_lines, limit=limit))
         lines = [replace(line, job=with_gone(engine, line.job)) for line in lines]
     if common.json:
@@ -445,6 +445,21 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
 def _named_lines(db: Db, *, limit: int) -> tuple[list[RunLine], dict[str, str]]:
     lines = run_lines(db, limit=limit)
     return lines, version_names(db, (ident for line in lines for ident in (line.version, line.job.subject_id)))
+
+
+async def _one_run(engine: Engine, ident: str, limit: int, common: Common) -> int:
+    """Shows a run; of a comparison that is made its verdict, which is also what `latest` means of a side of one."""
+    job = await get_job(engine, ident)
+    job = await comparison_of(engine, job) if ident == LATEST else job
+    if common.json or await engine.store.read(lambda db: comparison(db, job.id)) is None:
+        show_summary(await summarize(engine, job.id, limit=limit), common)
+        return 0
+    from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison  # noqa: PLC0415  as below
+    from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
+
+    compared = await summarize_comparison(engine, job.id, limit=limit)
+    show_comparison(compared, store=common.db, kept=kept_in(common))
+    return 0
 
 
 def _job_line(line: RunLine) -> dict[str, JsonValue]:

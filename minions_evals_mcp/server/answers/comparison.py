@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.approve_prompt_version import barred_for_agents
-from minions_evals_mcp.engine.jobs import get_job, request_of
+from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
 from minions_evals_mcp.server.answers.run import brief, next_calls, recorded_calls, run_told
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered
@@ -38,14 +38,6 @@ async def comparison_answer(call: Call, job: Job, shape: Shape, *, limit: int) -
     return answered(answer.model_copy(update={"next": await _next(call, now)}), shape=shape)
 
 
-async def whole_of(call: Call, job: Job) -> Job:
-    """The comparison that the run is a side of, as long as that waits for judgments; else the run itself."""
-    comparison_id = request_of(job).comparison_id if job.kind == "benchmark" else None
-    if comparison_id is None or job.state == "awaiting-judgments":
-        return job
-    return await get_job(call.engine, comparison_id)
-
-
 async def side_of(call: Call, run_id: str, digests: Collection[str]) -> str:
     """The run that holds those packets: of a comparison the side that does, else the run itself."""
     job = await get_job(call.engine, run_id)
@@ -64,7 +56,8 @@ async def _waiting(call: Call, job: Job, shape: Shape, limit: int) -> dict[str, 
     for which in ("A", "B"):
         side = await get_job(call.engine, f"{job.id}:{which}")
         summary = await summarize(call.engine, side.id, limit=shape.offset + limit)
-        answer = run_told(summary, side.spec, offset=shape.offset, limit=limit)
+        store = call.engine.config.named_db
+        answer = run_told(summary, side.spec, offset=shape.offset, limit=limit, store=store)
         if answer.packets:
             shown = {name: getattr(answer, name) for name in ("instructions", "criteria", "packets", "waiting")}
             calls = [following.replace(json.dumps(summary.run_id), json.dumps(side.id)) for following in answer.next]

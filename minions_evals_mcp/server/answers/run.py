@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 from pydantic import JsonValue
@@ -13,6 +14,7 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.sentences import passed_words, trials
 from minions_evals_mcp.server.edge.refusals import in_arguments, in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
@@ -47,8 +49,13 @@ _TOOLS = {
 }
 
 
-def run_told(summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int, limit: int) -> RunAnswer:
-    """The summary as an answer: `limit` entries of each list from `offset` on; what every packet repeats is said once."""
+def run_told(
+    summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int, limit: int, store: Path | None
+) -> RunAnswer:
+    """The summary as an answer: `limit` entries of each list from `offset` on; what every packet repeats is said once.
+
+    What is a person's to type names the store that was named.
+    """
     page = slice(offset, offset + limit)
     packets = summary.packets[page]
     return RunAnswer.of(
@@ -63,7 +70,7 @@ def run_told(summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int,
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
         judge=summary.judge and brief(summary.judge),
         audit=summary.audit and brief(summary.audit),
-        instructions=_instructions(packets, summary),
+        instructions=in_store(_instructions(packets, summary), store),
         criteria=_criteria(packets),
         packets=[_bare(packet, summary.for_people) for packet in packets],
         waiting=len(summary.packets) + summary.more_packets,

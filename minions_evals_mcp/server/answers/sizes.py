@@ -183,7 +183,8 @@ def _too_deep(value: Json | list[JsonValue]) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}… (+{len(text) - most} characters)"
+    cut = f"{text[:most]}… (+{len(text) - most} characters)"
+    return text if len(text) <= len(cut) else cut
 
 
 def readable_in_parts(answer: Answer, detail: Detail) -> CallToolResult:

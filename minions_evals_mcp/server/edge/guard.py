@@ -7,6 +7,7 @@ import json
 import secrets
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import anyio
@@ -33,6 +34,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails, to_json
 
 from minions_evals_mcp.errors import EvalsError, ungrouped
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.edge.refusals import refusal
 from minions_evals_mcp.server.edge.schemas import Schemas
@@ -71,6 +73,7 @@ class StrictTool(Tool):
     """A tool that refuses what it does not know, and whose every refusal says what to do next."""
 
     work: Work = Field(exclude=True)
+    store: Path | None = Field(default=None, exclude=True)
 
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002  the SDK's signature
         """The tool's result; raises `ToolError` whose text is all that the caller sees."""
@@ -80,7 +83,7 @@ class StrictTool(Tool):
             with ungrouped():
                 return await self.work(request, context)
         except EvalsError as error:
-            raise ToolError(refusal(error)) from None
+            raise ToolError(in_store(refusal(error), self.store)) from None
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001  the edge: the caller learns an id, the log everything

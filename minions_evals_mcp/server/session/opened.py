@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -20,15 +21,20 @@ QUIET_S = 1.0
 
 
 class Session:
-    """One server's engine and runs; `target` is what the operator named to make outputs.
+    """One server's engine and runs; `target` is what the operator named to make outputs, `store` the file, if they did.
 
     `opening` gives the engine: importing it takes a quarter of a second, so it begins after the first requests.
     """
 
     def __init__(
-        self, opening: Callable[[], AbstractAsyncContextManager[Engine]], *, target: str | None = None
+        self,
+        opening: Callable[[], AbstractAsyncContextManager[Engine]],
+        *,
+        target: str | None = None,
+        store: Path | None = None,
     ) -> None:
         self.target = target
+        self.store = store
         self._opening = opening
         self._engine: Engine | None = None
         self._runs: Runs | None = None

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
-from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.jobs import LATEST, comparison_of, get_job
 from minions_evals_mcp.engine.people.submit import submit_judgments as take_judgments
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.estimate import estimate
@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.server.answers.ab_test import ab_test_answer
-from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of, whole_of
+from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import run_told
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, cursor_of, part_of
@@ -146,6 +146,7 @@ async def begun(
 async def get_run(call: Call, arguments: GetRun) -> CallToolResult:
     """Returns where the run stands, after waiting for it as long as was asked."""
     job = await get_job(call.engine, arguments.run_id)
+    job = await comparison_of(call.engine, job) if arguments.run_id == LATEST else job
     if arguments.wait_seconds:
         await call.runs.follow(job, arguments.wait_seconds, call.report_progress)
     if arguments.packet is not None:
@@ -164,7 +165,7 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
     summary = await summarize(call.engine, job.id, limit=until + 1)
     if call.runs.is_active(job.id):
         summary = summary.model_copy(update={"state": "running", "reason": ""})
-    answer = run_told(summary, job.spec, offset=shape.offset, limit=limit)
+    answer = run_told(summary, job.spec, offset=shape.offset, limit=limit, store=call.engine.config.named_db)
     if answer.packets and shape.detail == "summary":
         return whole_packets(answer, shape, more=_more(summary, until))
     return answered(answer, shape=shape, pages=Pages(LISTS, _more(summary, until)))
@@ -236,4 +237,4 @@ async def submit_judgments(call: Call, arguments: SubmitJudgments) -> CallToolRe
         ),
     )
     job = await take_judgments(call.engine, submission)
-    return await run_answer(call, await whole_of(call, job), Shape(), limit=arguments.limit)
+    return await run_answer(call, await comparison_of(call.engine, job), Shape(), limit=arguments.limit)
