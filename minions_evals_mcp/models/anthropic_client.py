@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.certificates import trusted_certificates
-from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
+from minions_evals_mcp.models.client import Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.prepared import Prepared
-from minions_evals_mcp.models.replies import Usage
+from minions_evals_mcp.models.replies import Answered, Completion, Refused, Truncated, Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import read_reply
@@ -93,7 +93,7 @@ class _Gathered:
         self._message: Json = {}
         self._usage: _Tokens | None = None
 
-    def take(self, event: bytes) -> Answer | Fault | None:
+    def take(self, event: bytes) -> Answered | Fault | None:
         """The whole answer once the message has stopped, what went wrong, or None while it goes on."""
         read_event = _Event.model_validate_json(event)
         match read_event.type:
@@ -121,7 +121,7 @@ class _Gathered:
         if self._usage is not None and usage is not None:
             self._usage = self._usage.model_copy(update={"output_tokens": usage.output_tokens})
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> Answered:
         usage = None if self._usage is None else self._usage.model_dump()
         content: list[JsonValue] = [{"type": "text", "text": self.text}]
         return _reply_of(_Message.model_validate({**self._message, "content": content, "usage": usage}))
@@ -154,7 +154,7 @@ class AnthropicClient(RetriedClient):
         """Close every connection."""
         await self._sdk.close()
 
-    async def _attempt(self, request: ModelRequest) -> Answer | Fault:
+    async def _attempt(self, request: ModelRequest) -> Answered | Fault:
         if not request.stream:
             content = await self._messages.post({**_body(request), **_extra_body(request)})
             return content if isinstance(content, Fault) else _answer(content)
@@ -165,7 +165,7 @@ class AnthropicClient(RetriedClient):
         except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
 
-    async def _streamed(self, request: ModelRequest) -> Answer | Fault:
+    async def _streamed(self, request: ModelRequest) -> Answered | Fault:
         sent_at = anyio.current_time()
         async with self._stream(
             model=request.model,
@@ -197,24 +197,20 @@ def _extra_body(request: ModelRequest) -> Json:
     return body
 
 
-def _answer(content: bytes) -> Answer | Fault:
+def _answer(content: bytes) -> Answered | Fault:
     try:
         return _reply_of(_Message.model_validate_json(content))
     except ValidationError as error:
         return malformed(error)
 
 
-def _reply_of(message: _Message) -> Answer:
-    stop = message.stop_reason
-    return Answer(
-        ending="truncated" if stop in TRUNCATIONS else "refused" if stop == "refusal" else "complete",
-        text=_text(message.content),
-        value=_uses(message.content),
-        model=message.model,
-        stop_reason=stop,
-        usage=message.usage and _usage(message.usage),
-        explanation=(message.stop_details and message.stop_details.explanation) or "",
-    )
+def _reply_of(message: _Message) -> Answered:
+    stop, value = message.stop_reason, _uses(message.content)
+    said = (_text(message.content), message.model, stop, message.usage and _usage(message.usage))
+    if stop == "refusal":
+        why = message.stop_details and message.stop_details.explanation
+        return Refused(*said, value=value, explanation=why or "")
+    return Truncated(*said, value=value) if stop in TRUNCATIONS else Completion(*said, value=value)
 
 
 def _text(blocks: list[_Block]) -> str:

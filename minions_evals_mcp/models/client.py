@@ -5,18 +5,17 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import field
-from typing import Literal, Protocol, assert_never
+from dataclasses import field, replace
+from typing import Protocol
 
 import anyio
-from pydantic import JsonValue
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.faults import Fault
 from minions_evals_mcp.models.limit import AdaptiveLimit
 from minions_evals_mcp.models.prices import cost_usd
-from minions_evals_mcp.models.replies import Completion, Failed, FaultKind, Refused, Reply, Truncated, Usage
+from minions_evals_mcp.models.replies import Answered, Failed, FaultKind, Refused, Reply
 from minions_evals_mcp.models.request import ModelRequest
 
 
@@ -44,29 +43,13 @@ class Connection:
     reply_bytes: int
 
 
-@frozen_type
-class Answer:
-    """The result of one attempt, classified by why the model stopped."""
-
-    ending: Literal["complete", "truncated", "refused"]
-    text: str
-    model: str
-    stop_reason: str
-    usage: Usage | None
-    explanation: str = ""
-    first_token_ms: float | None = None
-    value: JsonValue = None
-    """What it says where that is no text alone: calls of tools."""
-    log_probs: tuple[float, ...] = ()
-
-
-def _says_nothing(answer: Answer) -> bool:
+def _says_nothing(answer: Answered) -> bool:
     """Returns whether the server itself says that its model made nothing: what it does not count is not 0."""
     counted = answer.usage is not None and answer.usage.output_tokens == 0
-    return counted and answer.ending != "refused" and not answer.text.strip() and answer.value is None
+    return counted and not isinstance(answer, Refused) and not answer.text.strip() and answer.value is None
 
 
-Attempt = Callable[[ModelRequest], Awaitable[Answer | Fault]]
+Attempt = Callable[[ModelRequest], Awaitable[Answered | Fault]]
 
 
 class ModelClient(Protocol):
@@ -105,8 +88,8 @@ class Retrying:
         faults: list[FaultKind] = []
         while True:
             outcome, latency_s = await self._try(request, deadline_s)
-            if isinstance(outcome, Answer):
-                return self._reply(request, outcome, latency_ms=latency_s * 1000, faults=tuple(faults))
+            if not isinstance(outcome, Fault):
+                return self._measured(request, outcome, latency_ms=latency_s * 1000, faults=tuple(faults))
             faults.append(outcome.kind)
             self.fault_counts[outcome.kind] += 1
             twice = any(faults.count(kind) > 1 for kind in TWICE)
@@ -115,19 +98,19 @@ class Retrying:
                 return self._failed(outcome, tuple(faults))
             await anyio.sleep(wait_s)
 
-    async def _try(self, request: ModelRequest, deadline_s: float) -> tuple[Answer | Fault, float]:
+    async def _try(self, request: ModelRequest, deadline_s: float) -> tuple[Answered | Fault, float]:
         """One attempt and how long it took in seconds, the wait for a place not counted."""
-        outcome: Answer | Fault = Fault("deadline", f"no whole reply within {deadline_s:g} s")
+        outcome: Answered | Fault = Fault("deadline", f"no whole reply within {deadline_s:g} s")
         async with self.limit:
             sent_at = anyio.current_time()
             with anyio.move_on_after(deadline_s):
                 outcome = await self._attempt(request)
             now = anyio.current_time()
-        if isinstance(outcome, Answer):
+        if not isinstance(outcome, Fault):
             self.limit.succeeded()
         elif outcome.kind in ("rate-limited", "overloaded"):
             self.limit.pushed_back(sent_at=sent_at, now=now)
-        if isinstance(outcome, Answer) and _says_nothing(outcome):
+        if not isinstance(outcome, Fault) and _says_nothing(outcome):
             outcome = Fault("empty", "it answered with no text, and with 0 completion tokens")
         return outcome, now - sent_at
 
@@ -152,28 +135,17 @@ class Retrying:
             reason += f" (after {len(faults)} attempts: {met})"
         return Failed(last.kind, reason, last.fatal, faults, len(faults), last.retry_after_s)
 
-    def _reply(
-        self, request: ModelRequest, answer: Answer, *, latency_ms: float, faults: tuple[FaultKind, ...]
-    ) -> Reply:
+    def _measured(
+        self, request: ModelRequest, answer: Answered, *, latency_ms: float, faults: tuple[FaultKind, ...]
+    ) -> Answered:
+        """The answer with what it took and costs."""
         model = answer.model or request.model
-        usage = answer.usage
-        cost = None if usage is None else cost_usd(self.provider, model, usage)
-        stop, attempts, first_ms = answer.stop_reason, len(faults) + 1, answer.first_token_ms
-        beside = (answer.value, answer.log_probs)
-        match answer.ending:
-            case "complete":
-                return Completion(
-                    answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms, *beside
-                )
-            case "truncated":
-                return Truncated(answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms, *beside)
-            case "refused":
-                explanation = masked(answer.explanation)
-                return Refused(
-                    answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms, *beside, explanation
-                )
-            case _:
-                assert_never(answer.ending)
+        cost = None if answer.usage is None else cost_usd(self.provider, model, answer.usage)
+        if isinstance(answer, Refused):
+            answer = replace(answer, explanation=masked(answer.explanation))
+        return replace(
+            answer, model=model, latency_ms=latency_ms, cost_usd=cost, attempts=len(faults) + 1, faults=faults
+        )
 
 
 class RetriedClient:

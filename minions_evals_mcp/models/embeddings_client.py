@@ -12,10 +12,10 @@ import math
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
+from minions_evals_mcp.models.client import Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.openai_client import open_sdk
-from minions_evals_mcp.models.replies import Usage
+from minions_evals_mcp.models.replies import Answered, Completion, Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 from minions_evals_mcp.models.request import ModelRequest
 
@@ -57,7 +57,7 @@ class OpenAIEmbeddings(RetriedClient):
         """Close every connection."""
         await self._sdk.close()
 
-    async def _attempt(self, request: ModelRequest) -> Answer | Fault:
+    async def _attempt(self, request: ModelRequest) -> Answered | Fault:
         texts: list[str] = json.loads(request.user)
         try:
             response = await self._create(model=request.model, input=texts, encoding_format="float")
@@ -68,7 +68,7 @@ class OpenAIEmbeddings(RetriedClient):
         return _answer(response.http_response.content, asked=len(texts))
 
 
-def _answer(content: bytes, *, asked: int) -> Answer | Fault:
+def _answer(content: bytes, *, asked: int) -> Answered | Fault:
     try:
         vectors = _List.model_validate_json(content)
     except ValidationError as error:
@@ -80,7 +80,7 @@ def _answer(content: bytes, *, asked: int) -> Answer | Fault:
         return Fault("malformed", "malformed reply: vectors of different lengths, or with numbers that are none")
     usage = vectors.usage and Usage(vectors.usage.prompt_tokens, 0)
     text = json.dumps([row.embedding for row in rows])
-    return Answer(ending="complete", text=text, model=vectors.model, stop_reason="stop", usage=usage)
+    return Completion(text, vectors.model, "stop", usage)
 
 
 def _is_finite(row: _Row) -> bool:

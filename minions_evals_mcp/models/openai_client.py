@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -11,10 +11,10 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.certificates import trusted_certificates
-from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
+from minions_evals_mcp.models.client import Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.prepared import Prepared
-from minions_evals_mcp.models.replies import Usage
+from minions_evals_mcp.models.replies import Answered, Completion, Refused, Truncated, Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.responses import RESPONSES, read_response, responses_body
@@ -101,7 +101,7 @@ class _Gathered:
         """The answer so far."""
         return self._content or ""
 
-    def take(self, event: bytes) -> Answer | Fault | None:
+    def take(self, event: bytes) -> Answered | Fault | None:
         """The whole answer after the last piece, what went wrong, or None while it goes on."""
         if event.strip() == b"[DONE]":
             return self._answer()
@@ -121,7 +121,7 @@ class _Gathered:
         if delta.refusal is not None:
             self._refusal = (self._refusal or "") + delta.refusal
 
-    def _answer(self) -> Answer | Fault:
+    def _answer(self) -> Answered | Fault:
         usage = None if self._usage is None else self._usage.model_dump()
         message = {"content": self._content, "refusal": self._refusal}
         choice = {"message": message, "finish_reason": self._finish}
@@ -168,7 +168,7 @@ class OpenAIClient(RetriedClient):
         """Close every connection."""
         await self._sdk.close()
 
-    async def _attempt(self, request: ModelRequest) -> Answer | Fault:
+    async def _attempt(self, request: ModelRequest) -> Answered | Fault:
         if request.model.startswith(RESPONSES):
             content = await self._responses.post(responses_body(request))
             return content if isinstance(content, Fault) else read_response(content)
@@ -182,7 +182,7 @@ class OpenAIClient(RetriedClient):
         except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
 
-    async def _streamed(self, request: ModelRequest) -> Answer | Fault:
+    async def _streamed(self, request: ModelRequest) -> Answered | Fault:
         sent_at = anyio.current_time()
         async with self._stream(
             model=request.model,
@@ -213,29 +213,25 @@ def _extra_body(request: ModelRequest, limit_name: str) -> Json:
     return body
 
 
-def _answer(content: bytes) -> Answer | Fault:
+def _answer(content: bytes) -> Answered | Fault:
     try:
         return _reply_of(_Chat.model_validate_json(content))
     except ValidationError as error:
         return malformed(error)
 
 
-def _reply_of(chat: _Chat) -> Answer | Fault:
+def _reply_of(chat: _Chat) -> Answered | Fault:
     choice = chat.choices[0]
-    ending = _ending(choice)
-    value = _calls(choice.message)
-    if ending == "complete" and choice.message.content is None and value is None:
+    message, stop, value = choice.message, choice.finish_reason, _calls(choice.message)
+    said = (message.content or "", chat.model, stop, chat.usage and _usage(chat.usage))
+    log_probs = tuple(token.logprob for token in (choice.logprobs and choice.logprobs.content) or ())
+    if message.refusal or stop == "content_filter":
+        return Refused(*said, value=value, log_probs=log_probs, explanation=message.refusal or "")
+    if stop == "length":
+        return Truncated(*said, value=value, log_probs=log_probs)
+    if message.content is None and value is None:
         return Fault("malformed", "malformed reply: choices.0.message.content: no text")
-    return Answer(
-        ending=ending,
-        text=choice.message.content or "",
-        model=chat.model,
-        stop_reason=choice.finish_reason,
-        usage=chat.usage and _usage(chat.usage),
-        explanation=choice.message.refusal or "",
-        value=value,
-        log_probs=tuple(token.logprob for token in (choice.logprobs and choice.logprobs.content) or ()),
-    )
+    return Completion(*said, value=value, log_probs=log_probs)
 
 
 def _calls(message: _Message) -> JsonValue:
@@ -244,12 +240,6 @@ def _calls(message: _Message) -> JsonValue:
     if calls is None or not message.content:
         return calls
     return message.model_dump(mode="json", exclude_unset=True)
-
-
-def _ending(choice: _Choice) -> Literal["complete", "truncated", "refused"]:
-    if choice.message.refusal or choice.finish_reason == "content_filter":
-        return "refused"
-    return "truncated" if choice.finish_reason == "length" else "complete"
 
 
 def _usage(tokens: _Tokens) -> Usage:

@@ -32,11 +32,11 @@ class _Spoken:
     text: str
     model: str
     stop_reason: str
-    usage: Usage | None
-    latency_ms: float
-    cost_usd: float | None
-    attempts: int
-    faults: tuple[FaultKind, ...]
+    usage: Usage | None = None
+    latency_ms: float = 0.0
+    cost_usd: float | None = None
+    attempts: int = 1
+    faults: tuple[FaultKind, ...] = ()
     first_token_ms: float | None = None
     value: JsonValue = None
     log_probs: tuple[float, ...] = ()
@@ -74,4 +74,6 @@ class Failed:
     retry_after_s: float | None = None
 
 
-Reply = Completion | Truncated | Refused | Failed
+Answered = Completion | Truncated | Refused
+"""Something came back; the attempt that brought it knows neither its cost nor how many there were."""
+Reply = Answered | Failed

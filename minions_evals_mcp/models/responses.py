@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.client import Answer
 from minions_evals_mcp.models.faults import Fault, malformed
-from minions_evals_mcp.models.replies import Usage
+from minions_evals_mcp.models.replies import Answered, Completion, Refused, Truncated, Usage
 from minions_evals_mcp.models.request import ModelRequest
 
 RESPONSES = "responses:"
@@ -81,7 +79,7 @@ def responses_body(request: ModelRequest) -> Json:
     return {**body, **params}
 
 
-def read_response(content: bytes) -> Answer | Fault:
+def read_response(content: bytes) -> Answered | Fault:
     """Returns what the model says, piece by piece on lines of their own; why it says nothing."""
     try:
         response = _Response.model_validate_json(content)
@@ -99,10 +97,10 @@ def read_response(content: bytes) -> Answer | Fault:
     usage = response.usage and Usage(
         response.usage.input_tokens, response.usage.output_tokens, response.usage.input_tokens_details.cached_tokens
     )
-    ending: Literal["complete", "truncated", "refused"] = "refused" if refusal else "truncated" if cut else "complete"
-    return Answer(
-        ending=ending, text="\n".join(pieces), model=response.model, stop_reason=cut or "stop", usage=usage, explanation=refusal
-    )  # fmt: skip
+    said = ("\n".join(pieces), response.model, cut or "stop", usage)
+    if refusal:
+        return Refused(*said, explanation=refusal)
+    return Truncated(*said) if cut else Completion(*said)
 
 
 def _input(request: ModelRequest) -> JsonValue:

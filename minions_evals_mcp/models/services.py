@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.models.certificates import trusted_certificates
-from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
+from minions_evals_mcp.models.client import Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
+from minions_evals_mcp.models.replies import Answered, Completion
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks, same_host
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.service_table import Service
@@ -178,7 +179,7 @@ class ServiceClient(RetriedClient):
         whole = self._service.of_one_model and self._base != self._service.url
         return self._base if whole else f"{self._base}{self._form.path(model)}"
 
-    async def _attempt(self, request: ModelRequest) -> Answer | Fault:
+    async def _attempt(self, request: ModelRequest) -> Answered | Fault:
         try:
             response = await self._http.post(self._address(request.model), json=self._form.body(request))
             if not response.is_success:
@@ -190,7 +191,7 @@ class ServiceClient(RetriedClient):
             return malformed(error)
         except ValueError as error:
             return Fault("malformed", f"malformed reply: {error}")
-        return Answer(ending="complete", text=json.dumps(answer), model=request.model, stop_reason="stop", usage=None)
+        return Completion(json.dumps(answer), request.model, "stop")
 
     async def _finished(self, response: httpx2.Response) -> bytes:
         """The body of an answer that is there; of a prediction that is still made, once it is."""

@@ -10,8 +10,8 @@ from typing import Protocol
 import anyio
 from pydantic import ValidationError
 
-from minions_evals_mcp.models.client import Answer
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, malformed
+from minions_evals_mcp.models.replies import Answered
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 
 EVENT_STREAM = "text/event-stream"
@@ -25,7 +25,7 @@ class Gathered(Protocol):
         """The answer so far."""
         ...
 
-    def take(self, event: bytes) -> Answer | Fault | None:
+    def take(self, event: bytes) -> Answered | Fault | None:
         """The whole answer after the last piece, what went wrong, or None while it goes on."""
         ...
 
@@ -42,8 +42,8 @@ class Response(Protocol):
 
 
 async def read_reply(
-    response: Response, gathered: Gathered, *, whole: Callable[[bytes], Answer | Fault], sent_at: float
-) -> Answer | Fault:
+    response: Response, gathered: Gathered, *, whole: Callable[[bytes], Answered | Fault], sent_at: float
+) -> Answered | Fault:
     """The answer with the time of its first token; a server that does not stream is read as a `whole`, without one."""
     import httpx2  # noqa: PLC0415 - 0.1 s; the SDKs, which are imported at first use, bring it
 
@@ -57,17 +57,15 @@ async def read_reply(
         return malformed(error)
 
 
-async def _gather(chunks: AsyncIterator[bytes], gathered: Gathered, sent_at: float) -> Answer | Fault:
+async def _gather(chunks: AsyncIterator[bytes], gathered: Gathered, sent_at: float) -> Answered | Fault:
     first_ms: float | None = None
     async with aclosing(events(chunks)) as stream:
         async for event in stream:
             ended = gathered.take(event)
             if first_ms is None and gathered.text:
                 first_ms = (anyio.current_time() - sent_at) * 1000
-            if isinstance(ended, Answer):
-                return replace(ended, first_token_ms=first_ms)
             if ended is not None:
-                return ended
+                return ended if isinstance(ended, Fault) else replace(ended, first_token_ms=first_ms)
     return Fault("transient", "the stream ended before the answer did")
 
 

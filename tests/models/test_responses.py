@@ -16,10 +16,10 @@ from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell
 from minions_evals_mcp.interop.promptfoo_config import read_config
-from minions_evals_mcp.models.client import Answer
 from minions_evals_mcp.models.faults import Fault
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ProviderSettings
+from minions_evals_mcp.models.replies import Completion, Refused, Truncated
 from minions_evals_mcp.models.responses import read_response
 from tests.hang import HANG_S
 from tests.targets.application import Asked as Heard
@@ -119,8 +119,8 @@ TOLD: list[tuple[list[Json], str]] = [
 @pytest.mark.parametrize(("items", "said"), TOLD)
 def test_each_piece_is_told_on_a_line_of_its_own(items: list[Json], said: str) -> None:
     found = read_response(json.dumps(body(*items)).encode())
-    assert isinstance(found, Answer)
-    assert (found.text, found.ending, found.model) == (said, "complete", "gpt-5-2025")
+    assert isinstance(found, Completion)
+    assert (found.text, found.model) == (said, "gpt-5-2025")
     assert found.usage is not None
     assert found.usage.cache_read_tokens == 4
 
@@ -130,9 +130,9 @@ def test_a_refusal_a_cut_and_what_failed_are_told_apart() -> None:
     cut = read_response(
         json.dumps(body(text("a"), status="incomplete", incomplete_details={"reason": "max_output_tokens"})).encode()
     )
-    assert isinstance(refused, Answer)
-    assert isinstance(cut, Answer)
-    assert (refused.ending, refused.explanation, cut.ending) == ("refused", "no", "truncated")
+    assert isinstance(refused, Refused)
+    assert refused.explanation == "no"
+    assert isinstance(cut, Truncated)
     for broken in (body(), body(status="failed", error={"message": "out of order"}), {"output": 3}):
         assert isinstance(read_response(json.dumps(broken).encode()), Fault)
 

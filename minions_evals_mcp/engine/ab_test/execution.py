@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.judge.likeness import expects_text, likeness_of
 from minions_evals_mcp.engine.records.branch_parameters import MAX_TOKENS, not_sent, sent_parameters
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.models.registry import ModelRef
-from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated
+from minions_evals_mcp.models.replies import Answered, Completion, Failed, Refused, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.scoring.ab import consistency_hash, is_valid_json, tokens_per_second
 from minions_evals_mcp.scoring.clarity import clarity
@@ -56,9 +56,6 @@ class _Seen:
     estimated: bool
     quality: float | None
     unmeasured: str = ""
-
-
-Answered = Completion | Truncated | Refused
 
 
 async def prepare(engine: Engine, plan: AbPlan) -> None:
