@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator
 
 from pydantic import JsonValue
 
@@ -12,26 +11,6 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.tagged_values import without_none
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
-
-
-class ToldLater(Mapping[str, JsonValue]):
-    """The facts that code is given, put together when code asks: most outputs are judged without any."""
-
-    def __init__(self, tell: Callable[[], Json]) -> None:
-        self._tell = tell
-
-    @cached_property
-    def _wire(self) -> Json:
-        return self._tell()
-
-    def __getitem__(self, name: str) -> JsonValue:
-        return self._wire[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._wire)
-
-    def __len__(self) -> int:
-        return len(self._wire)
 
 
 def told_of(seen: Observed, value: JsonValue, prompt: str, inputs: Json, written: Json) -> Json:

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import answered_record, output_text, output_value
-from minions_evals_mcp.judges.code_facts import ToldLater, told_of
+from minions_evals_mcp.judges.code_facts import told_of
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
 from minions_evals_mcp.scoring.rubric import criterion_digest
@@ -59,7 +59,7 @@ class Work:
             seen.finish_reason,
             self.prompt,
             None if isinstance(value, str) else value,
-            ToldLater(partial(told_of, seen, value, self.prompt, self.inputs, self.written)),
+            partial(told_of, seen, value, self.prompt, self.inputs, self.written),
             {} if seen.told is None else seen.told.offered,
             seen.told is not None and seen.told.whole,
             seen.told is not None,

@@ -32,8 +32,8 @@ class Subject(NamedTuple):
     prompt: str = ""
     value: JsonValue = None
     """What the output says where that is no text: code is given it as it is."""
-    told: Mapping[str, JsonValue] = _NOTHING
-    """What code is told of the output and its test beside the variables, by its name in `context`."""
+    tell: Callable[[], Mapping[str, JsonValue]] = dict
+    """Returns what `told` is: most outputs are judged without it."""
     offered: Mapping[str, JsonValue] = _NOTHING
     """The `tools` and `functions` that its provider offered the model."""
     whole_response: bool = False
@@ -42,6 +42,11 @@ class Subject(NamedTuple):
     """Whether a config of promptfoo's asked for it: code that goes wrong fails it then, as it does there."""
     record: dict[str, JsonValue] | None = None
     """The whole record that a program answered with, of which `text` may be a part; None where that is not known."""
+
+    @property
+    def told(self) -> Mapping[str, JsonValue]:
+        """What code is told of the output and its test beside the variables, by its name in `context`."""
+        return self.tell()
 
     @property
     def printed(self) -> str:

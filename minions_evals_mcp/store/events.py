@@ -43,7 +43,12 @@ def append_all(db: Db, events: Iterable[Event], *, at: datetime) -> None:
 
 def row_of(event: Event) -> EventRow:
     """The row that an event becomes, but for its time."""
-    return event.type, event.subject_type, event.subject_id, masked(json_text(event.detail))
+    return event_row(event.type, event.subject_type, event.subject_id, event.detail)
+
+
+def event_row(kind: str, subject_type: str, subject_id: str, detail: Json) -> EventRow:
+    """The row of an event, but for its time."""
+    return kind, subject_type, subject_id, masked(json_text(detail))
 
 
 def write_events(db: Db, rows: Iterable[EventRow], *, at: datetime) -> None:

@@ -24,7 +24,7 @@ from minions_evals_mcp.domain.outcomes import (
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, Outcome, TestRun
 from minions_evals_mcp.known_secrets import any_known, counted
 from minions_evals_mcp.store.connection import Db, insert_rows
-from minions_evals_mcp.store.events import Event, EventRow, row_of, write_events
+from minions_evals_mcp.store.events import EventRow, event_row, write_events
 from minions_evals_mcp.store.jobs import UnitValues, unit_values, write_units
 from minions_evals_mcp.store.rows import table_of, values_of
 
@@ -61,7 +61,7 @@ def rows_of(key: UnitKey, case_id: str, ended: Ended, *, observed: Observed | No
         values_of(ended.failure) if isinstance(ended, Failed) else None,
         [values_of(judgment) for judgment in ended.judgments],
         list(_named(ended.run.id, ended.metrics)),
-        [row_of(event) for event in _events(ended)],
+        [*_events(ended)],
     )
 
 
@@ -97,15 +97,17 @@ def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str |
             return "not-judgeable", ended.told, None, None, None
 
 
-def _events(ended: Passed | Failed) -> Iterator[Event]:
+def _events(ended: Passed | Failed) -> Iterator[EventRow]:
     run = ended.run.fields
     if any_known() and (replaced := counted(to_json(run.actual_output).decode())):
-        yield Event("secrets-marked", "test-run", ended.run.id, {"replaced": {**replaced}})
-    yield Event("test-run-recorded", "test-run", ended.run.id, {"testCaseId": run.test_case_id, "passed": run.passed})
+        yield event_row("secrets-marked", "test-run", ended.run.id, {"replaced": {**replaced}})
+    yield event_row(
+        "test-run-recorded", "test-run", ended.run.id, {"testCaseId": run.test_case_id, "passed": run.passed}
+    )
     if isinstance(ended, Failed):
         failure = ended.failure.fields
         detail = {"testRunId": ended.run.id, "failureType": failure.failure_type, "severity": failure.severity}
-        yield Event("eval-failure-recorded", "eval-failure", ended.failure.id, {**detail})
+        yield event_row("eval-failure-recorded", "eval-failure", ended.failure.id, {**detail})
 
 
 def _named(run_id: str, metrics: Sequence[MetricScore]) -> Iterator[Values]:

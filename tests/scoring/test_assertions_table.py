@@ -53,7 +53,9 @@ TOLD: dict[str, JsonValue] = {
     "trace": {"traceId": "1", "spans": [{"name": "tool", "startTime": 0, "endTime": 900}]},
 }
 """What checks look at besides: the test's variables, and what the provider told."""
-SUBJECT = Subject("a", latency_ms=5, cost_usd=0.5, variables=ASKED, tool_calls=(), prompt="How long?", told=TOLD)
+SUBJECT = Subject(
+    "a", latency_ms=5, cost_usd=0.5, variables=ASKED, tool_calls=(), prompt="How long?", tell=lambda: TOLD
+)
 
 
 def aggregate(assertions: list[Assertion], threshold: float | None = None) -> Aggregate:

@@ -43,7 +43,7 @@ def checked(assertion: Assertion, subject: Subject) -> Checked:
 def test_perplexity_is_that_of_the_mean_log_probability(
     kind: str, threshold: float | None, passes: bool, score: float
 ) -> None:
-    found = checked(Assertion(type=kind, threshold=threshold), Subject("a", told={"logProbs": [-0.5, -1.5]}))
+    found = checked(Assertion(type=kind, threshold=threshold), Subject("a", tell=lambda: {"logProbs": [-0.5, -1.5]}))
     assert (found.passed, found.score) == (passes, pytest.approx(score))
 
 
@@ -62,7 +62,7 @@ def test_an_output_without_probabilities_or_metadata_is_no_verdict() -> None:
      ("not-skill-used", {"name": "search"}, True), ("not-skill-used", {"pattern": "m*", "max": 0}, False)],
 )  # fmt: skip
 def test_skills_are_those_that_were_used_without_an_error(kind: str, value: JsonValue, passes: bool) -> None:
-    found = checked(Assertion(type=kind, value=value), Subject("a", told={"metadata": {"skillCalls": SKILLS}}))
+    found = checked(Assertion(type=kind, value=value), Subject("a", tell=lambda: {"metadata": {"skillCalls": SKILLS}}))
     assert (found.passed, found.score) == (passes, float(passes))
 
 

@@ -20,7 +20,7 @@ SPANS: list[JsonValue] = [
         "statusMessage": "fine",
     },
 ]
-SUBJECT = Subject("a", told={"trace": {"traceId": "1", "spans": SPANS}})
+SUBJECT = Subject("a", tell=lambda: {"trace": {"traceId": "1", "spans": SPANS}})
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_spans_are_counted_timed_and_looked_at_for_errors(kind: str, value: Json
 
 
 def test_without_a_trace_there_is_no_verdict() -> None:
-    of_calls = Subject("a", told={"trace": {"spans": SPANS}})
+    of_calls = Subject("a", tell=lambda: {"trace": {"spans": SPANS}})
     for subject in (Subject("a"), of_calls):
         result = check(Assertion(type="trace-error-spans"), subject)
         assert isinstance(result, Unchecked)

@@ -260,6 +260,6 @@ def test_nothing_raises_on_arbitrary_spans(attributes: list[dict[str, JsonValue]
     spans: list[JsonValue] = [
         {"name": f"mcp /{held}"[:9], "startTime": 1, "attributes": {**held}} for held in attributes
     ]
-    traced = Subject("", told={"trace": {"traceId": "1", "spans": spans}})
+    traced = Subject("", tell=lambda: {"trace": {"traceId": "1", "spans": spans}})
     assert outcome(STEPS, {"min": len(spans), "max": len(spans)}, traced).passed
     outcome(ARGS, {"name": "*", "args": {"a": 1}, "ignore": "*"}, traced)

@@ -55,10 +55,11 @@ def given_to_transform(code: str, subject: Subject) -> Given:
     context, output = Json({"vars": shown_variables(subject)}), _given_output(code, subject)
     if NAME not in code:
         return Given(as_given({"output": output, NAME: context}))
-    if "prompt" in subject.told:
-        context["prompt"] = {"label": subject.told["prompt"]}
-    if "metadata" in subject.told:
-        context["metadata"] = subject.told["metadata"]
+    told = subject.told
+    if "prompt" in told:
+        context["prompt"] = {"label": told["prompt"]}
+    if "metadata" in told:
+        context["metadata"] = told["metadata"]
     return Given(as_given({"output": output, NAME: context}), ((NAME, _unsaid(subject)),))
 
 
