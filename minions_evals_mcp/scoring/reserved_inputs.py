@@ -12,5 +12,7 @@ TEST = "__test"
 """The input of a test of a config with hooks: the digest under which they are told it."""
 COMPUTED = "__computed"
 """The input of a test with the variables whose values compute something, as prompts of text have them filled in."""
+COUNTED_SPANS = "__countedSpans"
+"""Where a trace holds spans of which names and times are known only: checks of spans count them, code is not told them."""
 HIDDEN = frozenset({PREFIX, SUFFIX, GIVEN, STORES, CONVERSATION, TEST, COMPUTED})
 """Inputs that are no variables of the test."""

@@ -1,7 +1,8 @@
 """The traces of a config's calls: the ids that a provider is told, and the spans that arrive under them.
 
 A trace is told to code as promptfoo 0.123.1 tells it: the spans of the application in the order in which they came, and
-behind them one of the call itself.
+behind them one of the call itself. Of a model's call at OpenAI's chat interface promptfoo's own span is known by name and time only:
+checks of spans count it, and code is not told it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import anyio
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.scoring.reserved_inputs import COUNTED_SPANS
 
 MOST_SPANS = 10_000
 """So many spans are held of one trace; more are passed over."""
@@ -110,6 +113,8 @@ class Tracing:
     """Empty where the provider has none of its own."""
     kind: str
     places: Mapping[str, TestPlace]
+    chat_model: str = ""
+    """The model, where its provider is asked by OpenAI's chat interface."""
 
     @contextmanager
     def call(self, inputs: Json) -> Generator[TracedCall]:
@@ -145,9 +150,17 @@ class TracedCall:
         ids: Json = {
             "traceId": self.trace.trace_id, "evaluationId": self.trace.evaluation_id, "testCaseId": self.trace.test_case_id,
         }  # fmt: skip
-        is_whole = self.tracing.kind in WHOLE and own["name"]
-        known: Json = {"spans": [*spans, own]} if is_whole else {}
-        return {**ids, "metadata": metadata, **known}
+        return {**ids, "metadata": metadata, **self._known([*spans], own)}
+
+    def _known(self, spans: list[JsonValue], own: Json) -> Json:
+        """The spans, as far as all are known: whole, or by name and time."""
+        model = self.tracing.chat_model
+        if not own["name"]:
+            return {}
+        if self.tracing.kind in WHOLE:
+            return {"spans": [*spans, own]}
+        called: Json = {"name": f"chat {model}", "startTime": self.began, "endTime": own["endTime"], "statusCode": 1}
+        return {COUNTED_SPANS: [*spans, called, own]} if model else {}
 
     def _own_span(self, response: Json, ended: float) -> Json:
         tracing = self.tracing

@@ -41,6 +41,7 @@ from minions_evals_mcp.known_secrets import SECRET_NAME
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.targets.address import Address, AddressCode
 from minions_evals_mcp.targets.call_traces import TestPlace, Tracing, test_key
+from minions_evals_mcp.targets.conversation import takes_calls
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.http import Question
 from minions_evals_mcp.targets.judging_code import JudgingCode
@@ -127,6 +128,7 @@ class Providers:
             provider_label="" if provider.label == provider.id else provider.label,
             kind=provider.spec.kind,
             places=self.places,
+            chat_model=_chat_model(provider.spec),
         )
 
     @cached_property
@@ -249,3 +251,9 @@ class Providers:
 def with_variables(text: str, environment: Mapping[str, str]) -> str:
     """The text with the environment's values in place of `{{env.NAME}}`."""
     return VARIABLE.sub(lambda match: environment[match.group(1)], text)
+
+
+def _chat_model(spec: Spec) -> str:
+    """The model that is asked by OpenAI's own chat interface, empty where another is or none."""
+    kind, _, model = spec.model.partition(":") if isinstance(spec, ModelSpec) else ("", "", "")
+    return model if kind == "openai" and takes_calls(kind, model) else ""

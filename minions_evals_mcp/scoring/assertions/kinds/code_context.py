@@ -18,6 +18,7 @@ from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.graded import shown_variables
 from minions_evals_mcp.scoring.checks import Guards, Language, Subject
+from minions_evals_mcp.scoring.reserved_inputs import COUNTED_SPANS
 
 NAME = "context"
 _COMPUTED = late(rf"\b{NAME}\s*\[\s*[^\s'\"`]")
@@ -46,6 +47,9 @@ def given_to_check(code: str, subject: Subject, config: JsonValue, language: Lan
     provider = wire.get("provider")
     if language == "python" and isinstance(provider, dict):  # a function there, which does not reach Python
         wire["provider"] = {name: value for name, value in provider.items() if name != "id"}
+    trace = wire.get("trace")
+    if isinstance(trace, dict) and COUNTED_SPANS in trace:
+        wire["trace"] = {name: value for name, value in trace.items() if name != COUNTED_SPANS}
     context: Json = {**wire, "vars": variables, **({} if config is None else {"config": config})}
     return Given(as_given({"output": output, NAME: context}), _guards(subject, "config", "trace"))
 

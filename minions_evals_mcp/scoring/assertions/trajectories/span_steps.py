@@ -16,8 +16,12 @@ from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.trajectories.steps import COMMAND_TOOLS, Step, command_of, mapping
 from minions_evals_mcp.scoring.checks import Subject, Unmet
 from minions_evals_mcp.scoring.lenient import parsed
+from minions_evals_mcp.scoring.reserved_inputs import COUNTED_SPANS
 
-NO_TRACE = Unmet("the spans of this output are not known: its config traces no calls, or a model answered")
+NO_TRACE = Unmet(
+    "the spans of this output are not known: its config traces no calls, or what answered is a model by another interface than"
+    " OpenAI's chat"
+)
 TOOL_NAMES = (
     "tool.name", "tool_name", "tool", "function.name", "function_name", "ai.toolCall.name", "gen_ai.tool.name",
     "agent.tool_name", "agent.tool", "agent.toolName", "codex.mcp.tool",
@@ -47,7 +51,7 @@ _REASONING = late(r"reasoning([_\s]|$)", re.IGNORECASE)
 def spans_of(subject: Subject) -> Sequence[Json] | Unmet:
     """The spans of the output's trace."""
     trace = mapping(subject.told.get("trace"))
-    spans = trace.get("spans")
+    spans = trace.get("spans", trace.get(COUNTED_SPANS))
     if "traceId" not in trace or not isinstance(spans, list):
         return NO_TRACE
     return [span for span in spans if isinstance(span, dict)]
