@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from cyclopts import App, CycloptsError, Group, MissingArgumentError
+from cyclopts import App, CycloptsError, Group, MissingArgumentError, UnknownOptionError
 
 from minions_evals_mcp.cli.commands import ABOUT, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN
 from minions_evals_mcp.cli.helping import Help
 from minions_evals_mcp.errors import BadInputError
 
+OF_PROMPTFOO = {
+    **dict.fromkeys(("-j", "--max-concurrency"), "It is --concurrency here."),
+    **dict.fromkeys(("-p", "--prompts"), "It is --prompt here, once for each."),
+    **dict.fromkeys(("-r", "--providers"), "It is --provider here, once for each."),
+    "--no-cache": "An unchanged config runs anew under another name: --key NAME.",
+    "--grader": "It is --judge-model here.",
+    "--repeat": "Say it in the config: evaluateOptions: {repeat: N}.",
+    **dict.fromkeys(("-t", "--tests", "-a", "--assertions", "--filter-first-n", "--filter-pattern"), "Say it in the config's tests."),
+    **dict.fromkeys(("--verbose", "--no-table", "--no-progress-bar", "--no-write", "--no-share"), "Leave it out: -q shows no progress."),
+}  # fmt: skip
+"""What is done here instead of an option of `promptfoo eval` that is not here."""
 GROUPS = {title: Group(title, sort_key=place) for place, title in enumerate(SHOWN)}
 
 
@@ -86,6 +97,8 @@ def _usage(error: CycloptsError, arguments: list[str]) -> BadInputError:
             remedy="minions-evals --help shows them.",
         )
     form = f"{' '.join(('minions-evals', *words))} --help shows the form."
+    if isinstance(error, UnknownOptionError) and words == ["eval"]:
+        form = OF_PROMPTFOO.get(error.token.keyword or error.token.value, form)
     if isinstance(error, MissingArgumentError) and error.argument is not None and not error.argument.tokens:
         option = error.argument.name
         if option.startswith("--"):

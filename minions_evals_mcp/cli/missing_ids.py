@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from functools import partial
-from pathlib import Path
 
 from minions_evals_mcp.cli.session import Common, run, session
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.report.named_store import named_store
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 from minions_evals_mcp.store.runs import run_before
@@ -44,7 +44,7 @@ def missing_id(words: list[str], given: list[str]) -> BadInputError | None:
         return None
     kind = KINDS[command]
     try:
-        known, example = run(partial(_known, kind, command in TWO, Common(db=_store(given), read_only=True)))
+        known, example = run(partial(_known, kind, command in TWO, Common(db=named_store(given), read_only=True)))
     except EvalsError:  # there is no store yet, or none that can be read
         known, example = [], []
     thing = WORDS.get(kind, kind)
@@ -63,16 +63,6 @@ def missing_id(words: list[str], given: list[str]) -> BadInputError | None:
 
 
 _FIRST = "`minions-evals run` makes a run, `minions-evals init` a first suite."
-
-
-def _store(given: list[str]) -> Path | None:
-    """The store that was named."""
-    for place, word in enumerate(given):
-        if word == "--db" and place + 1 < len(given):
-            return Path(given[place + 1])
-        if word.startswith("--db="):
-            return Path(word.removeprefix("--db="))
-    return None
 
 
 async def _known(kind: str, is_pair: bool, common: Common) -> tuple[list[str], list[str]]:

@@ -183,9 +183,16 @@ def request_of(job: Job) -> RunRequest:
 
 
 async def find_benchmark_run(engine: Engine, ident: str) -> str:
-    """The id of the benchmark-run under that id or key; raises `NotFoundError`."""
+    """The id of the benchmark-run under that id or key; raises `NotFoundError`, or `BadInputError` for a run without figures."""
     ident_found = await engine.store.read(partial(_find, ident=ident))
     if ident_found is None:
+        job = await engine.store.read(partial(find_job, ident=ident))
+        if job is not None:
+            why = f": {job.reason}" if job.reason else ""
+            raise BadInputError(
+                f"the run {ident} came to no figures of a benchmark ({job.state}){why}.",
+                remedy=f"`minions-evals runs {ident}` shows it.",
+            )
         raise NotFoundError("benchmark-run", ident, remedy="minions-evals runs lists the runs.")
     return ident_found
 

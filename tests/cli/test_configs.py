@@ -50,6 +50,19 @@ def outputs(found: Json, row: int = 0) -> list[object]:
     return [cell["output"] for cell in parts(parts(found["rows"])[row]["cells"])]
 
 
+def test_who_comes_from_promptfoo_types_what_they_typed_or_is_told_what_is_done_here(at: Terminal) -> None:
+    none, _ = at.many(["eval"], ["runs"])
+    assert "no promptfooconfig.yaml is here" in none.err
+    at.file("promptfooconfig.yaml", ECHO)
+    alone, named, again, many = at.many(
+        ["eval"], ["eval", "-c", "promptfooconfig.yaml"], ["eval", "--no-cache"], ["eval", "-j", "2"]
+    )
+    assert (alone.code, named.code) == (0, 0), alone.err
+    assert named.out == alone.out
+    assert "--key NAME" in again.err
+    assert "It is --concurrency here." in many.err
+
+
 def test_the_matrix_shows_every_output_with_its_scores_and_what_is_selected(at: Terminal) -> None:
     at.file("c.yaml", ECHO)
     shown, told, failed = at.many(

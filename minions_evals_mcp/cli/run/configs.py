@@ -45,8 +45,7 @@ class _How(Value):
 
 
 def eval_(
-    config: Path,
-    /,
+    config: Annotated[Path | None, Parameter(name=["--config", "-c"])] = None,
     *,
     prompt: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     provider: Annotated[tuple[str, ...], Parameter(negative="")] = (),
@@ -73,7 +72,8 @@ def eval_(
     Parameters
     ----------
     config
-        promptfooconfig.yaml (or JSON). What it names (Python files, exec:, addresses) is run: read it first.
+        The config; else promptfooconfig.yaml, .yml or .json of this folder. What it names (Python files, exec:, addresses)
+        is run: read it first.
     prompt
         A prompt, or a file of some, in place of the config's; may be given several times.
     provider
@@ -115,18 +115,32 @@ def eval_(
     )  # fmt: skip
     limits = EvalOptions(key, max_cost_usd, max_seconds)
     try:
-        evaluation = read_config(config, now=wall_clock(), given=given)  # its code may run long: Ctrl-C ends it here
+        evaluation = read_config(
+            config or _config_here(), now=wall_clock(), given=given
+        )  # its code may run long: Ctrl-C ends it here
         return run(partial(_eval, evaluation, how, limits, common))
     except KeyboardInterrupt:
         tell("Interrupted: what was judged is kept; the same command goes on.\n", aside=True)
         return INTERRUPTED
 
 
+def _config_here() -> Path:
+    """The config of this folder, under the name that promptfoo looks for."""
+    here = [Path(f"promptfooconfig{suffix}") for suffix in (".yaml", ".yml", ".json")]
+    for config in here:
+        if config.is_file():
+            return config
+    raise BadInputError(
+        "no config is named, and no promptfooconfig.yaml is here.", remedy="Name one: minions-evals eval CONFIG"
+    )
+
+
 async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: Common) -> int:
     paths = [*how.out, *map(Path, evaluation.output_paths)]
     for path in paths:
         if path.suffix.lower() not in FORMS:
-            raise BadInputError(f"{path} is of no known form.", remedy=f"Write to a file of {' or '.join(FORMS)}.")
+            forms = f"Write to a file of {' or '.join(FORMS)}; `minions-evals report` writes .html of a column."
+            raise BadInputError(f"{path} is of no known form.", remedy=forms)
     environment = {**named_variables(sorted(evaluation.variables)), **evaluation.given_variables}
     remember_named(environment)
     with redirect_stdout(sys.stderr):  # what the config's code prints is no part of the answer
