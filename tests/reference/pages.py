@@ -47,7 +47,7 @@ def cell(text: str) -> str:
 
 def commands() -> str:
     """Every command with its options; what stands under a noun only is at the end."""
-    app = build([*COMMANDS, *NOUNS])
+    app = build(["", *COMMANDS, *NOUNS])  # none comes first: all are known
     shared = dict(_options(app["runs"], COMMON))
     shown = sorted(COMMANDS, key=lambda name: (name not in GROUP_OF, list(COMMANDS).index(name)))
     parts = [_command(f"minions-evals {name}", app[name]) for name in shown]
