@@ -26,6 +26,7 @@ ENOUGH = 0.85
 KEEPS_AWAY, DOES_NOT, OF_ITSELF, TOUCHY, HANDS_OVER, EMPTY = 0.8, 0.7, 0.3, 0.4, 0.3, 0.3
 SENTENCES_READ, READ, RESULTS_READ = 12, 2_000, 20_000
 _SENTENCE = late(r"[^.!?\n]+")
+_WORD = late(r"\w+")
 _FIGURE = late(r"\d[\d.,:]*\d|\d")
 _TELLABLE = late(r"\d[\d.,:]*\d|\d|\b[A-ZÄÖÜ]\w{3,}")
 
@@ -179,16 +180,18 @@ def sends_elsewhere(failed: FailedOutput) -> str:
 
 def _stands_there(failed: FailedOutput) -> bool:
     """Returns whether the right answer stands in the material, word by word, and not in the one that came."""
-    right = [
-        squeezed(leaf)
+    answers = [
+        leaf.casefold()
         for wanted in (failed.expected, failed.wanted_words)
         for _, leaf in leaves(wanted)
         if isinstance(leaf, str)
     ]
-    if not any(right):
-        return False
     material = " ".join(value_text(value) for value in (failed.inputs, *(call.result for call in failed.tool_calls)))
-    return _has_words(material[:RESULTS_READ], right, all) and not _has_words(failed.text, right, any)
+    folded = material[:RESULTS_READ].casefold()
+    if any((word := _WORD.search(answer)) and word[0] not in folded for answer in answers):
+        return False  # told by the first word of each, most times
+    right = [squeezed(answer) for answer in answers]
+    return any(right) and _has_words(folded, right, all) and not _has_words(failed.text, right, any)
 
 
 def _has_words(text: str, several: Sequence[str], each: Callable[[Iterable[bool]], bool]) -> bool:

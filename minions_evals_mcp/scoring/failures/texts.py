@@ -27,14 +27,19 @@ def cut(text: str, limit: int = CUT) -> str:
 
 def seen_apart(texts: Sequence[str]) -> list[str]:
     """The texts as `cut` shows them; where two that differ look alike, what nobody sees in them is written out."""
-    looks = {" ".join(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).split()) for text in map(_short, texts)}
-    if len(set(texts)) < 2 or len(looks) > 1:
+    if len(set(texts)) < 2 or len(set(map(_look, texts))) > 1:
         return [cut(text) for text in texts]
     return [cut(_written_out(_short(text))) for text in texts]
 
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _ODD_BLANKS = re.compile(r"^ +| +$| {2,}")
+
+
+def _look(text: str) -> str:
+    """The text as a reader sees it, in whatever characters."""
+    text = _short(text)
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))).split())
 
 
 def _short(text: str) -> str:
@@ -51,9 +56,10 @@ def told_apart(texts: Sequence[str], room: int) -> list[str]:
     """The texts as they are, or from shortly before the first place where they differ if less than a third of `room` is left there."""
     if len(set(texts)) < 2 or max(map(len, texts)) <= room:
         return [*texts]
-    shared = _shared_beginning(texts)
-    if shared < room * 2 // 3:
+    least = room * 2 // 3
+    if len({text[:least] for text in texts}) > 1:
         return [*texts]
+    shared = _shared_beginning(texts)
     start = shared - room // 3
     space = texts[0].find(" ", start, shared)
     return [f"…{text[start if space < 0 else space + 1 :]}" for text in texts]
