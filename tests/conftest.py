@@ -22,6 +22,7 @@ from tests.workshop import config_in, opened
 gc.set_threshold(100_000, 50, 1000)  # as the command line; else the collector goes through the imports again and again
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: its children would never hear Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+os.environ.pop("NODE_EXTRA_CA_CERTS", None)  # noqa: TID251  no test's Node speaks TLS: to read a machine's takes longer than its start
 
 
 MEMORY, ROOM = Path("/dev/shm"), 4 * 1024**3  # noqa: S108  what pytest makes there is its own, for its user only
