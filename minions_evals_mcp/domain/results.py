@@ -13,9 +13,6 @@ from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, 
 Outcome = Literal[
     "scored", "judge-error", "target-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable"
 ]
-OUTCOMES: tuple[Outcome, ...] = (
-    "scored", "judge-error", "target-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable",
-)  # fmt: skip
 UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
 """Outcomes of outputs that were to be judged and could not be: the instrument's, never the agent's."""
 DecidedBy = Literal["rubric_threshold", "assertions", "max_score", "similarity_0_8"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from pydantic import JsonValue
@@ -83,21 +83,6 @@ def vet_arguments_wanted(value: JsonValue, field: str) -> None:
     inner = value.items() if isinstance(value, dict) else enumerate(value)
     for key, part in inner:
         vet_arguments_wanted(part, f"{field}.{key}")
-
-
-def patterns_in(value: JsonValue) -> Iterator[str]:
-    """The patterns of all matchers in a value."""
-    match value:
-        case {"$regex": str(pattern)}:
-            yield pattern
-        case dict():
-            for part in value.values():
-                yield from patterns_in(part)
-        case list():
-            for part in value:
-                yield from patterns_in(part)
-        case _:
-            return
 
 
 def _by_matcher(actual: JsonValue, matcher: dict[str, JsonValue], found_in: FoundIn) -> bool:
