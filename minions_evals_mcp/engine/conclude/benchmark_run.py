@@ -11,39 +11,26 @@ from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import (
     BenchmarkRun,
-    Digests,
     EvalFailure,
     EvalMetric,
-    Evidence,
 )
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canaries
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
+from minions_evals_mcp.engine.conclude.earlier_run import Concluding, Regression, Standing, standing
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
-from minions_evals_mcp.engine.conclude.falls import base_after
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
 from minions_evals_mcp.engine.conclude.setup import (
     CASES,
-    changes,
-    changes_of_shared,
     changes_said,
-    incomparable,
-    measured_origins,
-    outputs_exchanged,
-    setup_of,
-    setup_with,
 )
 from minions_evals_mcp.engine.conclude.strange_outputs import strange_outputs
 from minions_evals_mcp.engine.judge.compose import RULES
 from minions_evals_mcp.engine.outbox import message, queue, task
-from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.failure_causes import tells_cause
 from minions_evals_mcp.scoring.rubric import TOLERANCE
-from minions_evals_mcp.skills import Skills
 from minions_evals_mcp.stats.intervals import ScoreSums, score_interval, wilson
 from minions_evals_mcp.stats.paired import evidence
-from minions_evals_mcp.stats.regression import pass_rate_dropped
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -53,171 +40,27 @@ from minions_evals_mcp.store.rows import insert
 NAMED_SKIPPED = 20
 
 
-@frozen_type
-class Concluding:
-    """The material that the conclusion is drawn from, apart from the rows."""
-
-    run_id: str
-    request: RunRequest
-    skills: Skills
-    digests: Digests
-    judged_alike: str
-    series: str
-    skipped: tuple[str, ...]
-    unscored: int
-    at: datetime
-
-
-@frozen_type
-class Regression:
-    """A fall of the pass rate against the previous run, on the cases that both have, and what changed since."""
-
-    previous: runs.Earlier
-    shared: shared_cases.Shared
-    failing: Sequence[shared_cases.NewlyFailing]
-    evidence: Evidence
-    dropped_most: str | None
-    changed: tuple[str, ...]
-
-
-@frozen_type
-class Origins:
-    """The one version of the run's outputs, what the run is measured with, how that differs from the run before, and why a
-    fall from that one is no regression.
-    """
-
-    version: str | None
-    digests: Digests
-    changed: tuple[str, ...] = ()
-    incomparable: str = ""
-
-
-@frozen_type
-class Standing:
-    """The run beside the newest one that was judged alike: on the cases that both have, whether it fell, and what changed."""
-
-    alike: runs.Earlier | None
-    shared: shared_cases.Shared | None
-    regression: Regression | None
-    origins: Origins
-    canaries: tuple[str, ...] = ()
-    fallen_since: str | None = None
-
-
 def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     """Writes the benchmark-run and all that follows from it; the caller's transaction makes it all or nothing."""
     benchmark = records.require(db, about.request.subject_id, Benchmark)
     means = runs.means(db, about.run_id)
-    canaries = tuple(runs.canaries_passed(db, about.run_id))
-    alike = _newest_alike(db, about, benchmark.id)
-    whole = about.request.selection is None
-    origins = _origins(db, about, None if about.request.purpose == "comparison" else alike)
-    previous = None if about.request.purpose == "comparison" or origins.incomparable else alike
-    shared = shared_cases.shared(db, previous.id, about.run_id) if previous else None
-    fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous and whole else None
-    regression = _regression(db, about, previous, shared, fallen, origins)
-    since = None if shared is None or previous is None else _fallen_since(db, about, previous, shared, origins)
-    run = _benchmark_run(db, about, benchmark, Standing(alike, shared, regression, origins, canaries, since))
-    if whole and about.request.purpose != "comparison":
+    beside = standing(db, about, benchmark.id, means)
+    run = _benchmark_run(db, about, benchmark, beside)
+    whole = about.request.selection is None and about.request.purpose != "comparison"
+    if whole:
         record_causes(db, run, benchmark, at=about.at)
-    if canaries:
+    if beside.canaries:
         tell_canaries(db, run, benchmark)
-    if regression is not None:
-        _tell_regression(db, about, benchmark, run, regression)
+    if beside.regression is not None:
+        _tell_regression(db, about, benchmark, run, beside.regression)
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
     _record_metrics(db, run, means)
-    if whole and about.request.purpose != "comparison":
+    if whole:
         _update_benchmark(db, benchmark, run)
         record_trend(db, run, about.series, rule=about.skills.detect_trend.parameters, benchmark=benchmark)
-        if regression is None and run.fields.passed is False:
-            _tell_below_threshold(db, benchmark, run, fallen, about.at)
+        if beside.regression is None and run.fields.passed is False:
+            _tell_below_threshold(db, benchmark, run, beside.dropped_most, about.at)
     return run
-
-
-def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier | None:
-    """The newest earlier run, if the cases that both have were judged alike; else the newest that was judged alike altogether."""
-    newest = runs.earlier(db, benchmark_id)
-    if newest is None or newest.judged_alike == about.judged_alike:
-        return newest
-    if runs.same_yardsticks(db, newest.id, about.run_id):
-        return newest
-    return runs.earlier(db, benchmark_id, judged_alike=about.judged_alike)
-
-
-def _origins(db: Db, about: Concluding, alike: runs.Earlier | None) -> Origins:
-    """Returns what the run's outputs are of, beside those of the run before."""
-    version, digests = measured_origins(db, about.run_id, about.digests)
-    before = None if alike is None else runs.benchmark_run(db, alike.id)
-    if before is None:
-        return Origins(version, digests)
-    then = setup_of(db, before.id, before.fields)
-    now = setup_with(version, digests, about.request.target)
-    seen = changes(then, now)
-    if about.request.selection is not None:
-        seen = changes_of_shared(db, before.id, about.run_id, seen)
-    return Origins(version, digests, seen, incomparable(then, now) or _edited(db, before, about))
-
-
-def _edited(db: Db, before: Record[BenchmarkRun], about: Concluding) -> str:
-    """Returns that nothing in the run is measured as in the one before; empty where something is."""
-    then, now = before.fields.digests, about.digests
-    if (then.test_case, then.scorer, then.embedder) == (now.test_case, now.scorer, now.embedder):
-        return ""
-    return (
-        "every case that both have, or its checks, was edited" if runs.all_edited(db, before.id, about.run_id) else ""
-    )
-
-
-def _regression(
-    db: Db,
-    about: Concluding,
-    previous: runs.Earlier | None,
-    shared: shared_cases.Shared | None,
-    fallen: str | None,
-    origins: Origins,
-) -> Regression | None:
-    if previous is None or shared is None or not _fell(about, shared):
-        return None
-    failing = shared_cases.newly_failing(db, previous.id, about.run_id)
-    against_noise = evidence(shared.worse, shared.better)
-    changed = origins.changed or outputs_exchanged(db, previous.id, about.run_id)
-    return Regression(previous, shared, failing, against_noise, fallen, changed)
-
-
-def _fell(about: Concluding, shared: shared_cases.Shared) -> bool:
-    """Returns whether the pass rate fell by more than the skill's limit; by more outputs of a case that failed before it did not."""
-    rule = about.skills.run_benchmark.parameters
-    dropped = pass_rate_dropped(
-        shared.previous_passed,
-        shared.previous_total,
-        shared.passed,
-        shared.total,
-        points=rule.drop_points,
-        relative=rule.relative,
-    )
-    return dropped and shared.worse > 0
-
-
-def _fallen_since(
-    db: Db, about: Concluding, previous: runs.Earlier, since_previous: shared_cases.Shared, origins: Origins
-) -> str | None:
-    """The last run that held, if the run before had fallen from it, and this one is still below it."""
-    base = runs.benchmark_run(db, base_after(db, previous.id, got_better=since_previous.better > 0))
-    if base is None or base.id == previous.id or not runs.same_yardsticks(db, base.id, about.run_id):
-        return None
-    now = setup_with(origins.version, origins.digests, about.request.target)
-    if incomparable(setup_of(db, base.id, base.fields), now) or _edited(db, base, about):
-        return None
-    return base.id if _fell(about, shared_cases.shared(db, base.id, about.run_id, left_out=True)) else None
-
-
-def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | None:
-    """The criterion or metric whose mean fell the most, with its figures."""
-    falls = [(before[mean.title] - mean.score, mean) for mean in now if mean.title in before]
-    if not falls:
-        return None
-    fall, worst = max(falls, key=lambda pair: pair[0])
-    return f"{worst.title} fell from {before[worst.title]:.2f} to {worst.score:.2f}" if fall > 0 else None
 
 
 def _benchmark_run(

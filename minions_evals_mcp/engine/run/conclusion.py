@@ -7,8 +7,9 @@ from functools import partial
 
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON
 from minions_evals_mcp.domain.results import UNSCORED
-from minions_evals_mcp.engine.conclude.benchmark_run import Concluding, conclude
+from minions_evals_mcp.engine.conclude.benchmark_run import conclude
 from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
+from minions_evals_mcp.engine.conclude.earlier_run import Concluding
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import set_state, waiting_reason
 from minions_evals_mcp.engine.request import RunRequest

@@ -1,0 +1,181 @@
+"""A run beside the one before it: whether they can be compared, whether it fell, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun, Digests, Evidence
+from minions_evals_mcp.engine.conclude.falls import base_after
+from minions_evals_mcp.engine.conclude.setup import (
+    changes,
+    changes_of_shared,
+    incomparable,
+    measured_origins,
+    outputs_exchanged,
+    setup_of,
+    setup_with,
+)
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.skills import Skills
+from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.stats.regression import pass_rate_dropped
+from minions_evals_mcp.store import runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import shared_cases
+
+
+@frozen_type
+class Concluding:
+    """The material that the conclusion is drawn from, apart from the rows."""
+
+    run_id: str
+    request: RunRequest
+    skills: Skills
+    digests: Digests
+    judged_alike: str
+    series: str
+    skipped: tuple[str, ...]
+    unscored: int
+    at: datetime
+
+
+@frozen_type
+class Regression:
+    """A fall of the pass rate against the previous run, on the cases that both have, and what changed since."""
+
+    previous: runs.Earlier
+    shared: shared_cases.Shared
+    failing: Sequence[shared_cases.NewlyFailing]
+    evidence: Evidence
+    dropped_most: str | None
+    changed: tuple[str, ...]
+
+
+@frozen_type
+class Origins:
+    """The one version of the run's outputs, what the run is measured with, how that differs from the run before, and why a
+    fall from that one is no regression.
+    """
+
+    version: str | None
+    digests: Digests
+    changed: tuple[str, ...] = ()
+    incomparable: str = ""
+
+
+@frozen_type
+class Standing:
+    """The run beside the newest one that was judged alike: on the cases that both have, whether it fell, and what changed."""
+
+    alike: runs.Earlier | None
+    shared: shared_cases.Shared | None
+    regression: Regression | None
+    origins: Origins
+    canaries: tuple[str, ...] = ()
+    fallen_since: str | None = None
+    dropped_most: str | None = None
+
+
+def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.Mean]) -> Standing:
+    """Returns how the run stands; one of a comparison is measured against none."""
+    alike = _newest_alike(db, about, benchmark_id)
+    compared = about.request.purpose != "comparison"
+    origins = _origins(db, about, alike if compared else None)
+    canaries = tuple(runs.canaries_passed(db, about.run_id))
+    if alike is None or not compared or origins.incomparable:
+        return Standing(alike, None, None, origins, canaries)
+    shared = shared_cases.shared(db, alike.id, about.run_id)
+    whole = about.request.selection is None
+    fallen = _fallen_most(runs.kept_means(db, alike.id), means) if whole else None
+    regression = _regression(db, about, alike, shared, fallen, origins)
+    since = _fallen_since(db, about, alike, shared, origins)
+    return Standing(alike, shared, regression, origins, canaries, since, fallen)
+
+
+def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier | None:
+    """The newest earlier run, if the cases that both have were judged alike; else the newest that was judged alike altogether."""
+    newest = runs.earlier(db, benchmark_id)
+    if newest is None or newest.judged_alike == about.judged_alike:
+        return newest
+    if runs.same_yardsticks(db, newest.id, about.run_id):
+        return newest
+    return runs.earlier(db, benchmark_id, judged_alike=about.judged_alike)
+
+
+def _origins(db: Db, about: Concluding, alike: runs.Earlier | None) -> Origins:
+    """Returns what the run's outputs are of, beside those of the run before."""
+    version, digests = measured_origins(db, about.run_id, about.digests)
+    before = None if alike is None else runs.benchmark_run(db, alike.id)
+    if before is None:
+        return Origins(version, digests)
+    then = setup_of(db, before.id, before.fields)
+    now = setup_with(version, digests, about.request.target)
+    seen = changes(then, now)
+    if about.request.selection is not None:
+        seen = changes_of_shared(db, before.id, about.run_id, seen)
+    return Origins(version, digests, seen, incomparable(then, now) or _edited(db, before, about))
+
+
+def _edited(db: Db, before: Record[BenchmarkRun], about: Concluding) -> str:
+    """Returns that nothing in the run is measured as in the one before; empty where something is."""
+    then, now = before.fields.digests, about.digests
+    if (then.test_case, then.scorer, then.embedder) == (now.test_case, now.scorer, now.embedder):
+        return ""
+    return (
+        "every case that both have, or its checks, was edited" if runs.all_edited(db, before.id, about.run_id) else ""
+    )
+
+
+def _regression(
+    db: Db,
+    about: Concluding,
+    previous: runs.Earlier,
+    shared: shared_cases.Shared,
+    fallen: str | None,
+    origins: Origins,
+) -> Regression | None:
+    if not _fell(about, shared):
+        return None
+    failing = shared_cases.newly_failing(db, previous.id, about.run_id)
+    against_noise = evidence(shared.worse, shared.better)
+    changed = origins.changed or outputs_exchanged(db, previous.id, about.run_id)
+    return Regression(previous, shared, failing, against_noise, fallen, changed)
+
+
+def _fell(about: Concluding, shared: shared_cases.Shared) -> bool:
+    """Returns whether the pass rate fell by more than the skill's limit; by more outputs of a case that failed before it did not."""
+    rule = about.skills.run_benchmark.parameters
+    dropped = pass_rate_dropped(
+        shared.previous_passed,
+        shared.previous_total,
+        shared.passed,
+        shared.total,
+        points=rule.drop_points,
+        relative=rule.relative,
+    )
+    return dropped and shared.worse > 0
+
+
+def _fallen_since(
+    db: Db, about: Concluding, previous: runs.Earlier, since_previous: shared_cases.Shared, origins: Origins
+) -> str | None:
+    """The last run that held, if the run before had fallen from it, and this one is still below it."""
+    base = runs.benchmark_run(db, base_after(db, previous.id, got_better=since_previous.better > 0))
+    if base is None or base.id == previous.id or not runs.same_yardsticks(db, base.id, about.run_id):
+        return None
+    now = setup_with(origins.version, origins.digests, about.request.target)
+    if incomparable(setup_of(db, base.id, base.fields), now) or _edited(db, base, about):
+        return None
+    return base.id if _fell(about, shared_cases.shared(db, base.id, about.run_id, left_out=True)) else None
+
+
+def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | None:
+    """The criterion or metric whose mean fell the most, with its figures."""
+    falls = [(before[mean.title] - mean.score, mean) for mean in now if mean.title in before]
+    if not falls:
+        return None
+    fall, worst = max(falls, key=lambda pair: pair[0])
+    return f"{worst.title} fell from {before[worst.title]:.2f} to {worst.score:.2f}" if fall > 0 else None
