@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.context import Engine, EngineConfig, OwnCheck, open_engine
+from minions_evals_mcp.engine.context import Engine, EngineConfig, OwnCheck, open_engine, uuid4
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, start_benchmark
@@ -153,6 +153,7 @@ def _vetted(  # noqa: PLR0913  as above
     config = engine_config(settings_here(), chosen)
     asked_judge = cast("JudgeChoice", judge) if judge in JUDGES else "auto"
     request = _request(subject, judge=asked_judge, trials=trials, key=key, max_cost_usd=max_cost_usd)
+    request = request.model_copy(update={"key": key or f"{subject}/{uuid4()}"})  # known to whoever interrupts it
     has_judge = config.judge_model is not None or default_judge(config.providers) is not None
     options = ResultOptions(
         min_pass_rate, fail_on_regression, config,
@@ -206,7 +207,6 @@ async def _in(engine: Engine, call: _Call, progress: ProgressShown) -> Evaluatio
         update={
             "prompt_version_ref": version,
             "target": f"evaluate:{call.name}",
-            "key": call.request.key or f"{call.name}/{engine.new_id()}",
         }
     )
     started = await start_benchmark(engine, request, target=lambda _: task)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
@@ -605,3 +607,31 @@ def test_an_output_that_waits_for_want_of_a_judge_says_what_would_be_one(evaluat
     assert "no model judges" not in str(
         evaluated(answer, CASES, checks=[Rubric("It is polite.")], judge="human", name="h")
     )
+
+
+INTERRUPTED = """
+import os, signal, sys
+import anyio
+from minions_evals_mcp import evaluate
+
+async def task(question):
+    if question == "2" and len(sys.argv) < 3:
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.sleep_forever()
+    return question
+
+key = sys.argv[2] if len(sys.argv) > 2 else None
+cases = [({"question": str(number)}, str(number)) for number in range(4)]
+print(evaluate(task, cases, name="asked", store=sys.argv[1], key=key, concurrency=1).passed_count)
+"""
+
+
+def test_an_interrupted_evaluation_names_the_key_under_which_it_goes_on(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED)
+    run = [sys.executable, str(script), str(tmp_path / "e.db")]
+    stopped = subprocess.run(run, capture_output=True, text=True, check=False, timeout=120)
+    named = re.search(r"evaluate\(…, key='(asked/[0-9a-f-]+)'\) goes on", stopped.stderr)
+    assert named is not None, stopped.stderr
+    again = subprocess.run([*run, named[1]], capture_output=True, text=True, check=False, timeout=120)
+    assert again.stdout == "4\n", again.stderr

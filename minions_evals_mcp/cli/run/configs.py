@@ -72,8 +72,8 @@ def eval_(
     Parameters
     ----------
     config
-        The config; else promptfooconfig.yaml, .yml or .json of this folder. What it names (Python files, exec:, addresses)
-        is run: read it first.
+        The config, with or without the option; else promptfooconfig.yaml, .yml or .json of this folder. What it names (Python
+        files, exec:, addresses) is run: read it first.
     prompt
         A prompt, or a file of some, in place of the config's; may be given several times.
     provider
