@@ -63,6 +63,14 @@ def test_who_comes_from_promptfoo_types_what_they_typed_or_is_told_what_is_done_
     assert "It is --concurrency here." in many.err
 
 
+def test_wordings_whose_provider_is_no_model_are_taken_and_a_model_is_asked_for_by_name(at: Terminal) -> None:
+    at.file("c.yaml", ECHO)
+    _, taken = at.many(["eval", "c.yaml"], ["prompt", "take", "words", "latest"])
+    *_, why, following = taken.out.splitlines()
+    assert why.endswith("to compare the versions, name a model that answers both.")
+    assert following.endswith("--from words@1 --to words@2 --target PROVIDER:MODEL")
+
+
 def test_the_matrix_shows_every_output_with_its_scores_and_what_is_selected(at: Terminal) -> None:
     at.file("c.yaml", ECHO)
     shown, told, failed = at.many(

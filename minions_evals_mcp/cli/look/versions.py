@@ -98,8 +98,12 @@ async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int
         tell(f"{printable(ident, 128)}{'' if ident in wordings.added else ' (kept already)'}\n")
     newest = next((version for version in reversed(wordings.versions) if version != current), None)
     if newest is not None:
-        model = next((name for name in wordings.targets if name.partition(":")[0] in PROVIDERS), "PROVIDER:MODEL")
-        command = f"compare {wordings.benchmark_id} --from {current} --to {newest} --target {model}"
+        model = next((name for name in wordings.targets if name.partition(":")[0] in PROVIDERS), None)
+        command = f"compare {wordings.benchmark_id} --from {current} --to {newest} --target {model or 'PROVIDER:MODEL'}"
+        if model is None:
+            tell(
+                "The config's own code answers under eval only; to compare the versions, name a model that answers both.\n"
+            )
         tell(f"{next_line(command, common.db)}\n")
     return 0
 
