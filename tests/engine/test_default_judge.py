@@ -74,7 +74,7 @@ async def test_an_evaluation_and_a_runs_answer_say_which_model_judged_by_default
                 matrix = await evaluate(engine, read_config(config, now=START), EvalOptions(), environment={})
                 summary = await summarize(engine, matrix.columns[0].run_id or "")
                 assert (matrix.judge, summary.default_judge) == (wanted, wanted)
-                assert run_told(summary, {}, offset=0, limit=1).default_judge == wanted
+                assert run_told(summary, {}, offset=0, limit=1, store=None).default_judge == wanted
                 assert any(line == f"the judge was {wanted}" for line in notes(matrix, 9)) == bool(wanted)
 
 
