@@ -57,7 +57,9 @@ class SimulatedUser:
         if talk.messages and talk.messages[-1]["role"] == "user" and (failed := await self._answered(talk)):
             return failed
         for _ in range(self.max_turns):
-            heard = await talk.heard(self.user, replace(prompt, text=_asked_of_user(instructions, talk.messages)))
+            heard = await talk.heard(
+                self.user, replace(prompt, text=_asked_of_user(instructions, talk.messages), config={})
+            )
             if not isinstance(heard, str):
                 return heard
             if STOP in heard:

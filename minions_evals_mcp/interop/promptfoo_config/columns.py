@@ -94,6 +94,8 @@ def _answering(provider: Provider, case: Case) -> Provider:
 
 def _options(spec: Spec, case: Case) -> Json:
     """What the test's options ask of who answers it: of a model what it takes, code is told all of them."""
+    if isinstance(spec, SimulatedUserSpec):
+        return _options(spec.target, case)
     if isinstance(spec, ModelSpec):
         taken = options_of(spec.model)
         return {name: value for name, value in case.asks.options.items() if name in taken}
