@@ -170,7 +170,7 @@ async def accept(
     if id == "latest":
         raise BadInputError(
             "latest may be a test case or a run: what is accepted is named.",
-            remedy="`minions-evals runs` lists the runs, `minions-evals cases` the test cases.",
+            remedy="`minions-evals runs` lists the runs, `minions-evals list test-case` the test cases.",
         )
     async with session(common) as engine:
         ident = await meant_id(engine, id, "test-case", "test-run", "benchmark-run")
