@@ -24,7 +24,6 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import cast
 
-import minions_evals_mcp
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.known_secrets import SECRET_NAME
 
@@ -201,7 +200,7 @@ def _file(module: ModuleType) -> str | None:
 def _installed_roots() -> tuple[Path, ...]:
     paths = sysconfig.get_paths()
     standard = {Path(paths[name]).resolve() for name in ("stdlib", "platstdlib")}
-    return (*standard, Path(minions_evals_mcp.__file__).parent.resolve())
+    return (*standard, Path(__file__).resolve().parents[1])
 
 
 @cache
