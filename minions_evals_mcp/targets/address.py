@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called
 from minions_evals_mcp.scoring.checks import Broke, Ran
@@ -179,7 +179,7 @@ class Address:
         except ValueError:
             value = None
         if self.code.transform is None:
-            return Observed(output={"output": text if value is None else value})
+            return _heard(text if value is None else value, answer)
         outcome = await self.code.output(answer, value, text)
         if isinstance(outcome, Broke):
             return TargetErrored(f"{self.name}: transformResponse failed: {outcome.error}")
@@ -188,4 +188,10 @@ class Address:
         inner = outcome.value
         if isinstance(inner, dict) and "output" in inner:
             return returned(inner, Asking(self.name, None, None, 0.0), 0.0, {})
-        return Observed(output={"output": inner})
+        return _heard(inner, answer)
+
+
+def _heard(output: JsonValue, answer: Answered) -> Observed:
+    """The output, with what is told of the answer beside it; headers may hold secrets, and are not kept."""
+    http: Json = {"status": answer.status, "statusText": answer.said}
+    return Observed(output={"output": output}, told=AnswerFacts(response={"metadata": {"http": http}}))

@@ -20,7 +20,7 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
-from minions_evals_mcp.scoring.checks import Broke
+from minions_evals_mcp.scoring.checks import Broke, Guards
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.scoring.reserved_inputs import COMPUTED, GIVEN, HIDDEN, TEST
 from minions_evals_mcp.targets.call_traces import CallTrace, Tracing
@@ -42,6 +42,9 @@ BROUGHT: Json = {
     "cost": 0, "cached": False, "tokenUsage": {"total": 0, "prompt": 0, "completion": 0, "cached": 0, "numRequests": 0},
 }  # fmt: skip
 """The same of an output that the test brings."""
+
+UNTOLD: Guards = (("context", ("metadata",)), ("context.prompt", ()))
+"""What a provider's own transform may not read beside what is there; promptfoo tells it no metadata."""
 
 
 class PythonTransform(Value):
@@ -166,6 +169,8 @@ class PromptedTarget:
     snippets: Snippets
     deadline_s: float
     transforms: tuple[str | PythonTransform, ...] = ()
+    own_transforms: int = 0
+    """How many of the transforms are the provider's own: they are told no metadata, the test's is."""
     delay_s: float = 0.0
     writer: Writer | None = None
     about: Json = field(default_factory=dict[str, JsonValue])
@@ -281,14 +286,11 @@ class PromptedTarget:
         value: JsonValue = seen.output.get("output", output_text(seen.output))
         context: Json = {"vars": prompt.variables, "prompt": {"raw": prompt.text, "label": prompt.label}}
         metadata = None if seen.told is None else seen.told.response.get("metadata")
-        if metadata is not None:
-            context["metadata"] = metadata
-        guards = (
-            ("context", ("metadata",) if seen.told is not None and seen.told.whole else ()),
-            ("context.prompt", ()),
-        )
-        for transform in self.transforms:
-            given: Json = {"output": value, "context": context}
+        told: Json = {} if metadata is None else {"metadata": metadata}
+        for number, transform in enumerate(self.transforms):
+            own = number < self.own_transforms
+            given: Json = {"output": value, "context": context if own else {**context, **told}}
+            guards = UNTOLD if own else _guards(seen.told, metadata)
             if isinstance(transform, PythonTransform):
                 outcome = await self.snippets.run("python", transform.code, given, guards=guards)
             else:
@@ -301,3 +303,12 @@ class PromptedTarget:
         if value is None:
             return TargetErrored(f"{self.name}: the transform gave nothing")
         return seen.model_copy(update={"output": {"output": value, UNTRANSFORMED: seen.output}})
+
+
+def _guards(told: AnswerFacts | None, metadata: JsonValue) -> Guards:
+    """What of the context may be read beside what is there."""
+    is_whole = told is not None and told.whole
+    guards: Guards = (("context", ("metadata",) if is_whole else ()), ("context.prompt", ()))
+    if is_whole or not isinstance(metadata, dict) or not isinstance(metadata.get("http"), dict):
+        return guards
+    return (*guards, ("context.metadata.http", ()))  # of an application's answer the headers are not kept

@@ -99,6 +99,7 @@ class Providers:
             snippets=self.engine.snippets,
             deadline_s=self.engine.config.call_timeout_s,
             transforms=provider.transforms,
+            own_transforms=len(column.provider.transforms),
             delay_s=provider.delay_ms / 1000 or self.evaluation.delay_s,
             writer=self._writer(column),
             about=provider.told,

@@ -64,7 +64,7 @@ def given_to_transform(code: str, subject: Subject) -> Given:
         context["prompt"] = {"label": told["prompt"]}
     if "metadata" in told:
         context["metadata"] = told["metadata"]
-    return Given(as_given({"output": output, NAME: context}), ((NAME, _unsaid(subject)),))
+    return Given(as_given({"output": output, NAME: context}), ((NAME, _unsaid(subject)), *_of_address(subject)))
 
 
 def code_reads(assertions: Iterable[Assertion], name: str) -> bool:
@@ -109,7 +109,21 @@ def _unsaid(subject: Subject) -> tuple[str, ...]:
 def _guards(subject: Subject, *absent: str) -> Guards:
     """`context` itself, its provider, and the answer where only parts of that are known."""
     answer: Guards = () if subject.whole_response else ((f"{NAME}.providerResponse", ()),)
-    return ((NAME, (*absent, *_unsaid(subject))), (f"{NAME}.provider", ("label",)), *answer, *_of_trace(subject))
+    return (
+        (NAME, (*absent, *_unsaid(subject))),
+        (f"{NAME}.provider", ("label",)),
+        *answer,
+        *_of_trace(subject),
+        *_of_address(subject),
+    )
+
+
+def _of_address(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The part of an application's answer of which the status is told, and not its headers."""
+    metadata = None if subject.whole_response else subject.told.get("metadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("http"), dict):
+        yield f"{NAME}.metadata.http", ()
+        yield f"{NAME}.providerResponse.metadata.http", ()
 
 
 def _of_trace(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
