@@ -251,7 +251,10 @@ def test_what_a_test_judges_is_kept_trials_are_counted_and_the_end_sums_it_up(pr
     assert "8 of 12 checks passed; 1 that did not is of tests that passed" in said
     assert "test_kept.py::test_often-asyncio-1" not in said.partition("checks passed")[2]
     assert "failed 2 times: test_kept.py::test_often-asyncio-2" in said
-    assert "failed: test_kept.py::test_bad/1 (minions-evals history test_kept.py::test_bad/1)" in said
+    assert (
+        f"failed: test_kept.py::test_bad/1 (minions-evals history --db {project.store} test_kept.py::test_bad/1)"
+        in said
+    )
     assert "geography: failed; the first run of this name" in said
     assert f"kept in {project.store}" in said
     with raw(project.store) as db:

@@ -103,6 +103,7 @@ def test_only_the_engines_own_work_reads_what_is_sealed() -> None:
         "cluster/workshop.py",  # where it is refused: a worker has no store
         "engine/judge/kept_verdicts.py",
         "engine/meant_ids.py",  # whether an id stands, of which it answers what was given either way
+        "engine/run/conclusion.py",
         "engine/run/estimate.py",
         "engine/run/planning.py",
         "engine/run/run_benchmark.py",
