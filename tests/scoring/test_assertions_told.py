@@ -95,6 +95,17 @@ def test_a_tools_call_fits_what_was_offered(value: JsonValue, passes: bool) -> N
     assert checked(Assertion(type="not-is-valid-openai-tools-call"), subject).passed is not passes
 
 
+def test_a_config_is_told_where_not_turns_round_what_promptfoo_leaves() -> None:
+    value: JsonValue = [{"function": call("weather", {"city": "Rome"})}]
+    subject = Subject("a", value=value, offered={"tools": TOOLS}, of_config=True)
+    assert "promptfoo does not" in checked(Assertion(type="not-is-valid-openai-tools-call"), subject).reason
+    assert "promptfoo" not in checked(Assertion(type="is-valid-openai-tools-call"), subject).reason
+    assert (
+        "promptfoo"
+        not in checked(Assertion(type="not-is-valid-openai-tools-call"), subject._replace(of_config=False)).reason
+    )
+
+
 def test_without_tools_on_offer_no_call_is_valid() -> None:
     value: JsonValue = [{"function": call("weather", {"city": "Rome"})}]
     assert not checked(Assertion(type="is-valid-openai-tools-call"), Subject("a", value=value)).passed

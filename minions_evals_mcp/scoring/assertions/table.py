@@ -48,6 +48,11 @@ SCORER_VERSION = "assertions/7"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
 
 SLACK = 1e-9
+_TURNED_HERE_ALONE = frozenset({
+    "factuality", "model-graded-factuality", "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call",
+    "model-graded-closedqa", "trace-error-spans", "trace-span-count", "trace-span-duration",
+})  # fmt: skip
+"""Types whose `not-` promptfoo 0.123.1 passes over: a verdict by a config of its says so."""
 
 
 def _no_needs(_assertion: Assertion, _subject: Subject) -> tuple[Need, ...]:
@@ -267,11 +272,19 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
     passed, reason, score, negated_score, parts, named = result
     if negated:
         passed = not passed
+        reason += _turned_here_alone(assertion) if subject.of_config else ""
         score = negated_score if score is None or negated_score is not None else 1.0 - score
     if score is None:
         score = 1.0 if passed else 0.0
     passed = passed or assertion.weight == 0
     return Checked(assertion.type, passed, score, reason, assertion.weight, assertion.metric, parts, named)
+
+
+def _turned_here_alone(assertion: Assertion) -> str:
+    """What a verdict says where promptfoo would have passed over the `not-`."""
+    if assertion.base_type not in _TURNED_HERE_ALONE:
+        return ""
+    return f"; {assertion.type} turns this round, which promptfoo does not"
 
 
 def check_all(
