@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.tagged_values import parsed
+from minions_evals_mcp.domain.values import Json
 
-Json = dict[str, JsonValue]
 NAMES = ("tool", "name", "toolName", "tool_name", "functionName", "function_name")
 """Where a tool's name may stand, the first of them that does."""
 ALIASES: dict[str, tuple[str, ...]] = {

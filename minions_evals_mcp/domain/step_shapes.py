@@ -8,9 +8,10 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.step_fields import NAMES, OURS, Json, named_step
+from minions_evals_mcp.domain.step_fields import NAMES, OURS, named_step
 from minions_evals_mcp.domain.step_spans import is_span, span_steps
 from minions_evals_mcp.domain.tagged_values import listed_values, obj, parsed
+from minions_evals_mcp.domain.values import Json
 
 SHAPE = "{tool, arguments, result, error, durationMs, id, startedAt, parentId, agent, tokensUsed, extra}"
 """What a step of ours may hold; only `tool` must be there."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.step_fields import Json, arguments_of, error_text, moment_of
+from minions_evals_mcp.domain.step_fields import arguments_of, error_text, moment_of
 from minions_evals_mcp.domain.tagged_values import attributes, obj, parsed
-from minions_evals_mcp.domain.values import from_millis, iso, to_millis
+from minions_evals_mcp.domain.values import Json, from_millis, iso, to_millis
 
 TOOL, AGENT = "execute_tool", "invoke_agent"
 FAILED = frozenset((2, "2", "ERROR", "STATUS_CODE_ERROR"))

@@ -106,9 +106,8 @@ def _set_pragmas(db: Db, *, read_only: bool) -> None:
         db.execute("PRAGMA query_only = ON")
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     else:
-        db.execute(
-            "PRAGMA temp_store = MEMORY"
-        )  # of the digests' triggers; once the schema is read, it would be read anew
+        # For the digests' triggers; asked for later, once the schema is read, it would have it read anew.
+        db.execute("PRAGMA temp_store = MEMORY")
 
 
 def make_durable(db: Db) -> None:

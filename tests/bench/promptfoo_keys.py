@@ -26,9 +26,9 @@ import yaml
 
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
-from minions_evals_mcp.interop.promptfoo_config.providers import read_providers
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_node
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.providers.listed import read_providers
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_node
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from tests.workshop import START
 
 UNKNOWN_THERE = re.compile(

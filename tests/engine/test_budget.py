@@ -94,3 +94,34 @@ async def test_an_output_whose_making_was_cut_off_is_counted() -> None:
     with anyio.CancelScope() as scope:
         await budget.own_output(making)
     assert budget.break_off() == {"unansweredOutputs": 1}
+
+
+async def test_calls_that_were_written_down_are_sent_while_the_next_are_being_written() -> None:
+    written, begun = anyio.Event(), list[int]()
+    sent = 0
+
+    async def write_down(_spent: dict[str, float]) -> None:
+        begun.append(sent)
+        await written.wait()
+
+    async def send() -> None:
+        nonlocal sent
+        await budget.reserve(CALL)
+        sent += 1
+
+    budget = Budget(None, None, _stop, write_down=write_down)
+    written.set()
+    for _ in range(4 * AHEAD):
+        await send()
+    written = anyio.Event()
+    writes = len(begun)
+    async with anyio.create_task_group() as calls:
+        for _ in range(8 * AHEAD):
+            calls.start_soon(send)
+        await anyio.wait_all_tasks_blocked()
+        writing, sent_meanwhile = len(begun) - writes, sent - begun[-1]
+        written.set()
+    assert writing == 1, "one caller writes for all"
+    assert 0 < sent_meanwhile < 8 * AHEAD, "those that were told of before are sent meanwhile, the others wait"
+    assert sent == 12 * AHEAD
+    assert len(begun) <= writes + 3

@@ -13,13 +13,13 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.engine.config_eval.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, code_file
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders
-from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
-from minions_evals_mcp.interop.promptfoo_config.references import with_included
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.shorthand import FOREIGN
-from minions_evals_mcp.interop.promptfoo_config.snippets import javascript_code, python_code, transform_code
+from minions_evals_mcp.interop.promptfoo_config.source.code import SCRIPTS, code_file
+from minions_evals_mcp.interop.promptfoo_config.source.reading import YAML, Node, named_file, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.source.references import with_included
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.snippets import javascript_code, python_code, transform_code
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.assertions.judges import vet_own
 from minions_evals_mcp.scoring.assertions.kinds.code_context import CODE

@@ -20,8 +20,8 @@ from minions_evals_mcp.interop.promptfoo_config.assertions import Assertions, Ch
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders, without_keys
 from minions_evals_mcp.interop.promptfoo_config.options import Options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
-from minions_evals_mcp.interop.promptfoo_config.reading import Node
-from minions_evals_mcp.interop.promptfoo_config.snippets import scoring_code
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
+from minions_evals_mcp.interop.promptfoo_config.source.snippets import scoring_code
 from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, Asks
 from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, STORES_AS, Test
 from minions_evals_mcp.interop.promptfoo_config.variables import combinations, computed, transformed

@@ -20,11 +20,11 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
 )
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config.cases import SHOWN, Case, benchmark_id, version_id
-from minions_evals_mcp.interop.promptfoo_config.model_provider import options_of
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
-from minions_evals_mcp.interop.promptfoo_config.providers import Listed
-from minions_evals_mcp.interop.promptfoo_config.references import allowed
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.providers.listed import Listed
+from minions_evals_mcp.interop.promptfoo_config.providers.models import options_of
+from minions_evals_mcp.interop.promptfoo_config.source.references import allowed
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.test_providers import reads_config
 from minions_evals_mcp.models.responses import RESPONSES
 from minions_evals_mcp.scoring.nunjucks import printed_names, prompt_text, templates_in, vet_template

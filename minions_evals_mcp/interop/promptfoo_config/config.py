@@ -30,7 +30,6 @@ from minions_evals_mcp.interop.promptfoo_config.cases import (
     version_of,
 )
 from minions_evals_mcp.interop.promptfoo_config.columns import differences, read_columns, unset_variables, vet_prompts
-from minions_evals_mcp.interop.promptfoo_config.environment import own_variables, with_environment
 from minions_evals_mcp.interop.promptfoo_config.extensions import (
     evaluation_hooks,
     hooked,
@@ -40,9 +39,10 @@ from minions_evals_mcp.interop.promptfoo_config.extensions import (
 from minions_evals_mcp.interop.promptfoo_config.graders import read_graders
 from minions_evals_mcp.interop.promptfoo_config.options import read_options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText, read_filters, read_prompts
-from minions_evals_mcp.interop.promptfoo_config.providers import Listed, as_its_class_says, read_providers
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_node, referred_parts, with_references
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.providers.listed import Listed, as_its_class_says, read_providers
+from minions_evals_mcp.interop.promptfoo_config.source.environment import own_variables, with_environment
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_node, referred_parts, with_references
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, reads_test, rows_of
 from minions_evals_mcp.interop.promptfoo_config.tests import read_tests
 from minions_evals_mcp.interop.promptfoo_config.tracing import read_tracing, traced

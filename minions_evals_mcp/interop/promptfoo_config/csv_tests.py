@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, Source, read_text
 from minions_evals_mcp.interop.promptfoo_config.shorthand import in_short
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, Source, read_text
 
 _CONFIG = re.compile(r"__config:__expected(\d*):threshold")
 _OWN = (

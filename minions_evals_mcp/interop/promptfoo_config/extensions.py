@@ -18,10 +18,10 @@ from minions_evals_mcp.engine.config_eval.filling import with_metrics
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config.cases import Case, test_digest
-from minions_evals_mcp.interop.promptfoo_config.code import TYPED, code_file
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node, read_text
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.code import TYPED, code_file
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import test_nodes
 from minions_evals_mcp.interop.promptfoo_results import results_json
 from minions_evals_mcp.targets.hooks import BeforeEach, Hook, HookedTest, HookError, Hooks

@@ -20,10 +20,10 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.embedding.local import WORDLLAMA
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
-from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, model_spec, service_spec
-from minions_evals_mcp.interop.promptfoo_config.providers import CodeSpec, code_spec, is_code
-from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.providers.listed import CodeSpec, code_spec, is_code
+from minions_evals_mcp.interop.promptfoo_config.providers.models import ACCESS, model_spec, service_spec
+from minions_evals_mcp.interop.promptfoo_config.source.reading import YAML, Node, named_file, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import Test
 from minions_evals_mcp.models.service_table import DEFAULT_MODERATION, service_of
 from minions_evals_mcp.scoring.assertions.judges import TOLD

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from minions_evals_mcp.interop.promptfoo_config.reading import Node
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 
 KEYS = ("repeat", "maxConcurrency", "delay", "timeoutMs", "maxEvalTimeMs", "cache", "showProgressBar")
 """Of these, `cache` and `showProgressBar` change no result: what was answered is kept under the evaluation's key."""

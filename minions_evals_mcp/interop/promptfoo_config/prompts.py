@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.engine.config_eval.evaluation import PromptCode
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
-from minions_evals_mcp.interop.promptfoo_config.code import (
+from minions_evals_mcp.interop.promptfoo_config.source.code import (
     EXEC,
     SCRIPTS,
     code_file,
@@ -24,8 +24,8 @@ from minions_evals_mcp.interop.promptfoo_config.code import (
     folder_of,
     runs_module,
 )
-from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
-from minions_evals_mcp.interop.promptfoo_config.reading import (
+from minions_evals_mcp.interop.promptfoo_config.source.environment import with_environment
+from minions_evals_mcp.interop.promptfoo_config.source.reading import (
     Node,
     named_file,
     named_files,
@@ -33,8 +33,8 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
     read_node,
     read_text,
 )
-from minions_evals_mcp.interop.promptfoo_config.references import with_included
-from minions_evals_mcp.interop.promptfoo_config.refusal import NOTHING, Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.references import with_included
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import NOTHING, Refusals
 from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
 from minions_evals_mcp.scoring.values import js_json
 

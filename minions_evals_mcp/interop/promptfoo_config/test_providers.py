@@ -12,14 +12,14 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.engine.config_eval.evaluation import ModuleSpec, ProgramSpec, Provider, PythonSpec, Spec
-from minions_evals_mcp.interop.promptfoo_config.model_provider import FORM, value_in
 from minions_evals_mcp.interop.promptfoo_config.options import Options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
-from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_text
-from minions_evals_mcp.interop.promptfoo_config.references import allowed, fits
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
+from minions_evals_mcp.interop.promptfoo_config.providers.listed import Listed, read_providers
+from minions_evals_mcp.interop.promptfoo_config.providers.models import FORM, value_in
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_text
+from minions_evals_mcp.interop.promptfoo_config.source.references import allowed, fits
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.snippets import transform_code
 from minions_evals_mcp.interop.promptfoo_config.tests import OF_MODELS, Test
 from minions_evals_mcp.targets.prompted import PythonTransform
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from minions_evals_mcp.domain.providers import PROVIDERS
-from minions_evals_mcp.interop.promptfoo_config.code import called, called_module, code_file, runs_module
 from minions_evals_mcp.interop.promptfoo_config.csv_tests import read_csv
-from minions_evals_mcp.interop.promptfoo_config.reading import (
+from minions_evals_mcp.interop.promptfoo_config.source.code import called, called_module, code_file, runs_module
+from minions_evals_mcp.interop.promptfoo_config.source.reading import (
     Node,
     Source,
     named_file,
@@ -16,7 +16,7 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
     read_lines,
     read_node,
 )
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 
 STORES_AS = "storeOutputAs"
 SCORING = "assertScoringFunction"

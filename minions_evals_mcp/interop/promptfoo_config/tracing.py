@@ -16,8 +16,8 @@ import anyio.to_thread
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.config_eval.evaluation import Column, EvaluationTraces
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.promptfoo_config.reading import Node
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import Test
 from minions_evals_mcp.interop.told_spans import told_spans
 from minions_evals_mcp.targets.call_traces import HeldSpans

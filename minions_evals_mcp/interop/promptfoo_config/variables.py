@@ -15,10 +15,10 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, called, called_module, runs_module
-from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
-from minions_evals_mcp.interop.promptfoo_config.media import media_text
-from minions_evals_mcp.interop.promptfoo_config.reading import (
+from minions_evals_mcp.interop.promptfoo_config.source.code import SCRIPTS, called, called_module, runs_module
+from minions_evals_mcp.interop.promptfoo_config.source.environment import with_environment
+from minions_evals_mcp.interop.promptfoo_config.source.media import media_text
+from minions_evals_mcp.interop.promptfoo_config.source.reading import (
     FILE,
     YAML,
     Node,
@@ -27,9 +27,9 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
     read_node,
     read_text,
 )
-from minions_evals_mcp.interop.promptfoo_config.references import with_included
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
+from minions_evals_mcp.interop.promptfoo_config.source.references import with_included
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.snippets import transform_code
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
 from minions_evals_mcp.scoring.checks import Broke, Ran

@@ -48,11 +48,6 @@ SCORER_VERSION = "assertions/7"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
 
 SLACK = 1e-9
-_TURNED_HERE_ALONE = frozenset({
-    "factuality", "model-graded-factuality", "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call",
-    "model-graded-closedqa", "trace-error-spans", "trace-span-count", "trace-span-duration",
-})  # fmt: skip
-"""Types whose `not-` promptfoo 0.123.1 passes over: a verdict by a config of its says so."""
 
 
 def _no_needs(_assertion: Assertion, _subject: Subject) -> tuple[Need, ...]:
@@ -70,6 +65,13 @@ class Kind:
     check: Callable[[Assertion, Subject, Evidence], CheckResult | Unmet]
     vet: Callable[[Assertion], None] = _anything
     needs: Callable[[Assertion, Subject], tuple[Need, ...]] = _no_needs
+    turned_there: bool = True
+    """Whether promptfoo 0.123.1 turns its verdict round for `not-`, too; where it does not, a verdict by a config says so."""
+
+    def note_on_turn(self, assertion: Assertion, subject: Subject) -> str:
+        """Returns what the reason says of a verdict that was turned round; mostly nothing."""
+        told = subject.of_config and not self.turned_there
+        return f"; {assertion.type} turns this round, which promptfoo does not" if told else ""
 
 
 def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
@@ -122,7 +124,7 @@ KINDS: dict[str, Kind] = {
     ),
     "cost": Kind(measures.cost, measures.vet_limit),
     "equals": Kind(structure.equals, structure.vet_given),
-    "factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs),
+    "factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False),
     "finish-reason": Kind(trajectory.finish_reason, trajectory.vet_reason),
     own.FUNCTION: Kind(own.function, own.vet_named),
     "g-eval": Kind(criteria.g_eval, criteria.vet_criteria, criteria.g_eval_needs),
@@ -135,15 +137,17 @@ KINDS: dict[str, Kind] = {
     "is-refusal": Kind(refusal.is_refusal),
     "is-sql": Kind(sql.is_sql, sql.vet_database),
     "is-xml": Kind(markup.is_xml, markup.vet_elements),
-    "is-valid-function-call": Kind(offered_tools.function_call, offered_tools.vet_nothing),
-    "is-valid-openai-function-call": Kind(offered_tools.function_call, offered_tools.vet_nothing),
-    "is-valid-openai-tools-call": Kind(offered_tools.openai_tools_call, offered_tools.vet_nothing),
+    "is-valid-function-call": Kind(offered_tools.function_call, offered_tools.vet_nothing, turned_there=False),
+    "is-valid-openai-function-call": Kind(offered_tools.function_call, offered_tools.vet_nothing, turned_there=False),
+    "is-valid-openai-tools-call": Kind(offered_tools.openai_tools_call, offered_tools.vet_nothing, turned_there=False),
     "javascript": Kind(snippets.javascript, snippets.vet_code, snippets.javascript_needs),
     "latency": Kind(measures.latency, measures.vet_limit),
     "levenshtein": Kind(measures.levenshtein, measures.vet_distance),
     "llm-rubric": Kind(graded.llm_rubric, graded.vet_rubric, graded.llm_rubric_needs),
-    "model-graded-closedqa": Kind(criteria.closed_qa, criteria.vet_criterion, criteria.closed_qa_needs),
-    "model-graded-factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs),
+    "model-graded-closedqa": Kind(
+        criteria.closed_qa, criteria.vet_criterion, criteria.closed_qa_needs, turned_there=False
+    ),
+    "model-graded-factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False),
     meteor.METEOR: Kind(meteor.meteor, meteor.vet_meteor, meteor.meteor_needs),
     "moderation": Kind(services.moderation, services.vet_moderation, services.service_needs),
     "guardrails": Kind(told_measures.guardrails),
@@ -156,9 +160,9 @@ KINDS: dict[str, Kind] = {
     "skill-used": Kind(told_measures.skill_used, told_measures.vet_skills),
     "starts-with": Kind(text.starts_with, text.vet_scalar),
     "tool-call-f1": Kind(trajectory.tool_call_f1, trajectory.vet_names),
-    "trace-error-spans": Kind(trace_spans.error_spans, trace_spans.vet_errors),
-    "trace-span-count": Kind(trace_spans.span_count, trace_spans.vet_count),
-    "trace-span-duration": Kind(trace_spans.span_duration, trace_spans.vet_duration),
+    "trace-error-spans": Kind(trace_spans.error_spans, trace_spans.vet_errors, turned_there=False),
+    "trace-span-count": Kind(trace_spans.span_count, trace_spans.vet_count, turned_there=False),
+    "trace-span-duration": Kind(trace_spans.span_duration, trace_spans.vet_duration, turned_there=False),
     "trajectory:goal-success": Kind(criteria.goal_success, criteria.vet_goal, criteria.goal_needs),
     "trajectory:match": Kind(
         trajectory.on_log(trajectory_match.trajectory_match),
@@ -272,19 +276,12 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
     passed, reason, score, negated_score, parts, named = result
     if negated:
         passed = not passed
-        reason += _turned_here_alone(assertion) if subject.of_config else ""
+        reason += kind.note_on_turn(assertion, subject)
         score = negated_score if score is None or negated_score is not None else 1.0 - score
     if score is None:
         score = 1.0 if passed else 0.0
     passed = passed or assertion.weight == 0
     return Checked(assertion.type, passed, score, reason, assertion.weight, assertion.metric, parts, named)
-
-
-def _turned_here_alone(assertion: Assertion) -> str:
-    """What a verdict says where promptfoo would have passed over the `not-`."""
-    if assertion.base_type not in _TURNED_HERE_ALONE:
-        return ""
-    return f"; {assertion.type} turns this round, which promptfoo does not"
 
 
 def check_all(

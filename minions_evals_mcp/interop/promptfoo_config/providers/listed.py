@@ -22,13 +22,13 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
     Spec,
 )
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, command_words, folder_of, runs_module
-from minions_evals_mcp.interop.promptfoo_config.model_provider import HARMLESS, model_spec
-from minions_evals_mcp.interop.promptfoo_config.raw_request import raw_request
-from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.interop.promptfoo_config.simulated_user import SIMULATED_USER, simulated_user_spec
-from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
+from minions_evals_mcp.interop.promptfoo_config.providers.models import HARMLESS, model_spec
+from minions_evals_mcp.interop.promptfoo_config.providers.raw_request import raw_request
+from minions_evals_mcp.interop.promptfoo_config.providers.simulated_user import SIMULATED_USER, simulated_user_spec
+from minions_evals_mcp.interop.promptfoo_config.source.code import SCRIPTS, command_words, folder_of, runs_module
+from minions_evals_mcp.interop.promptfoo_config.source.reading import YAML, Node, named_file, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.snippets import transform_code
 from minions_evals_mcp.scoring.nunjucks import vet_template
 from minions_evals_mcp.targets.module_file import ModuleError, described
 

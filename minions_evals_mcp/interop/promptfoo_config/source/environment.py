@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.interop.promptfoo_config.reading import Node
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.known_secrets import SECRET_NAME
 from minions_evals_mcp.scoring.nunjucks import rendered_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from minions_evals_mcp.errors import UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config.reading import Node
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
 
 MOST_NAMED = 20
 NOTHING: Mapping[str, str] = {}

@@ -10,8 +10,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_node
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.models.responses import OPTIONS, RESPONSES
 from minions_evals_mcp.models.service_table import Service
 from minions_evals_mcp.targets.live import MAX_TOKENS

@@ -6,9 +6,9 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec, SimulatedUserSpec
-from minions_evals_mcp.interop.promptfoo_config.model_provider import model_spec
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.providers.models import model_spec
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_node
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 
 SIMULATED_USER = "promptfoo:simulated-user"
 PLAYER = "userProvider"

@@ -10,8 +10,8 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from minions_evals_mcp.interop.promptfoo_config.reading import Node
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.targets.module_file import ModuleError, exported
 from minions_evals_mcp.targets.python_file import awaited, function_in
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_text
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_text
 
 MOST_INCLUDED = 10
 _INCLUDE = re.compile(

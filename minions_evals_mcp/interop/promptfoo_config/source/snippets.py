@@ -8,8 +8,8 @@ from typing import Literal
 
 from minions_evals_mcp.domain.assertions import ScoringCode
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_text
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_text
+from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called, vet_source
 from minions_evals_mcp.scoring.assertions.scoring_code import ARGUMENTS
 from minions_evals_mcp.targets.prompted import PythonTransform

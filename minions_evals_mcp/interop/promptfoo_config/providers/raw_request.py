@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from minions_evals_mcp.engine.config_eval.evaluation import AddressSpec
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_text
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_text
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 UNSENT = frozenset({"host", "content-length"})
