@@ -31,7 +31,7 @@ from minions_evals_mcp.store import connection, database
 SEED = os.environ.get("CHAOS_SEED", "")  # noqa: TID251  pytest's workers have it from there
 SCALE = float(os.environ.get("CHAOS_SCALE", "1"))  # noqa: TID251  the same
 OWN = ("minions_evals_mcp", "agent")
-STANDBY = [sys.executable, "-m", "tests.cli.standby"]
+STANDBY = [sys.executable, "-m", "tests.shared.cli.standby"]
 CHANCE = random.Random(SEED)  # noqa: S311  delays, no secret
 
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from minions_evals_mcp.engine.context import Engine
-from tests.cli.installed import SESSION
-from tests.cli.standby import STANDBYS, UNMEASURED
-from tests.store.small_store import make as small_store_made
+from tests.shared.cli.installed import SESSION
+from tests.shared.cli.standby import STANDBYS, UNMEASURED
+from tests.shared.store.small_store import make as small_store_made
 from tests.workshop import config_in, opened
 
 gc.set_threshold(100_000, 50, 1000)  # as the command line; else the collector goes through the imports again and again

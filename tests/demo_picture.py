@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from tests.cli.terminal import Terminal
+from tests.shared.cli.terminal import Terminal
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "demo.svg"
 WIDTH = 100

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.installed import installed
-from tests.cli.terminal import ROOT, Terminal, inherited
+from tests.shared.cli.installed import installed
+from tests.shared.cli.terminal import ROOT, Terminal, inherited
 
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/run.sh"))
 SHOWN = {

@@ -16,10 +16,10 @@ from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS, NOUNS
 from minions_evals_mcp.cli.run.targeting import TargetFile
 from minions_evals_mcp.settings import KNOWN, PREFIX
 from minions_evals_mcp.shipped import shipped_folder
-from tests.cli.installed import installed
-from tests.cli.standby import STANDBYS, Asked
-from tests.cli.terminal import ROOT, Ended, Terminal, inherited
 from tests.hang import HANG_S
+from tests.shared.cli.installed import installed
+from tests.shared.cli.standby import STANDBYS, Asked
+from tests.shared.cli.terminal import ROOT, Ended, Terminal, inherited
 
 README = (ROOT / "README.md").read_text("utf-8")
 PAGES = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}

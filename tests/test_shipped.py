@@ -6,7 +6,7 @@ from pathlib import Path
 
 import minions_evals_mcp
 from minions_evals_mcp.shipped import shipped_folder
-from tests.cli.terminal import Terminal
+from tests.shared.cli.terminal import Terminal
 
 PACKAGE = Path(minions_evals_mcp.__file__).parent
 

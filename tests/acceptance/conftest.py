@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.workplace import Workplace
-from tests.fakes.llm_server import Server, serving
+from tests.shared.fakes.llm_server import Server, serving
 
 
 @pytest.fixture

@@ -27,12 +27,12 @@ from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.options import Options
 from minions_evals_mcp.server.session.opened import Session
-from tests.agent.inside import drained, kept, sent
-from tests.cli.terminal import Terminal
-from tests.fakes.llm_server import Server
 from tests.hang import HANG_S
-from tests.server.hosts import Host, part, rows, text_of
-from tests.server.testing_api import DOCUMENTS
+from tests.shared.agent.inside import drained, kept, sent
+from tests.shared.cli.terminal import Terminal
+from tests.shared.fakes.llm_server import Server
+from tests.shared.server.hosts import Host, part, rows, text_of
+from tests.shared.server.testing_api import DOCUMENTS
 from tests.workshop import Json, config_in
 
 TARGET = "openai:gpt-4o"

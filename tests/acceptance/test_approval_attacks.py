@@ -18,8 +18,8 @@ from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.session.opened import Session
-from tests.server.hosts import EVERYTHING, Host, part, read_by_people, rows
-from tests.server.hosts import judged as verdict_on
+from tests.shared.server.hosts import EVERYTHING, Host, part, read_by_people, rows
+from tests.shared.server.hosts import judged as verdict_on
 from tests.workshop import Json, all_of, config_in, first, opened
 
 CASES = 12

@@ -22,8 +22,8 @@ from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import open_raw
 from tests.acceptance.doors import DOORS, MADE, Answer, InPython, Refused, config_at
-from tests.fakes.llm_server import Server, serving
 from tests.hang import HANG_S
+from tests.shared.fakes.llm_server import Server, serving
 from tests.workshop import Json, minion, save
 
 SAID = "happy am I feel: you how Say"

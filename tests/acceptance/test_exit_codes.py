@@ -11,8 +11,8 @@ import pytest
 
 from minions_evals_mcp.crashes import run_out, tell
 from minions_evals_mcp.errors import BadInputError
-from tests.cli.terminal import ROOT, Terminal
 from tests.hang import HANG_S
+from tests.shared.cli.terminal import ROOT, Terminal
 
 CLI = ("-m", "minions_evals_mcp.cli")
 SERVER = ("-c", "from minions_evals_mcp.server.entry import server; server()")

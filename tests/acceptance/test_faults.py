@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from tests.acceptance.workplace import TOP, Told, Workplace, case_id, expected_score, until
-from tests.fakes.llm_server import FakeSettings, Server
 from tests.hang import HANG_S
+from tests.shared.fakes.llm_server import FakeSettings, Server
 
 CASES = 300
 OF_A_KIND = 50

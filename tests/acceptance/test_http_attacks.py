@@ -23,9 +23,9 @@ from pydantic_core import from_json
 from minions_evals_mcp.server.connections import Bounds, bounds_within
 from minions_evals_mcp.server.edge.logs import Sparing
 from tests.hang import HANG_S
-from tests.server.hosts import Host
-from tests.server.test_http import TOKEN, served
-from tests.server.test_stdio import COMMAND, environment
+from tests.shared.server.hosts import Host
+from tests.shared.server.web import TOKEN, served
+from tests.shared.server.wire import COMMAND, environment
 
 pytestmark = pytest.mark.anyio
 DESCRIPTORS = 256

@@ -15,8 +15,8 @@ from typing import Literal
 import anyio
 
 from tests.acceptance.workplace import TOP, Told, Workplace, case_id, suite, until
-from tests.fakes.llm_server import FakeSettings, Server
 from tests.hang import HANG_S
+from tests.shared.fakes.llm_server import FakeSettings, Server
 
 CASES = 300
 CALLS = CASES * len(TOP)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.acceptance.workplace import Told, Workplace
-from tests.fakes.llm_server import FakeSettings, Server
+from tests.shared.fakes.llm_server import FakeSettings, Server
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tests.cli.terminal import Json, Terminal
+from tests.shared.cli.terminal import Json, Terminal
 
 SUITE = """
 minions:

@@ -17,8 +17,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.store.connection import open_raw
-from tests.cli.standby import UNMEASURED, Asked, Forked
 from tests.hang import HANG_S
+from tests.shared.cli.standby import UNMEASURED, Asked, Forked
 
 ROOT = Path(__file__).resolve().parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")

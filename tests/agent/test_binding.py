@@ -11,8 +11,8 @@ from agent.binding import STEPS, bind
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.skills import NAMES, load_skills
-from tests.agent.desk import AGENT, Desk, message
-from tests.agent.story import answer, case, measured, rubrics
+from tests.shared.agent.desk import AGENT, Desk, message
+from tests.shared.agent.story import answer, case, measured, rubrics
 
 
 @pytest.fixture

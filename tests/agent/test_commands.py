@@ -26,7 +26,7 @@ from minions_evals_mcp.errors import (
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving
-from tests.agent.inside import drained
+from tests.shared.agent.inside import drained
 from tests.workshop import answer, case, config_in, rubric, save
 
 

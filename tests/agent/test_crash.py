@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.agent.crash import crashed, verify
-from tests.agent.desk import Desk
+from tests.shared.agent.crash import crashed, verify
+from tests.shared.agent.desk import Desk
 
 MESSAGES = 32
 

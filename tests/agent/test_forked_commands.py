@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.desk import AGENT, DAEMON, Desk
-from tests.agent.story import case, rubrics
 from tests.hang import HANG_S
-from tests.store.command_line import ROOT
+from tests.shared.agent.desk import AGENT, DAEMON, Desk
+from tests.shared.agent.story import case, rubrics
+from tests.shared.store.command_line import ROOT
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.send_message import Letter, send_message
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store.check import check_store
-from tests.agent.inside import drained, kept, sent
+from tests.shared.agent.inside import drained, kept, sent
 from tests.workshop import (
     Json,
     all_of,

@@ -13,11 +13,11 @@ from minions_evals_mcp.domain.results import Approval, EvalFailure, EvalJudgment
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.check import check_store
-from tests.agent.inside import drained, kept, sent
-from tests.agent.scripted import finish, led_by_a_model, step
-from tests.fakes.llm_answers import Answer
-from tests.fakes.llm_server import Server
-from tests.fakes.llm_wire import anthropic_body
+from tests.agent.instructions.scripted import finish, led_by_a_model, step
+from tests.shared.agent.inside import drained, kept, sent
+from tests.shared.fakes.llm_answers import Answer
+from tests.shared.fakes.llm_server import Server
+from tests.shared.fakes.llm_wire import anthropic_body
 from tests.workshop import Json, all_of, answer, case, first, fleet, found, measured, minion, outbox, rubric, save
 
 GRADED: Json = {"rationale": "It is kind.", "verdict": "scored", "score": 1, "confidence": 0.9}

@@ -20,8 +20,8 @@ from minions_evals_mcp.errors import BusyError
 from minions_evals_mcp.store.agent import lease
 from minions_evals_mcp.store.agent.lease import Lease
 from minions_evals_mcp.store.connection import open_raw
-from tests.agent.inside import at_work, drained, kept, sent
 from tests.hang import HANG_S
+from tests.shared.agent.inside import at_work, drained, kept, sent
 from tests.workshop import answer, case, config_in, save
 
 

@@ -37,9 +37,9 @@ from minions_evals_mcp.errors import (
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving
 from minions_evals_mcp.store.database import Db, Store
-from tests.agent.inside import QUICK, at_work, drained, kept, sent
-from tests.fakes.llm_server import FakeSettings, serving
 from tests.hang import HANG_S
+from tests.shared.agent.inside import QUICK, at_work, drained, kept, sent
+from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (
     all_of,
     answer,

@@ -26,10 +26,10 @@ from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.ports import Arrived
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.connection import open_raw
-from tests.agent.desk import AGENT, Desk, Json
-from tests.agent.inside import QUICK
-from tests.agent.story import answer, case, rubrics
 from tests.hang import HANG_S
+from tests.shared.agent.desk import AGENT, Desk, Json
+from tests.shared.agent.inside import QUICK
+from tests.shared.agent.story import answer, case, rubrics
 
 RUN: Json = {"type": "run-test-case", "payload": {"testCaseId": "c"}}
 FULL = 4096

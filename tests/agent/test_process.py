@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.desk import AGENT, DAEMON, EVALS, Desk, Json
-from tests.agent.story import answer, case, rubrics
-from tests.bench.agent import resident_mb
-from tests.bench.process import serving
-from tests.cli.standby import Asked
-from tests.cli.terminal import shown_on_terminal
+from tests.bench.daemon.agent import resident_mb
 from tests.hang import HANG_S
+from tests.shared.agent.desk import AGENT, DAEMON, EVALS, Desk, Json
+from tests.shared.agent.story import answer, case, rubrics
+from tests.shared.bench.process import serving
+from tests.shared.cli.standby import Asked
+from tests.shared.cli.terminal import shown_on_terminal
 
 
 def until(has_come: Callable[[], bool], limit_s: float = HANG_S) -> None:

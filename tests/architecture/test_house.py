@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLACES = ("skills/{file}/SKILL.md", "minions_evals_mcp/engine/{room}/{module}.py", "tests/engine/test_{module}.py")
+PLACES = (
+    "skills/{file}/SKILL.md",
+    "minions_evals_mcp/engine/{room}/{module}.py",
+    "tests/engine/{room}/test_{module}.py",
+)
 SKILLS = {
     "run-test-case": "run",
     "run-benchmark": "run",

@@ -1,4 +1,4 @@
-"""The house drawn as rooms and arrows: no circle among files or folders, and no folder too large to be looked over."""
+"""The house and its tests drawn as rooms and arrows: no circle among files or folders, no folder too large to be looked over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parents[2]
-OURS = ("minions_evals_mcp", "agent")
+OURS = ("minions_evals_mcp", "agent", "tests")
+SHARED, EVERYWHERE = "tests.shared", {"tests.hang", "tests.workshop"}
 MOST_MODULES = 25
 
 
@@ -51,8 +52,16 @@ def test_nothing_is_imported_in_a_circle() -> None:
         assert circle(graph, partial(part_of, package)) == [], package
 
 
+def test_what_tests_share_imports_no_room_of_tests() -> None:
+    graph = grimp.build_graph("tests", cache_dir=None)
+    shared = graph.find_descendants(SHARED)
+    assert shared
+    imported = {other for module in shared for other in graph.find_modules_directly_imported_by(module)}
+    assert imported - shared - EVERYWHERE == set()
+
+
 def test_a_folder_holds_at_most_25_modules() -> None:
     files = [file for name in OURS for file in (ROOT / name).rglob("*.py") if file.name != "__init__.py"]
-    assert files
+    assert {file.relative_to(ROOT).parts[0] for file in files} == {*OURS}
     counted = Counter(str(file.parent.relative_to(ROOT)) for file in files)
     assert {name: count for name, count in counted.items() if count > MOST_MODULES} == {}

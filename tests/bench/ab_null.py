@@ -20,8 +20,8 @@ import anyio
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, run_ab_test
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.scoring.ab import Criterion
-from tests.engine.ab_workshop import Words
-from tests.engine.drawn_models import Drawn, Scripted
+from tests.shared.engine.ab_workshop import Words
+from tests.shared.engine.drawn_models import Drawn, Scripted
 from tests.workshop import Json, benchmark, config_in, minion, opened, save
 
 TESTS, CASES, ALLOWED = 200, 20, 18 / 200

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from tests.agent.desk import EVALS, Desk, message
-from tests.agent.story import answer, case, measured, rubrics
-from tests.bench.agent import process_seconds, resident_mb, said, told_by_mcp
+from tests.bench.daemon.agent import process_seconds, resident_mb, said, told_by_mcp
+from tests.shared.agent.desk import EVALS, Desk, message
+from tests.shared.agent.story import answer, case, measured, rubrics
 
 CASES = 10
 PARTS = 12

@@ -33,10 +33,10 @@ import anyio
 from minions_evals_mcp.errors import StoreError
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import open_raw
-from tests.bench.process import ROOT, measured
 from tests.cluster.crowd import Crowd, crowd
 from tests.cluster.napping import NAP
 from tests.cluster.naps import Naps
+from tests.shared.bench.process import ROOT, measured
 
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
 AT_ONCE = 16

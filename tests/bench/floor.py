@@ -3,7 +3,7 @@
     python -m tests.bench.floor [--cases 1000] [--runs 5] [--latency 0,50]
 
 Prints wall and CPU of each pair and the ratios' medians, also beside a loop without the provider's SDK.
-All talk to tests/fakes/llm_server.py on loopback.
+All talk to tests/shared/fakes/llm_server.py on loopback.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.process import PATH, Usage, measured, serving
+from tests.shared.bench.process import PATH, Usage, measured, serving
 
 CONCURRENCY = 100
 
@@ -77,7 +77,15 @@ def pair(work: Path, url: str, number: int) -> Pair:
     )
     command = [*cli, "run-benchmark", "b", "--db", str(db), "--json", "--judge", "llm", "--prompt-version", "p@1",
                "--target", "anthropic:fake-target", "--concurrency", str(CONCURRENCY)]  # fmt: skip
-    floor = [sys.executable, "-m", "tests.bench.bare_loop", str(work / "suite.json"), str(bare), url, str(CONCURRENCY)]
+    floor = [
+        sys.executable,
+        "-m",
+        "tests.bench.bare.loop",
+        str(work / "suite.json"),
+        str(bare),
+        url,
+        str(CONCURRENCY),
+    ]
     bare_environment = {**environment, "PYTHONPATH": str(Path.cwd())}
     engine, with_sdk = measured(command, environment), measured(floor, bare_environment)
     for part in ("", "-wal", "-shm"):

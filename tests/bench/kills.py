@@ -26,8 +26,8 @@ from agent.__main__ import main as agent_main
 from minions_evals_mcp.cli.app import main as evals_main
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import open_raw
-from tests.agent.desk import Json, record
-from tests.agent.story import answer, case, measured
+from tests.shared.agent.desk import Json, record
+from tests.shared.agent.story import answer, case, measured
 
 SIZE = 8
 RESULTS = (

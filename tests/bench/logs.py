@@ -23,8 +23,8 @@ from typing import Any, cast
 
 from minions_evals_mcp.interop.log_formats.table import matching, opened, seen
 from minions_evals_mcp.interop.log_intake.intake import Counted
-from tests.bench.large_logs import BIG, write
-from tests.bench.process import PATH, measured
+from tests.bench.readers.large_logs import BIG, write
+from tests.shared.bench.process import PATH, measured
 
 
 def counted(path: Path) -> tuple[str, int, int]:
@@ -160,7 +160,7 @@ def compared(folder: Path, own: list[Path]) -> int:
 def _own_counts(own: list[Path], files: dict[Path, str]) -> dict[Path, tuple[int, int, str]]:
     """What the formats' own readers count, as far as one of the environments has them; what one refuses counts as nothing."""
     found: dict[Path, tuple[int, int, str]] = {}
-    script = Path(__file__).with_name("own_readers.py")
+    script = Path(__file__).parent / "readers" / "own_readers.py"
     for python in own:
         asked = [f"{name}={path}" for path, name in files.items() if path not in found]
         ended = subprocess.run([str(python), str(script), *asked], stdout=subprocess.PIPE, text=True, check=True)

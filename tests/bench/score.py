@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench.process import PATH, Usage, measured
+from tests.shared.bench.process import PATH, Usage, measured
 
 TICKET = (
     "Customer {n} in branch {b} reports that printer {p} on floor {f} jams whenever duplex is on and the second tray "
@@ -40,7 +40,7 @@ def main() -> None:
         large.write_text("".join(row(n) + "\n" for n in range(20_000)))
         environment = {"PATH": PATH, "HOME": folder}
         score = [sys.executable, "-m", "minions_evals_mcp.cli", "score"]
-        bare = [sys.executable, "-m", "tests.bench.bare_score"]
+        bare = [sys.executable, "-m", "tests.bench.bare.score"]
         pairs = [
             (measured([*score, str(large)], environment), measured(bare, environment, stdin=large)) for _ in range(runs)
         ]

@@ -34,8 +34,8 @@ from minions_evals_mcp.engine.answers.what_changed import Level, WhatChanged, wh
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import silent, start_benchmark
-from tests.engine.ab_workshop import Words
-from tests.engine.drawn_models import Drawn, Scripted
+from tests.shared.engine.ab_workshop import Words
+from tests.shared.engine.drawn_models import Drawn, Scripted
 from tests.workshop import benchmark, config_in, minion, opened, save
 
 SEEDS, NEEDED, FALSE_ALLOWED = 100, 0.90, 0.05

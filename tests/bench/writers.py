@@ -17,7 +17,7 @@ from anyio.streams.text import TextReceiveStream
 
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.database import open_store
-from tests.store.command_line import clean_environment
+from tests.shared.store.command_line import clean_environment
 
 
 @dataclass(slots=True)

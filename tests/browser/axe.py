@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from tests.browser.driver import Tab
 from tests.node_clients import MODULES
+from tests.shared.browser.driver import Tab
 
 AXE = MODULES / "axe-core" / "axe.min.js"
 OPTIONS = {"resultTypes": ["violations"], "preload": False}

@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from tests.browser import gallery
-from tests.browser.driver import CHROMIUM, Chromium, Tab, started, tab
-from tests.report.hostile import written
-from tests.view.process import viewing
+from tests.shared.browser.driver import CHROMIUM, Chromium, Tab, started, tab
+from tests.shared.report.hostile import written
+from tests.shared.view.process import viewing
 from tests.workshop import config_in, opened
 
 Once = Callable[[str, Callable[[Path], Awaitable[None]]], Path]

@@ -10,7 +10,7 @@ from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_pro
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.interop.audit.audits import audit
-from tests.view.visitor import TWO
+from tests.shared.view.visitor import TWO
 from tests.workshop import Json, answer, bench, benchmark, by_rule, case, config_in, opened, rubric, save, says
 
 ASKED = (

@@ -9,10 +9,10 @@ from typing import cast
 import pytest
 
 from tests.browser.conftest import Once
-from tests.browser.driver import CANARY, Chromium, Tab
-from tests.report.hostile import LONG, PAYLOADS, hostile_runs, written
-from tests.view.process import viewing
-from tests.view.visitor import TWO
+from tests.shared.browser.driver import CANARY, Chromium, Tab
+from tests.shared.report.hostile import LONG, PAYLOADS, hostile_runs, written
+from tests.shared.view.process import viewing
+from tests.shared.view.visitor import TWO
 from tests.workshop import answer, bench, benchmark, case, config_in, opened, rubric, save
 
 PAGES = (

@@ -9,10 +9,10 @@ from typing import cast
 import anyio
 import pytest
 
-from tests.browser.driver import Chromium, Tab, tab
 from tests.browser.gallery import TWICE
-from tests.view.process import viewing
-from tests.view.visitor import token_of, waiting
+from tests.shared.browser.driver import Chromium, Tab, tab
+from tests.shared.view.process import viewing
+from tests.shared.view.visitor import token_of, waiting
 from tests.workshop import config_in, opened
 
 CTRL = 2

@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from tests.browser.axe import require_axe, violations
-from tests.browser.driver import Tab
 from tests.browser.gallery import MISSING, REPORTS, TWICE
+from tests.shared.browser.driver import Tab
 
 SCREENS = ((1000, False), (1000, True), (360, False))
 """Their widths, and whether they are dark."""

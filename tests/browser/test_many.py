@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import Once
-from tests.browser.driver import Chromium, Tab
-from tests.report.hostile import written
-from tests.view.process import viewing
+from tests.shared.browser.driver import Chromium, Tab
+from tests.shared.report.hostile import written
+from tests.shared.view.process import viewing
 from tests.workshop import config_in, first, fleet, measured, opened
 
 COUNT = "document.getElementById('count').textContent"

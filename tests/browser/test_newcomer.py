@@ -9,10 +9,10 @@ from typing import cast
 
 import pytest
 
-from tests.bench.rich_store import rich_store
+from tests.bench.pages.rich_store import rich_store
 from tests.browser.conftest import Once
-from tests.browser.driver import Chromium, Tab
-from tests.view.process import viewing
+from tests.shared.browser.driver import Chromium, Tab
+from tests.shared.view.process import viewing
 
 SMALL = 0.4
 """A week of the fortnight that the tour shows, over half of its cases."""

@@ -9,8 +9,8 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.engine.context import Engine
-from tests.browser.driver import Tab
-from tests.report.hostile import hostile_runs, written
+from tests.shared.browser.driver import Tab
+from tests.shared.report.hostile import hostile_runs, written
 from tests.workshop import answer, bench, benchmark, case, rubric, save, says
 
 

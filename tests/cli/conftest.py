@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import Terminal
-from tests.fakes.llm_server import Server, serving
+from tests.shared.cli.terminal import Terminal
+from tests.shared.fakes.llm_server import Server, serving
 
 
 @pytest.fixture

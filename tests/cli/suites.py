@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from pydantic import JsonValue
 
-from tests.cli.terminal import Json
+from tests.shared.cli.terminal import Json
 
 
 def record(ident: str, kind: str, **fields: JsonValue) -> Json:

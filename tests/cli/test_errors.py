@@ -7,7 +7,7 @@ import json
 import pytest
 
 from minions_evals_mcp.cli.commands import DB_COMMANDS, SHOWN
-from tests.cli.terminal import Ended, Terminal
+from tests.shared.cli.terminal import Ended, Terminal
 
 BAD: dict[str, tuple[list[str], str]] = {
     "unknown command": (["run-benchmrk", "x"], 'Did you mean "run-benchmark"?'),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS, NOUNS, SHOWN
 from minions_evals_mcp.cli.helping import described
-from tests.cli.terminal import Terminal
+from tests.shared.cli.terminal import Terminal
 
 EVERY = [*([name] for name in COMMANDS), *(["db", name] for name in DB_COMMANDS)]
 WORDS = st.lists(st.from_regex(r"\A(--?[a-z]{1,9}|[a-z/@.]{1,30})\Z"), min_size=1, max_size=20)

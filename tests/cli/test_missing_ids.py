@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from tests.cli.suites import answer, benchmark, case, suite
-from tests.cli.terminal import Json, Terminal
+from tests.shared.cli.terminal import Json, Terminal
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pytest
 
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.scoring.assertions.table import KINDS
-from tests.cli.terminal import Terminal
-from tests.fakes.llm_server import Server
 from tests.reference.__main__ import FOLDER
 from tests.reference.assertion_examples import EXAMPLES, UNTRIED
 from tests.reference.pages import PAGES, meanings
+from tests.shared.cli.terminal import Terminal
+from tests.shared.fakes.llm_server import Server
 
 REMEDY = "python -m tests.reference writes it anew"
 

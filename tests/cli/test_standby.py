@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.terminal import CLI, Terminal
+from tests.shared.cli.terminal import CLI, Terminal
 
 ROW = json.dumps({"output": "green", "assert": [{"type": "contains", "value": "green"}]})
 

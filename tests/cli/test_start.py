@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.cli.terminal import CLI, Terminal
+from tests.shared.cli.terminal import CLI, Terminal
 
 PROVIDERS = {"anthropic", "openai"}
 HEAVY = PROVIDERS | {"pydantic", "aiosqlite", "genai_prices", "mcp", "wordllama", "numpy", "jsonschema", "yaml"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import anyio.to_thread
 
 from tests.cli.suites import record, suite
-from tests.cli.terminal import Ended, Terminal
-from tests.fakes.llm_server import Server
-from tests.server.hosts import rows
+from tests.shared.cli.terminal import Ended, Terminal
+from tests.shared.fakes.llm_server import Server
+from tests.shared.server.hosts import rows
 
 SAID = "happy am I feel: you how Say"
 TARGET = ["--target", "openai:gpt-4o"]

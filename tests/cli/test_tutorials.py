@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.installed import installed
-from tests.cli.terminal import ROOT, Terminal, inherited
+from tests.shared.cli.installed import installed
+from tests.shared.cli.terminal import ROOT, Terminal, inherited
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 FILE = re.compile(r"^`([\w.-]+)`[^\n]*:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)

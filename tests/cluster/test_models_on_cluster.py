@@ -21,8 +21,8 @@ from minions_evals_mcp.store import jobs
 from tests.cluster.eavesdropper import between, eavesdropping
 from tests.cluster.inside import Inside
 from tests.cluster.test_run_on_cluster import on_cluster
-from tests.fakes.llm_server import Server, serving
 from tests.hang import HANG_S
+from tests.shared.fakes.llm_server import Server, serving
 from tests.workshop import Json, all_of, benchmark, case, config_in, minion, rubric, save, says
 
 MARKER = "sk-marker-7f3a9c51e2d84b06"

@@ -25,7 +25,7 @@ from minions_evals_mcp.store import jobs, leases
 from minions_evals_mcp.store.jobs import Job
 from tests.cluster.inside import Inside
 from tests.hang import HANG_S
-from tests.view.visitor import visitor
+from tests.shared.view.visitor import visitor
 from tests.workshop import all_of, answer, bench, benchmark, case, fleet, rubric, save, says
 
 NAP = "python:tests.cluster.napping:noted_nap"

@@ -21,9 +21,9 @@ from minions_evals_mcp.engine.embedders import open_embedder
 from minions_evals_mcp.errors import BadInputError, InstrumentError, UnsupportedError
 from minions_evals_mcp.models.registry import Models, ProviderSettings
 from minions_evals_mcp.scoring.likeness.similarity import cosine
-from tests.fakes.llm_server import FakeSettings, Server, serving
 from tests.hang import HANG_S
-from tests.models.asking import QUICK, provider_settings
+from tests.shared.fakes.llm_server import FakeSettings, Server, serving
+from tests.shared.models.asking import QUICK, provider_settings
 
 
 async def likeness(embedder: Embedder, one: str, other: str) -> float:

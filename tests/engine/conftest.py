@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.engine.context import Engine
-from tests.engine.ab_workshop import laboratory
-from tests.fakes.llm_server import Server, serving
+from tests.shared.engine.ab_workshop import laboratory
+from tests.shared.fakes.llm_server import Server, serving
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ProviderSettings, parse_model
 from minions_evals_mcp.report.matrix_cells import notes
 from minions_evals_mcp.server.answers.run import run_told
-from tests.fakes.llm_server import serving
+from tests.shared.fakes.llm_server import serving
 from tests.workshop import START, config_in, opened
 
 KEY = Access("key", None)

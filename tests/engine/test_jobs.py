@@ -25,7 +25,7 @@ from minions_evals_mcp.errors import (
     StoreError,
     UnsupportedError,
 )
-from tests.fakes.llm_server import FakeSettings, serving
+from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (
     Json,
     all_of,

@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import save_records
 from minions_evals_mcp.interop.suite import read_suite
-from tests.bench.bare_recorded import judged
+from tests.bench.bare.recorded import judged
 from tests.bench.ratchet import MEASUREMENTS, RULE, Figure, keep, kept_figures, suite, worse
 from tests.workshop import all_of, bench
 

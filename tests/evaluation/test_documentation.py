@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.terminal import inherited
 from tests.hang import HANG_S
+from tests.shared.cli.terminal import inherited
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python.md"

@@ -18,7 +18,7 @@ import pytest
 
 from minions_evals_mcp import Case, EvaluationResult, Output, evaluate, evaluate_async, step, tool
 from minions_evals_mcp.targets.function.tracing import Begun, Recorder, reaches_tools, recording
-from tests.fakes.llm_server import serving
+from tests.shared.fakes.llm_server import serving
 
 USED = {"type": "trajectory:tool-used", "value": "search"}
 UNUSED = {"type": "not-trajectory:tool-used", "value": "search"}

@@ -18,8 +18,8 @@ from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
 from minions_evals_mcp.sandbox.snippets import Snippets
 from tests.bench.promptfoo_configs import ANSWERS, CONFIGS, TRUST, cells, compared, configs, environment, written
-from tests.fakes.scripted_model import scripted_model
 from tests.hang import HANG_S
+from tests.shared.fakes.scripted_model import scripted_model
 from tests.workshop import START
 
 pytestmark = pytest.mark.anyio

@@ -19,8 +19,8 @@ from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.told_spans import told_spans
 from minions_evals_mcp.targets.call_traces import MOST_SPANS, HeldSpans
-from tests.fakes.scripted_model import scripted_model
 from tests.hang import HANG_S
+from tests.shared.fakes.scripted_model import scripted_model
 from tests.workshop import START
 
 pytestmark = pytest.mark.anyio

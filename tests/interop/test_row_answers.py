@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp import Engine
 from minions_evals_mcp.api.rows import pick_output, score_output
 from minions_evals_mcp.errors import BadInputError, InstrumentError, UnsupportedError
-from tests.fakes.llm_server import Server, serving
+from tests.shared.fakes.llm_server import Server, serving
 from tests.workshop import config_in, opened
 
 pytestmark = pytest.mark.anyio

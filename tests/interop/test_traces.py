@@ -17,8 +17,8 @@ from minions_evals_mcp.interop.arrivals import held_by
 from minions_evals_mcp.interop.spans import spans_of
 from minions_evals_mcp.interop.traces import MOST_OPEN, ORPHANED_S, SETTLED_S, Traces
 from minions_evals_mcp.ports import Arrived
-from tests.agent.desk import Json
-from tests.agent.traces import document, span, spoken
+from tests.shared.agent.desk import Json
+from tests.shared.agent.traces import document, span, spoken
 from tests.workshop import START
 
 AGENT: Json = {

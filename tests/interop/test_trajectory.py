@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.arrivals import held_by
 from minions_evals_mcp.ports import Arrived
-from tests.agent.desk import Json
+from tests.shared.agent.desk import Json
 from tests.workshop import START
 
 TRAJECTORY: Json = {

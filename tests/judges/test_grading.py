@@ -15,10 +15,10 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.judges.grading import Choice, best_of, grade, grade_criterion, grade_of, grader_digest
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
-from tests.fakes.llm_server import FakeSettings, Server
 from tests.hang import HANG_S
 from tests.judges.workpieces import work
-from tests.models.asking import QUICK, client_and_server
+from tests.shared.fakes.llm_server import FakeSettings, Server
+from tests.shared.models.asking import QUICK, client_and_server
 
 MARK = "=====OUTPUT-0123456789abcdef====="
 TEXT = "The refund is on its way."

@@ -21,10 +21,10 @@ from minions_evals_mcp.judges.task import Criterion, Said, Work
 from minions_evals_mcp.models.prices import cost_usd
 from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Usage
-from tests.fakes.llm_server import FakeSettings, Server
 from tests.hang import HANG_S
 from tests.judges.workpieces import Json, criterion, work
-from tests.models.asking import QUICK, client_and_server
+from tests.shared.fakes.llm_server import FakeSettings, Server
+from tests.shared.models.asking import QUICK, client_and_server
 
 MARK = "=====OUTPUT-0123456789abcdef====="
 FAIR = criterion("fair", guide="0 is rude, 4 is kind", low=0, high=4, description="Is it kind?")

@@ -15,7 +15,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.panel_verdict import panel_verdict
 from minions_evals_mcp.judges.task import Criterion, Said
 from minions_evals_mcp.models.registry import parse_judges
-from tests.fakes.llm_server import serving
+from tests.shared.fakes.llm_server import serving
 from tests.workshop import START, all_of, answer, bench, benchmark, case, config_in, opened, rubric, save
 
 TONE = Criterion("r/tone", RubricCriterion(rubric_id="r", name="Tone", max_score=5.0))

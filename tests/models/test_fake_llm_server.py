@@ -14,11 +14,11 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.models.replies import Completion
 from minions_evals_mcp.models.request import ModelRequest
-from tests.fakes.llm_answers import Object, answer, judged_output
-from tests.fakes.llm_server import FakeSettings
-from tests.fakes.llm_wire import dumps
 from tests.hang import HANG_S
-from tests.models.asking import ask_all, client_and_server
+from tests.shared.fakes.llm_answers import Object, answer, judged_output
+from tests.shared.fakes.llm_server import FakeSettings
+from tests.shared.fakes.llm_wire import dumps
+from tests.shared.models.asking import ask_all, client_and_server
 
 VERDICT: Object = {
     "type": "object",
@@ -99,7 +99,7 @@ def refusal(url: str, body: Object) -> int:
 
 
 def test_as_a_process_it_says_its_address_and_takes_new_settings() -> None:
-    command = [sys.executable, "-m", "tests.fakes.llm_server", "--port", "0", "--p429", "0.5"]
+    command = [sys.executable, "-m", "tests.shared.fakes.llm_server", "--port", "0", "--p429", "0.5"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

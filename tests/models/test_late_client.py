@@ -11,7 +11,7 @@ from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.late_client import LateClient
 from minions_evals_mcp.models.replies import Completion
 from tests.hang import HANG_S
-from tests.models.asking import ask, client_and_server
+from tests.shared.models.asking import ask, client_and_server
 
 LOOKED_AT = """
 import sys

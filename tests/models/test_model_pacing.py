@@ -13,9 +13,9 @@ from minions_evals_mcp.models.limit import AdaptiveLimit
 from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Completion, Failed
 from minions_evals_mcp.models.request import ModelRequest
-from tests.fakes.llm_server import FakeSettings
 from tests.hang import HANG_S
-from tests.models.asking import QUICK, ask, ask_all, client_and_server
+from tests.shared.fakes.llm_server import FakeSettings
+from tests.shared.models.asking import QUICK, ask, ask_all, client_and_server
 
 DATES = {"date": "Tue, 03 Nov 2026 10:00:00 GMT", "retry-after": "Tue, 03 Nov 2026 10:00:07 GMT"}
 

@@ -13,9 +13,9 @@ from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.models import prices
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_model
 from minions_evals_mcp.models.replies import Completion, Usage
-from tests.fakes.llm_server import serving
 from tests.hang import HANG_S
-from tests.models.asking import ask
+from tests.shared.fakes.llm_server import serving
+from tests.shared.models.asking import ask
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.models.registry import ModelRef, Models, Provider
 from minions_evals_mcp.models.replies import Completion, Failed, FaultKind, Refused, Truncated, Usage
 from minions_evals_mcp.models.request import ModelRequest
-from tests.fakes.llm_server import FakeSettings, serving
 from tests.hang import HANG_S
-from tests.models.asking import QUICK, ask, ask_all, client_and_server, provider_settings
+from tests.shared.fakes.llm_server import FakeSettings, serving
+from tests.shared.models.asking import QUICK, ask, ask_all, client_and_server, provider_settings
 
 SCHEMA: dict[str, JsonValue] = {
     "type": "object",

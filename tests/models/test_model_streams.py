@@ -16,9 +16,9 @@ from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Completion, Failed, FaultKind, Refused, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import events
-from tests.fakes.llm_server import FakeSettings
 from tests.hang import HANG_S
-from tests.models.asking import QUICK, ask, client_and_server
+from tests.shared.fakes.llm_server import FakeSettings
+from tests.shared.models.asking import QUICK, ask, client_and_server
 
 ONCE = replace(QUICK, attempts=1)
 KINDS: list[tuple[str, FaultKind]] = [

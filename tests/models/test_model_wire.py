@@ -13,7 +13,7 @@ from minions_evals_mcp.models.openai_client import token_limit_name
 from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated, Usage
 from tests.hang import HANG_S
-from tests.models.asking import QUICK, ask, client_and_server
+from tests.shared.models.asking import QUICK, ask, client_and_server
 
 Object = dict[str, JsonValue]
 TEXT: Object = {"type": "text", "text": "Paris"}

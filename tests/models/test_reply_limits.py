@@ -10,9 +10,9 @@ import pytest
 from minions_evals_mcp.models.registry import ModelRef, Models, Provider
 from minions_evals_mcp.models.replies import Completion, Failed
 from minions_evals_mcp.models.reply_limits import MOST_BYTES, same_host
-from tests.fakes.llm_server import FakeSettings, serving
 from tests.hang import HANG_S
-from tests.models.asking import QUICK, ask, client_and_server, provider_settings
+from tests.shared.fakes.llm_server import FakeSettings, serving
+from tests.shared.models.asking import QUICK, ask, client_and_server, provider_settings
 
 pytestmark = pytest.mark.anyio
 PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai")

@@ -22,8 +22,8 @@ from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.models.replies import Completion, Refused, Truncated
 from minions_evals_mcp.models.responses import read_response
 from tests.hang import HANG_S
-from tests.targets.application import Asked as Heard
-from tests.targets.application import application, reply
+from tests.shared.targets.application import Asked as Heard
+from tests.shared.targets.application import application, reply
 from tests.workshop import START, all_of, bench, benchmark, case, config_in, opened, save
 
 pytestmark = pytest.mark.anyio

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.standby import STANDBYS, Asked
-from tests.cli.terminal import inherited
 from tests.hang import HANG_S
-from tests.store.small_store import raw
+from tests.shared.cli.standby import STANDBYS, Asked
+from tests.shared.cli.terminal import inherited
+from tests.shared.store.small_store import raw
 
 QUIET = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-q")
 SUITE = """

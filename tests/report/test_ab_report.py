@@ -16,8 +16,8 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.ab_words import against, between, score
 from minions_evals_mcp.report.documents.ab_report import ab_form_of
-from tests.engine.ab_workshop import Words
-from tests.engine.drawn_models import Drawn, Scripted
+from tests.shared.engine.ab_workshop import Words
+from tests.shared.engine.drawn_models import Drawn, Scripted
 from tests.workshop import Json, bench, benchmark, config_in, minion, opened, save
 
 EVIL = "<script>alert(1)</script> | *evil*"

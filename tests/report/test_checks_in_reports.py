@@ -11,7 +11,7 @@ from justhtml import JustHTML
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.interop.audit.audits import audit
-from tests.report.hostile import written
+from tests.shared.report.hostile import written
 from tests.workshop import answer, bench, benchmark, case, config_in, opened, save
 
 WEAK, SHOWN = 7, 5

@@ -29,8 +29,8 @@ from minions_evals_mcp.report.documents.case_lines import LONG, SHORT, Room, emb
 from minions_evals_mcp.report.documents.forms import FORMS, form_of
 from minions_evals_mcp.report.markdown import FITS
 from minions_evals_mcp.report.plain import revealed
-from tests.report.hostile import LONG as VERY_LONG
-from tests.report.hostile import NAME, PAYLOADS, hostile_runs, said, written
+from tests.shared.report.hostile import LONG as VERY_LONG
+from tests.shared.report.hostile import NAME, PAYLOADS, hostile_runs, said, written
 from tests.workshop import (
     START,
     answer,

@@ -17,7 +17,7 @@ from minions_evals_mcp.report.documents.forms import FORMS
 from minions_evals_mcp.report.sentences import answer, since_words, trend_words
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job, JobKind
-from tests.report.hostile import read, written
+from tests.shared.report.hostile import read, written
 from tests.workshop import START, bench, benchmark, case, first, fleet, judged_case, measured, rubric, save, try_case
 from tests.workshop import answer as recorded
 

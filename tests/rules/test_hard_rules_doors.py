@@ -24,8 +24,8 @@ from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.skills import load_skills
 from minions_evals_mcp.store import jobs, rows, runs
 from minions_evals_mcp.store.database import open_store
-from tests.store.command_line import told
-from tests.store.small_store import (
+from tests.shared.store.command_line import told
+from tests.shared.store.small_store import (
     NOW,
     a_test_run,
     approval,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.domain.values import is_blank
-from tests.store.small_store import contents, raw, refusal
+from tests.shared.store.small_store import contents, raw, refusal
 
 RUN = (
     "INSERT INTO test_run (id, test_case_id, benchmark_run_id, trial, outcome, passed, total_score, max_possible_score,"

@@ -13,9 +13,9 @@ import pytest
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Broke, Language, Ran
-from tests.cli.terminal import inherited
 from tests.hang import HANG_S
 from tests.sandbox.attempts import JAVASCRIPT, PYTHON, STANDARD_PYTHON
+from tests.shared.cli.terminal import inherited
 
 pytestmark = pytest.mark.anyio
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from minions_evals_mcp.sandbox.keeper import descendants, parents, parents_by_ps
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
-from tests.cli.terminal import ROOT
 from tests.hang import HANG_S
 from tests.sandbox.daemon import daemon, is_gone, is_there, linux, lives
+from tests.shared.cli.terminal import ROOT
 
 pytestmark = pytest.mark.anyio
 

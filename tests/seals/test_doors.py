@@ -23,12 +23,12 @@ from minions_evals_mcp.server.session.opened import Session
 from minions_evals_mcp.store.connection import open_raw
 from minions_evals_mcp.store.veil import statements
 from minions_evals_mcp.view.app import routes
-from tests.agent.desk import Desk
-from tests.cli.terminal import Terminal
 from tests.seals import doors
 from tests.seals.story import MARK, RAISING, story
-from tests.server.hosts import Host, hosted
-from tests.view.visitor import visitor
+from tests.shared.agent.desk import Desk
+from tests.shared.cli.terminal import Terminal
+from tests.shared.server.hosts import Host, hosted
+from tests.shared.view.visitor import visitor
 from tests.workshop import config_in, opened
 
 Said = list[tuple[str, str]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.hosts import ERAS, Host, hosted
+from tests.shared.server.hosts import ERAS, Host, hosted
 from tests.workshop import config_in
 
 

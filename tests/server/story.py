@@ -6,7 +6,7 @@ import json
 
 from pydantic import JsonValue
 
-from tests.server.hosts import Host, judged, part, rows
+from tests.shared.server.hosts import Host, judged, part, rows
 from tests.workshop import Json
 
 SIZE = 9

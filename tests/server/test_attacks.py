@@ -10,8 +10,8 @@ from minions_evals_mcp.domain.results import EvalJudgment
 from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.people.persons import add_person
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
-from tests.engine import test_error_budget
-from tests.server.hosts import hosted, judged, part, read_by_people, rows, suite
+from tests.engine.compare import test_error_budget
+from tests.shared.server.hosts import hosted, judged, part, read_by_people, rows, suite
 from tests.workshop import Json, all_of, answer, config_in, first, opened
 
 CASES = 12

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import ROOT
 from tests.node_clients import MODULES, node
+from tests.shared.cli.terminal import ROOT
 
 
 @pytest.fixture(scope="module")

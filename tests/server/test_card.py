@@ -10,7 +10,7 @@ from mcp import Client
 
 from minions_evals_mcp.server.card import CARD_TYPE, CATALOG_TYPE, catalog, server_card
 from minions_evals_mcp.server.http import Door
-from tests.server.test_http import TOKEN, served
+from tests.shared.server.web import TOKEN, served
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])

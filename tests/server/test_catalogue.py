@@ -14,8 +14,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.edge.argument_types import LISTED
 from minions_evals_mcp.server.options import Options, read_options
-from tests.server.hosts import Host, hosted, tokens_in
 from tests.server.write_schemas import KEPT, made
+from tests.shared.server.hosts import Host, hosted, tokens_in
 from tests.workshop import config_in
 
 SNAPSHOT = Path(__file__).with_name("schemas.json")

@@ -10,14 +10,14 @@ import anyio
 import pytest
 from mcp import Client, stdio_client
 
-from tests.cli.installed import program
-from tests.cli.terminal import Terminal
 from tests.hang import HANG_S
 from tests.node_clients import MODULES, node
-from tests.server.hosts import ERAS, Host
 from tests.server.story import LIVED, SCORES, lived, records, relations
-from tests.server.test_stdio import environment, forked
-from tests.store.command_line import measured
+from tests.shared.cli.installed import program
+from tests.shared.cli.terminal import Terminal
+from tests.shared.server.hosts import ERAS, Host
+from tests.shared.server.wire import environment, forked
+from tests.shared.store.command_line import measured
 from tests.workshop import Json
 
 STORY = Path(__file__).parents[1] / "node" / "story.mjs"

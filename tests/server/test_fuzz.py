@@ -1,4 +1,4 @@
-"""A short run of the fuzzers; 10,000 calls by hand: python -m tests.bench.fuzz_tools 10000, and fuzz_wire over real wires."""
+"""A short run of the fuzzers; 10,000 calls by hand: python -m tests.bench.fuzz.tools 10000, and tests.bench.fuzz.wire over real wires."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.server.catalogue import CATALOGUE
-from tests.bench import fuzz_wire
-from tests.bench.fuzz_tools import CAP, SECRET, fuzz, oracles
+from tests.bench.fuzz import wire as fuzz_wire
+from tests.bench.fuzz.tools import CAP, SECRET, fuzz, oracles
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from subprocess import PIPE
 
@@ -19,33 +17,16 @@ from pydantic_core import from_json
 
 from minions_evals_mcp.engine.people.persons import add_person
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.connections import Bounds
 from minions_evals_mcp.server.http import Door, listening, read_door
-from minions_evals_mcp.server.options import Options, read_options
-from minions_evals_mcp.server.session.opened import Session
-from tests.cli.installed import program
+from minions_evals_mcp.server.options import read_options
 from tests.hang import HANG_S
-from tests.server.hosts import ERAS, Host, suite
-from tests.server.test_stdio import COMMAND, environment
-from tests.server.web import on_the_web
+from tests.shared.cli.installed import program
+from tests.shared.server.hosts import ERAS, Host, suite
+from tests.shared.server.web import TOKEN, served
+from tests.shared.server.wire import COMMAND, environment
 from tests.workshop import Json, config_in, opened
 
-TOKEN = "a-token-of-some-length"
 ASKED: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-
-
-@asynccontextmanager
-async def served(
-    folder: Path, *, token: str | None = None, names: tuple[str, ...] = (), bounds: Bounds | None = None
-) -> AsyncGenerator[Door]:
-    """The door of a server on an empty store."""
-    session = Session(lambda: opened(config_in(folder)))
-    with anyio.fail_after(HANG_S):
-        async with on_the_web(
-            build_server(session, Options()), session, token=token, names=names, bounds=bounds
-        ) as door:
-            yield door
 
 
 async def status(door: Door, **headers: str) -> int:

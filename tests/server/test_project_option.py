@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.project import NAME, project_at
 from minions_evals_mcp.settings import read_settings
-from tests.cli.terminal import Terminal
+from tests.shared.cli.terminal import Terminal
 
 FILE = 'store = "kept.db"\njudge = "openai:gpt-judge"\nconcurrency = 3\ntarget = "{target}"\n'
 

@@ -13,10 +13,10 @@ from mcp import Client, stdio_client
 from pydantic import JsonValue
 from pydantic_core import from_json
 
-from tests.cli.installed import program
 from tests.hang import HANG_S
-from tests.server.hosts import Host, part, rows, suite
-from tests.server.test_stdio import ROOT, environment, forked
+from tests.shared.cli.installed import program
+from tests.shared.server.hosts import Host, part, rows, suite
+from tests.shared.server.wire import ROOT, environment, forked
 from tests.workshop import Json
 
 ROUNDS = 3

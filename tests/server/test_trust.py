@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.server.session.calls import Call
 from tests.hang import HANG_S
-from tests.server.hosts import Host, hosted, part, rows, suite, text_of
+from tests.shared.server.hosts import Host, hosted, part, rows, suite, text_of
 from tests.workshop import Json, config_in
 
 CODE = (

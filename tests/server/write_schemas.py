@@ -11,7 +11,7 @@ import anyio
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.edge import schemas
 from minions_evals_mcp.server.edge.schemas import Schema, schema_of
-from tests.server.hosts import hosted
+from tests.shared.server.hosts import hosted
 from tests.workshop import config_in
 
 KEPT = Path(schemas.__file__).with_name(schemas.FILE)

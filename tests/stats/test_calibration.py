@@ -1,11 +1,11 @@
-"""A quick variant of `python -m tests.bench.calibration`: the same simulations, few of each."""
+"""A quick variant of `python -m tests.bench.figures.calibration`: the same simulations, few of each."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.bench.calibration import peeking, tally, trends
-from tests.bench.simulated import Kind, Population
+from tests.bench.figures.calibration import peeking, tally, trends
+from tests.bench.figures.simulated import Kind, Population
 
 PAIRS = 150
 SLACK = 0.04

@@ -17,8 +17,8 @@ from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Store, open_store
 from tests.hang import HANG_S
-from tests.store.command_line import ran, told
-from tests.store.small_store import contents
+from tests.shared.store.command_line import ran, told
+from tests.shared.store.small_store import contents
 from tests.store.writer import save
 from tests.workshop import case, minion
 

@@ -18,8 +18,8 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import Db, open_raw
 from minions_evals_mcp.store.database import open_store
-from tests.store.command_line import ran, told
-from tests.store.small_store import contents
+from tests.shared.store.command_line import ran, told
+from tests.shared.store.small_store import contents
 from tests.workshop import minion
 
 HOSTILE = ("-m", "tests.store.hostile_disk")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.store.check import AT_MOST, check_store
-from tests.store.command_line import told
-from tests.store.small_store import raw
+from tests.shared.store.command_line import told
+from tests.shared.store.small_store import raw
 from tests.workshop import config_in, first, fleet, measured, opened
 
 JUDGMENT = (

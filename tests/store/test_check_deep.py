@@ -16,8 +16,8 @@ from minions_evals_mcp.store.check import Found, Looking, Problem, check_store
 from minions_evals_mcp.store.connection import APPLICATION_ID, Db
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.migrate import migrations
-from tests.store.command_line import told
-from tests.store.small_store import raw
+from tests.shared.store.command_line import told
+from tests.shared.store.small_store import raw
 from tests.store.test_check import tamper
 from tests.workshop import START
 

@@ -20,8 +20,8 @@ from minions_evals_mcp.store.database import GROUP, Store, open_store, remove_un
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
 from tests.hang import HANG_S
-from tests.store.command_line import told
-from tests.store.small_store import START, execution, failure
+from tests.shared.store.command_line import told
+from tests.shared.store.small_store import START, execution, failure
 from tests.workshop import case
 
 SQLITE_TRANSACTION = 22

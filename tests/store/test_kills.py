@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 
-from tests.store.command_line import ran
+from tests.shared.store.command_line import ran
 
 KILLS = 12
 

@@ -11,7 +11,7 @@ from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.database import open_store
 from tests.bench.writers import raced
 from tests.hang import HANG_S
-from tests.store.command_line import Told, ran
+from tests.shared.store.command_line import Told, ran
 
 PROCESSES, WRITES = 4, 200
 

@@ -18,8 +18,8 @@ from minions_evals_mcp.store.connection import APPLICATION_ID, STATEMENTS, Db, m
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.jobs import units
 from minions_evals_mcp.store.migrate import migrate, migrations, statements, vet_version
-from tests.store.command_line import told
-from tests.store.small_store import raw
+from tests.shared.store.command_line import told
+from tests.shared.store.small_store import raw
 
 NEWEST = migrations()[-1][0]
 Schema = list[tuple[str, str, str | None]]

@@ -21,7 +21,7 @@ from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.jobs import VerdictKey
 from minions_evals_mcp.store.queries.agent_run_matches import matching_agent_runs, wanted
 from minions_evals_mcp.store.queries.links import links
-from tests.store.small_store import (
+from tests.shared.store.small_store import (
     ABOUT,
     NOW,
     RUNS,

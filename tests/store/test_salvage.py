@@ -13,8 +13,8 @@ from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.salvage import LOST_STATE, TO_RESUME, salvage
-from tests.store.command_line import told
-from tests.store.small_store import raw
+from tests.shared.store.command_line import told
+from tests.shared.store.small_store import raw
 from tests.store.test_check import tamper
 from tests.store.test_check_deep import visible
 from tests.workshop import START

@@ -16,7 +16,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.targets.http import HttpSettings, HttpTarget, Web, http_settings
 from tests.hang import HANG_S
-from tests.targets.application import Answering, Asked, application, reply
+from tests.shared.targets.application import Answering, Asked, application, reply
 
 Json = dict[str, JsonValue]
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -21,9 +21,9 @@ from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Usage
 from minions_evals_mcp.targets.function.task import Task, python_target
 from minions_evals_mcp.targets.live import MAX_TOKENS, ModelTarget
-from tests.fakes.llm_server import FakeSettings, Server
 from tests.hang import HANG_S
-from tests.models.asking import QUICK, client_and_server
+from tests.shared.fakes.llm_server import FakeSettings, Server
+from tests.shared.models.asking import QUICK, client_and_server
 from tests.targets import callables
 
 Json = dict[str, JsonValue]

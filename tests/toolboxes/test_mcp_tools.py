@@ -25,9 +25,9 @@ from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.toolboxes.mcp_line import McpLine
 from minions_evals_mcp.toolboxes.mcp_tools import McpNeighbour, McpSource, filled
 from minions_evals_mcp.toolboxes.servers import ServerSettings
-from tests.cli.installed import program
 from tests.hang import HANG_S
-from tests.store.command_line import ROOT
+from tests.shared.cli.installed import program
+from tests.shared.store.command_line import ROOT
 from tests.workshop import START
 
 NEWS = Record("m", message("news", {"é": 1}, at=START), "News", START, START)

@@ -9,9 +9,9 @@ from pathlib import Path
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, run_ab_test
 from minions_evals_mcp.report.ab_words import against, between, dollars, ms, percent, score
 from minions_evals_mcp.view.rendering import money
-from tests.engine.ab_workshop import Words
-from tests.engine.drawn_models import Drawn, Scripted
-from tests.view.visitor import visitor
+from tests.shared.engine.ab_workshop import Words
+from tests.shared.engine.drawn_models import Drawn, Scripted
+from tests.shared.view.visitor import visitor
 from tests.workshop import Json, benchmark, config_in, minion, opened, save
 
 COLUMNS = ["branch", "quality", "passed", "wins", "time", "cost each", "cost in all", "runs"]

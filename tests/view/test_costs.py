@@ -8,7 +8,7 @@ from pathlib import Path
 from minions_evals_mcp.engine.answers.pages.costs_page import read_costs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.charts.bars import daily
-from tests.view.visitor import visitor
+from tests.shared.view.visitor import visitor
 from tests.workshop import answer, bench, benchmark, case, config_in, opened, save
 
 NOW = datetime(2026, 3, 20, 9, tzinfo=UTC)

@@ -12,8 +12,8 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
-from tests.engine.labelled import alternating, judged_run, labelled, suite
-from tests.view.visitor import visitor
+from tests.shared.engine.labelled import alternating, judged_run, labelled, suite
+from tests.shared.view.visitor import visitor
 from tests.workshop import answer, bench, benchmark, case, first, fleet, found, measured, minion, rubric, save, says
 
 

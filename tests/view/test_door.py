@@ -7,7 +7,7 @@ import pytest
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.view.door import POLICY, Keys
-from tests.view.visitor import HOME, KEYS, judgment, stranger, visitor, waiting
+from tests.shared.view.visitor import HOME, KEYS, judgment, stranger, visitor, waiting
 from tests.workshop import counts
 
 PAGES = (

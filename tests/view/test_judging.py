@@ -11,7 +11,7 @@ import pytest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, working_on
 from tests.hang import HANG_S
-from tests.view.visitor import judgment, visitor, waiting
+from tests.shared.view.visitor import judgment, visitor, waiting
 from tests.workshop import bench, case, counts, judgments, rubric, save, says
 
 

@@ -11,7 +11,7 @@ from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.store.connection import open_raw
 from minions_evals_mcp.store.queries.pages.run_cases import CaseLine
 from minions_evals_mcp.view.reading_cache import MOST, ReadingCache
-from tests.view.visitor import visitor
+from tests.shared.view.visitor import visitor
 from tests.workshop import case, config_in, first, fleet, measured, opened, save
 
 OUTPUT = '"output" class="small"><span class="clamp">good<'

@@ -13,8 +13,8 @@ from starlette.types import Message, Scope
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.interop.audit.audits import audit
 from minions_evals_mcp.view.app import view_app
-from tests.report.hostile import NAME, PAYLOADS, hostile_runs
-from tests.view.visitor import HOME, KEYS, visitor, waiting
+from tests.shared.report.hostile import NAME, PAYLOADS, hostile_runs
+from tests.shared.view.visitor import HOME, KEYS, visitor, waiting
 from tests.workshop import Json, answer, bench, benchmark, case, config_in, first, fleet, measured, opened, rubric, save
 
 OURS = ([("src", "/page.js")], [("src", "/htmx.js")])

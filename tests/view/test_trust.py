@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
-from tests.engine.labelled import alternating, flipped, judged_run, labelled, suite
-from tests.report.hostile import written
-from tests.view.visitor import visitor
+from tests.shared.engine.labelled import alternating, flipped, judged_run, labelled, suite
+from tests.shared.report.hostile import written
+from tests.shared.view.visitor import visitor
 from tests.workshop import minion, save
 
 SIZE = 60

@@ -11,105 +11,8 @@ import pytest
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.sample import Skipped
 from minions_evals_mcp.interop.score_rows import vetted
-from tests.interop.logs.makers import Json, extra, foreign, kept, read, samples, written
-
-CALL: Json = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"id": 7}'}}
-TAU: Json = {
-    "task_id": 3,
-    "trial": 1,
-    "reward": 1.0,
-    "info": {
-        "task": {
-            "user_id": "mia",
-            "instruction": "Change the seat.",
-            "actions": [{"name": "find", "kwargs": {"id": 7}}],
-            "outputs": [],
-        },
-        "source": "user",
-        "user_cost": 0.01,
-        "reward_info": {"reward": 1.0, "info": {"r_actions": 1.0}},
-    },
-    "traj": [
-        {"role": "user", "content": "Hi"},
-        {"role": "assistant", "content": None, "tool_calls": [CALL]},
-        {"role": "tool", "tool_call_id": "c1", "name": "find", "content": "12A"},
-        {"role": "assistant", "content": "Done."},
-    ],
-}
-DEEPEVAL: Json = {
-    "testFile": "test_geo.py",
-    "identifier": "geo",
-    "hyperparameters": {"model": "gpt-x"},
-    "testCases": [
-        {
-            "name": "case 0",
-            "input": "France?",
-            "actualOutput": "Paris",
-            "expectedOutput": "Paris",
-            "order": 0,
-            "odd": 1,
-            "retrievalContext": ["ctx"],
-            "toolsCalled": [{"name": "find", "inputParameters": {"q": 1}, "output": "r"}],
-            "completionTime": 1.5,
-            "tokenCost": 0.25,
-            "metricsData": [{"name": "Relevancy", "score": 0.5, "success": True, "reason": "fine", "threshold": 0.4}],
-        }
-    ],
-    "conversationalTestCases": [
-        {
-            "name": "chat",
-            "turns": [
-                {"role": "user", "content": "Hi", "order": 0},
-                {"role": "assistant", "content": "Hello", "order": 1},
-            ],
-            "metricsData": [],
-            "success": True,
-        }
-    ],
-}
-TRACE: Json = {
-    "info": {
-        "trace_id": "tr-1",
-        "trace_location": {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": "7"}},
-        "request_time": "2026-11-20T10:00:00Z",
-        "state": "OK",
-        "assessments": [
-            {
-                "assessment_name": "quality",
-                "feedback": {"value": 0.5},
-                "rationale": "so so",
-                "source": {"source_type": "HUMAN"},
-            },
-            {"assessment_name": "expected_response", "expectation": {"value": "A1"}},
-        ],
-    },
-    "data": {
-        "spans": [
-            {
-                "span_id": "a",
-                "parent_span_id": None,
-                "name": "agent",
-                "status": {"code": "STATUS_CODE_OK"},
-                "start_time_unix_nano": 0,
-                "end_time_unix_nano": 2_000_000,
-                "attributes": {
-                    "mlflow.spanInputs": '{"messages": [{"role": "user", "content": "Q"}]}',
-                    "mlflow.spanOutputs": '"A1"',
-                },
-            },
-            {
-                "span_id": "b",
-                "parent_span_id": "a",
-                "name": "find",
-                "attributes": {
-                    "mlflow.spanType": '"TOOL"',
-                    "mlflow.spanInputs": '{"q": 1}',
-                    "mlflow.spanOutputs": "[2]",
-                },
-            },
-        ]
-    },
-}
+from tests.shared.interop.log_parts import DEEPEVAL, TAU, TRACE, observation
+from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
 
 
 def test_a_trial_of_tau_bench_is_an_epoch_with_its_calls_gold_actions_and_reward(tmp_path: Path) -> None:
@@ -173,10 +76,6 @@ def test_an_mlflow_trace_brings_feedback_as_scores_and_expectations_as_targets(t
         assert [(step.tool, step.arguments, step.result) for step in run.fields.tool_calls_log or ()] == [
             ("find", {"q": 1}, [2])
         ]
-
-
-def observation(ident: str, **more: object) -> Json:
-    return {"id": ident, "traceId": "t1", "type": "SPAN", "startTime": "2026-11-20T10:00:00Z", "projectId": "p", **more}
 
 
 def test_langfuse_rows_of_one_trace_are_put_together_with_their_scores(tmp_path: Path) -> None:

@@ -12,25 +12,8 @@ from pyarrow import parquet
 
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.logs.sample import Skipped
-from tests.interop.logs.makers import Json, extra, foreign, kept, read, samples, written
-
-
-def line(sample: str, name: str, score: float, **more: object) -> Json:
-    return {
-        "schema_version": "0.3.0",
-        "evaluation_id": "geo/m/1",
-        "model_id": "org/m",
-        "evaluation_name": name,
-        "sample_id": sample,
-        "interaction_type": "single_turn",
-        "input": {"raw": f"{sample}?", "reference": ["Paris"]},
-        "output": {"raw": ["Paris"]},
-        "answer_attribution": [],
-        "evaluation": {"score": score, "is_correct": score >= 1},
-        "token_usage": {"input_tokens": 3, "output_tokens": 1, "total_tokens": 4},
-        "metadata": {"subject": "x"},
-        **more,
-    }
+from tests.shared.interop.log_parts import line
+from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
 
 
 def test_lines_of_one_sample_are_its_scores_and_a_score_again_is_another_epoch(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_formats.table import FORMATS, named
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
 from minions_evals_mcp.store.connection import Db
-from tests.cli.terminal import Terminal
-from tests.interop.logs.makers import INSPECT_HEADER, Json, inspect_archive, packed, written
-from tests.interop.logs.test_agent_logs import TAU
-from tests.interop.logs.whole_files import SAMPLES, WHOLE
+from tests.shared.cli.terminal import Terminal
+from tests.shared.interop.log_parts import TAU
+from tests.shared.interop.makers import INSPECT_HEADER, Json, inspect_archive, packed, written
+from tests.shared.interop.whole_files import SAMPLES, WHOLE
 
 ARCHIVE, TABLE = "inspect-eval", "parquet"
 SAMPLES_UNDER: dict[str, str] = {

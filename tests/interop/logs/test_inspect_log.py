@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.sample import Sample
-from tests.interop.logs.makers import (
+from tests.shared.interop.makers import (
     INSPECT_HEADER,
     Json,
     foreign,

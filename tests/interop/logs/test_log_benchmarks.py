@@ -18,7 +18,7 @@ from minions_evals_mcp.interop.log_formats.table import named
 from minions_evals_mcp.interop.log_intake.benchmarks import CaseIds, grow_benchmarks
 from minions_evals_mcp.interop.logs.sample import Log
 from minions_evals_mcp.store import records
-from tests.interop.logs.makers import inspect_json, inspect_sample
+from tests.shared.interop.makers import inspect_json, inspect_sample
 from tests.workshop import benchmark, case, save
 
 LOG = Log("inspect", "run", "task")

@@ -7,41 +7,8 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.errors import InvalidRecordError
-from tests.interop.logs.makers import Json, extra, foreign, kept, read, samples, written
-
-SPEC: Json = {
-    "spec": {
-        "completion_fns": ["gpt-x"], "eval_name": "capitals.dev.v0", "base_eval": "capitals", "split": "dev",
-        "run_config": {"completion_fns": ["gpt-x"], "eval_spec": {"cls": "evals.elsuite.basic.match:Match"}},
-        "run_id": "240101RUN", "created_at": "2026-11-20 10:00:00",
-    }
-}  # fmt: skip
-
-
-def event(number: int, sample: str, kind: str, data: Json) -> Json:
-    return {
-        "run_id": "240101RUN", "event_id": number, "sample_id": sample, "type": kind, "data": data,
-        "created_by": "", "created_at": f"2026-11-20 10:00:{number:02}.000000+00:00",
-    }  # fmt: skip
-
-
-def sampling(number: int, sample: str, said: str) -> Json:
-    prompt = [{"role": "system", "content": "Short."}, {"role": "user", "content": f"Capital {sample}?"}]
-    usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
-    return event(number, sample, "sampling", {"prompt": prompt, "sampled": [said], "usage": usage})
-
-
-LOG = [
-    SPEC,
-    sampling(0, "a.dev.0", "Paris"),
-    sampling(1, "a.dev.1", "Rome"),
-    event(
-        2, "a.dev.1", "match", {"correct": False, "expected": ["Madrid", "Villa"], "picked": None, "sampled": "Rome"}
-    ),
-    event(3, "a.dev.0", "match", {"correct": True, "expected": "Paris", "picked": "Paris", "sampled": "Paris"}),
-    event(4, "a.dev.0", "metrics", {"accuracy": 1.0, "note": "odd"}),
-    {"final_report": {"accuracy": 0.5}},
-]
+from tests.shared.interop.log_parts import LOG
+from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
 
 
 def test_lines_of_one_sample_are_put_together_however_far_apart(tmp_path: Path) -> None:

@@ -5,38 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
-from tests.interop.logs.makers import Json, extra, foreign, kept, read, samples, written
-
-CHECKS: list[JsonValue] = [{"type": "contains", "value": "{{country}}"}, {"type": "no-such-check", "value": 1}]
-
-
-def result(test: int, prompt: int, *checks: JsonValue, **more: JsonValue) -> Json:
-    variables: Json = {"country": ("France", "Spain")[test]}
-    said = f"About {variables['country']}"
-    parts: list[JsonValue] = [{"pass": True, "score": 0.75, "reason": "ok", "assertion": check} for check in checks]
-    return {
-        "id": f"r{test}{prompt}", "promptIdx": prompt, "testIdx": test, "vars": variables, "provider": {"id": "echo", "label": ""},
-        "prompt": {"raw": f"Say {variables['country']}", "label": f"p{prompt}"},
-        "testCase": {"vars": variables, "assert": [*checks], "threshold": 0.5},
-        "response": {"output": said, "finishReason": "stop"}, "success": True, "score": 0.75, "namedScores": {"tone": 0.5},
-        "gradingResult": {"pass": True, "score": 0.75, "reason": "fine", "componentResults": parts}, "failureReason": 0,
-        "latencyMs": 12, "cost": 0.01, "tokenUsage": {"prompt": 3, "completion": 4, "total": 7}, "oddKey": {"x": 1}, **more,
-    }  # fmt: skip
-
-
-def results(*listed: Json, version: int = 3) -> Json:
-    prompts: list[JsonValue] = [{"raw": "Say {{country}}", "label": "p0"}, {"raw": "Tell {{country}}", "label": "p1"}]
-    held: Json = {
-        "version": version,
-        "timestamp": "2026-11-20T10:00:00Z",
-        "prompts": prompts,
-        "results": [*listed],
-        "stats": {},
-    }
-    return {"evalId": "eval-1", "results": held, "config": {"description": "geo"}, "metadata": {"who": "me"}}
+from tests.shared.interop.log_parts import CHECKS, result, results
+from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
 
 
 def test_each_prompt_with_each_provider_is_a_version_and_each_test_a_case(tmp_path: Path) -> None:

@@ -7,12 +7,8 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.errors import InvalidRecordError
-from tests.interop.logs.makers import kept, read, samples, written
-
-EVALS = [
-    {"id": 1, "prompt": "Review the diff.", "expected_output": "A list of faults.", "files": ["a.py"], "assertions": ["Names the file"]},
-    {"id": "two", "prompt": "Fix it.", "expectations": [{"text": "The tests pass", "type": "manual"}], "should_trigger": False},
-]  # fmt: skip
+from tests.shared.interop.log_parts import EVALS
+from tests.shared.interop.makers import kept, read, samples, written
 
 
 def test_prompts_are_cases_and_what_is_expected_is_judged_by_a_model(tmp_path: Path) -> None:

@@ -9,13 +9,10 @@ import pytest
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.sample import Recorded, Skipped
-from tests.agent.traces import document, span, spoken
-from tests.interop.logs.makers import Json, extra, foreign, kept, read, samples, written
+from tests.shared.agent.traces import document, span
+from tests.shared.interop.log_parts import CHAT
+from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
 
-CHAT: Json = {
-    "gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2,
-    "gen_ai.input.messages": spoken("user", "Where?"), "gen_ai.output.messages": spoken("assistant", "Here."), "own.key": "kept",
-}  # fmt: skip
 SCORE = {
     "name": "gen_ai.evaluation.result", "timeUnixNano": "1",
     "attributes": [

@@ -13,8 +13,8 @@ import pytest
 from minions_evals_mcp.interop.log_formats.table import named, opened
 from minions_evals_mcp.interop.logs.records import records, version
 from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded, Sample
-from tests.interop.logs.makers import Json, packed
-from tests.interop.logs.whole_files import WHOLE
+from tests.shared.interop.makers import Json, packed
+from tests.shared.interop.whole_files import WHOLE
 
 LEFT_OUT: dict[str, tuple[str, ...]] = {
     "inspect-json": ("samples/*/events/*", ""),

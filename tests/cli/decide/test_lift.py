@@ -1,0 +1,270 @@
+"""Does it help? A skill and files tried on the same cases with and without them, each output made in a fresh workspace."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import cast
+
+import anyio.to_thread
+import pytest
+from pydantic import JsonValue
+
+from tests.shared.cli.terminal import Ended, Json, Terminal
+from tests.shared.fakes.llm_server import Server
+
+AGENT = Path(__file__).with_name("lift_agent.py")
+TOTAL: JsonValue = {"type": "contains", "value": "TOTAL"}
+FOUR: JsonValue = {"type": "contains", "value": "4"}
+
+
+def skill(at: Terminal, *evals: Json, says: str = "Answer with the TOTAL.", folder: str = "csv") -> str:
+    """A skill's folder with those evals."""
+    root = at.folder / folder
+    (root / "evals" / "files").mkdir(parents=True)
+    at.file(f"{folder}/SKILL.md", f"---\nname: csv-totals\ndescription: Sums columns.\n---\n{says}\n")
+    at.file(f"{folder}/evals/files/x.csv", "a,b\n1,2\n3,4\n")
+    at.file(f"{folder}/evals/evals.json", {"skill_name": "csv-totals", "evals": list(evals)})
+    return folder
+
+
+def totals(number: int) -> list[Json]:
+    return [{"id": at, "prompt": f"total of column {at}", "assertions": [TOTAL, FOUR]} for at in range(number)]
+
+
+def target(at: Terminal, *, log: bool = True, starts: str = "") -> str:
+    """A target file for the agent; with `log` its tool calls are read."""
+    told = "  toolCalls: log\n" if log else ""
+    run = json.dumps([sys.executable, str(AGENT), *([starts] if starts else [])])
+    usage = "  usage: {inputTokens: tokens.in, outputTokens: tokens.out}\n"
+    return at.file("t.yaml", f"command:\n  run: {run}\n  output: output\n{told}{usage}")
+
+
+def lift(at: Terminal, subject: str, *more: str) -> Ended:
+    return at.run("lift", subject, "--target-config", "t.yaml", "--json", *more)
+
+
+def outputs(at: Terminal) -> dict[tuple[str, str], JsonValue]:
+    """What was answered, by arm and case."""
+    rows = [cast("Json", row["fields"]) for row in at.run("export", "--type", "test-run").rows()]
+    return {
+        ("with" if "/with-" in str(row["promptVersionRef"]) else "without", str(row["testCaseId"]).rpartition("/")[2]):
+        cast("Json", row["actualOutput"])["output"] for row in rows
+    }  # fmt: skip
+
+
+def test_a_skill_that_helps_is_said_to_with_what_it_costs(at: Terminal) -> None:
+    target(at)
+    other: Json = {"id": "t1", "prompt": "hello", "should_trigger": False}
+    missed: Json = {"id": "t2", "prompt": "sum it up", "should_trigger": True}
+    ended = lift(at, skill(at, *totals(8), other, missed), "-o", "benchmark.json")
+    assert ended.code == 0, ended.err
+    told = ended.one()
+    assert told["verdict"] == "helps"
+    comparison = cast("Json", told["comparison"])
+    assert (comparison["scoreA"], comparison["scoreB"], comparison["sampleSize"]) == (0.5, 1.0, 8)
+    tokens = next(one for one in cast("list[Json]", told["costs"]) if one["unit"] == "tokens")
+    assert (tokens["withoutSubject"], tokens["withSubject"], tokens["interval"]) == (110.0, 160.0, [50.0, 50.0])
+    triggers = cast("Json", told["triggers"])
+    assert cast("Json", triggers["precision"])["share"] == 1.0
+    recall = cast("Json", triggers["recall"])
+    assert (recall["found"], recall["of"]) == (8, 9)
+    assert triggers["missed"] == ["lift/csv-totals/t2"]
+
+
+def test_it_is_written_as_skill_benchmarks_are(at: Terminal) -> None:
+    target(at)
+    assert lift(at, skill(at, *totals(6)), "-o", "benchmark.json").code == 0
+    told = json.loads((at.folder / "benchmark.json").read_text("utf-8"))
+    assert told["metadata"]["skill_name"] == "csv-totals"
+    assert told["metadata"]["evals_run"] == [*range(6)]
+    assert told["metadata"]["runs_per_configuration"] == 1
+    assert [run["configuration"] for run in told["runs"]] == ["with_skill"] * 6 + ["without_skill"] * 6
+    without = told["runs"][6]
+    assert without["result"]["pass_rate"] == 0.5
+    assert [(one["text"], one["passed"]) for one in without["expectations"]] == [
+        ("contains TOTAL", False),
+        ("contains 4", True),
+    ]
+    assert all(one["evidence"] for one in without["expectations"])
+    assert told["run_summary"]["with_skill"]["pass_rate"] == {"mean": 1.0, "stddev": 0.0, "min": 1.0, "max": 1.0}
+    assert told["run_summary"]["delta"]["pass_rate"] == "+0.50"
+    assert told["run_summary"]["delta"]["tokens"] == "+50"
+
+
+def test_each_output_is_made_in_a_fresh_workspace_that_holds_no_evals(at: Terminal) -> None:
+    target(at)
+    cases: list[Json] = [
+        {
+            "id": number,
+            "prompt": f"list {number}, and leave a file",
+            "assertions": [FOUR],
+            "files": ["evals/files/x.csv"],
+        }
+        for number in range(2)
+    ]
+    assert lift(at, skill(at, *cases)).code == 0
+    found = outputs(at)
+    given = {"with": ".claude/skills/csv-totals/SKILL.md evals/files/x.csv", "without": "evals/files/x.csv"}
+    for (arm, _), said in found.items():
+        assert said == {"answer": given[arm], "files": {"out.bin": {"bytes": 2}, "out.txt": "made here"}}
+    assert len(found) == 4
+
+
+def test_harm_is_found_and_fails_the_gate(at: Terminal) -> None:
+    target(at)
+    cases: list[Json] = [{**one, "assertions": [FOUR]} for one in totals(8)]
+    harmful = skill(at, *cases, says="spoils it")
+    ended = lift(at, harmful, "--fail-on-harm")
+    assert (ended.code, ended.one()["verdict"]) == (1, "harmful")
+
+
+def test_what_too_few_cases_cannot_show_is_undecided(at: Terminal) -> None:
+    target(at)
+    ended = lift(at, skill(at, *totals(2)), "--fail-on-harm")
+    assert (ended.code, ended.one()["verdict"]) == (3, "undecided")
+    assert "more cases" in str(ended.one()["inWords"])
+
+
+def test_a_skill_is_tried_against_what_it_was_before(at: Terminal) -> None:
+    target(at)
+    new = skill(at, *totals(8), says="always: the TOTAL")
+    old = skill(at, folder="old", says="spoils it")
+    ended = lift(at, new, "--without", old)
+    assert (ended.code, ended.one()["verdict"]) == (0, "helps")
+    assert {str(said) for (arm, _), said in outputs(at).items() if arm == "without"} == {"no idea"}
+
+
+def test_without_a_tool_log_nothing_is_said_of_triggers(at: Terminal) -> None:
+    target(at, log=False)
+    assert lift(at, skill(at, *totals(2))).one()["triggers"] is None
+
+
+def test_files_are_tried_by_a_file_that_says_what_each_arm_holds(at: Terminal) -> None:
+    target(at)
+    at.file("AGENTS.md", "Be brief.")
+    at.file("cases.json", [{"id": "a", "prompt": "list", "expect": [{"type": "contains", "value": "AGENTS.md"}]}])
+    at.file(
+        "lift.yaml",
+        "name: agents-file\ncases: cases.json\nwith: [AGENTS.md, {from: AGENTS.md, to: docs/RULES.md}]\ntargetConfig: t.yaml\n",
+    )
+    ended = at.run("lift", "lift.yaml", "--json")
+    assert ended.code == 0, ended.out
+    assert outputs(at) == {("with", "a"): "AGENTS.md docs/RULES.md", ("without", "a"): ""}
+
+
+def test_a_benchmark_that_is_kept_is_run_with_and_without_a_file(at: Terminal) -> None:
+    target(at)
+    at.file("AGENTS.md", "Be brief.")
+    cases: list[JsonValue] = [
+        {"id": f"k{one}", "type": "test-case", "fields": {"name": f"k{one}", "inputs": {"prompt": f"list {one}"},
+         "assertions": [{"type": "contains", "value": "AGENTS.md"}]}} for one in range(8)
+    ]  # fmt: skip
+    kept: JsonValue = {
+        "id": "kept",
+        "type": "benchmark",
+        "fields": {"name": "Kept", "testCaseIds": [f"k{n}" for n in range(8)]},
+    }
+    at.file("s.json", {"minions": [*cases, kept]})
+    assert at.run("import", "s.json").code == 0
+    ended = lift(at, "AGENTS.md", "--cases", "kept")
+    assert (ended.code, ended.one()["verdict"]) == (0, "helps")
+
+
+def test_the_same_key_goes_on_and_starts_the_agent_for_nothing_twice(at: Terminal) -> None:
+    (at.folder / "starts").mkdir()
+    target(at, starts=str(at.folder / "starts"))
+    folder = skill(at, *totals(6))
+    first, second = (lift(at, folder, "--key", "k") for _ in range(2))
+    assert first.one() == second.one()
+    assert len([*(at.folder / "starts").iterdir()]) == 12
+
+
+async def test_statements_are_judged_by_the_model_that_is_named(at: Terminal, server: Server) -> None:
+    target(at)
+    folder = skill(
+        at, {"id": 1, "prompt": "total", "expected_output": "A total.", "assertions": ["Says the TOTAL", "Is brief"]}
+    )
+    there = at.with_env(ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=server.url)
+    ended = await anyio.to_thread.run_sync(
+        lambda: lift(there, folder, "--judge-model", "anthropic:claude-judge", "-o", "b.json")
+    )
+    assert ended.code == 0, ended.out
+    told = json.loads((at.folder / "b.json").read_text("utf-8"))
+    assert [one["text"] for one in told["runs"][0]["expectations"]] == ["Says the TOTAL", "Is brief"]
+    assert server.requests >= 4
+
+
+def test_statements_wait_where_no_model_is_there_to_judge(at: Terminal) -> None:
+    target(at)
+    ended = at.run(
+        "lift", skill(at, {"prompt": "total", "assertions": ["Says the TOTAL"]}), "--target-config", "t.yaml"
+    )
+    assert ended.code == 0
+    assert "wait to be judged" in ended.out
+
+
+def test_an_agent_is_named_from_where_one_stands(at: Terminal) -> None:
+    at.file("agent.py", AGENT.read_text("utf-8"))
+    ended = at.run("lift", skill(at, *totals(2)), "--target", f"command:{sys.executable} agent.py", "--json")
+    assert ended.code == 0, ended.out
+    assert "TOTAL" in str(outputs(at)["with", "0"])
+
+
+REFUSED = {
+    "no such subject": (["nothere"], "is no file and no folder here"),
+    "no cases": (["AGENTS.md"], "says nothing of the cases"),
+    "both the same": (["csv", "--without", "csv"], "lay the same files"),
+    "outside": (["csv", "--with", "AGENTS.md=../up.md"], "no place in a workspace"),
+    "not there": (["csv", "--with", "missing.md"], "no file and no folder"),
+    "two at one place": (["csv", "--with", "AGENTS.md=A", "--with", "t.yaml=A"], "both laid at A"),
+    "a version": (["csv", "--prompt-version", "v"], "the arms of a lift are its versions"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_tried_is_refused_by_name_before_anything_runs(at: Terminal, name: str) -> None:
+    (at.folder / "starts").mkdir()
+    target(at, starts=str(at.folder / "starts"))
+    at.file("AGENTS.md", "Be brief.")
+    skill(at, *totals(2))
+    arguments, said = REFUSED[name]
+    ended = lift(at, *arguments)
+    assert ended.code == 2
+    assert said in str(ended.error()["message"])
+    assert not [*(at.folder / "starts").iterdir()]
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "evals/files/none.csv"])
+def test_a_case_is_given_no_file_from_outside_of_its_skill(at: Terminal, name: str) -> None:
+    target(at)
+    ended = lift(at, skill(at, {"prompt": "total", "assertions": [TOTAL], "files": [name]}))
+    assert ended.code == 2
+    assert "files" in str(ended.error()["message"])
+
+
+def test_a_link_that_leads_out_of_a_skill_is_refused(at: Terminal) -> None:
+    target(at)
+    folder = skill(at, *totals(2))
+    at.file("secret.txt", "s")
+    (at.folder / folder / "link.txt").symlink_to(at.folder / "secret.txt")
+    ended = lift(at, folder)
+    assert ended.code == 2
+    assert "leads out of" in str(ended.error()["message"])
+
+
+def test_a_target_that_is_no_program_is_refused(at: Terminal) -> None:
+    ended = at.run("lift", skill(at, *totals(2)), "--target", "anthropic:claude-sonnet-5-5", "--json")
+    assert ended.code == 2
+    assert "must be a program" in str(ended.error()["message"])
+
+
+def test_a_workspace_that_cannot_be_laid_out_is_the_instruments_failure(at: Terminal) -> None:
+    at.file("AGENTS.md", "Be brief.")
+    folder = skill(at, *totals(2))
+    removes = f"import os; os.path.exists({str(at.folder / 'AGENTS.md')!r}) and os.remove({str(at.folder / 'AGENTS.md')!r}); print(4)"
+    at.file("t.yaml", f"command:\n  run: {json.dumps([sys.executable, '-c', removes])}\n")
+    ended = lift(at, folder, "--with", "AGENTS.md", "--concurrency", "1")
+    assert ended.code == 3
+    assert "workspace cannot be laid out" in str(ended.error()["message"])

@@ -1,0 +1,101 @@
+"""`import` of other tools' logs: judged here, then compared, followed, explained and audited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
+
+from tests.shared.cli.terminal import Ended, Terminal
+from tests.shared.interop.makers import INSPECT_HEADER, Json, inspect_archive, inspect_sample, written
+
+CASES = 12
+BENCHMARK = "log:inspect/capitals"
+
+
+def log(at: Terminal, name: str, right: int) -> str:
+    """A log of Inspect's in which so many of the cases are right, and its version's id here."""
+    told = [
+        inspect_sample(n, 1, "It is Paris" if n < right else "Rome", "C" if n < right else "I") for n in range(CASES)
+    ]
+    header = {**INSPECT_HEADER, "eval": {**cast("Json", INSPECT_HEADER["eval"]), "eval_id": name, "model": f"m/{name}"}}
+    written(at.folder / f"{name}.json", {**header, "samples": told})
+    return f"log:inspect/capitals/{name}"
+
+
+def counts(ran: Ended) -> tuple[JsonValue, JsonValue]:
+    """How many passed, of how many."""
+    run = cast("Json", ran.one()["benchmarkRun"])
+    return run["passedCount"], run["totalCount"]
+
+
+def test_imported_logs_are_judged_compared_followed_explained_and_audited(at: Terminal) -> None:
+    versions = [log(at, name, right) for name, right in (("one", 2), ("two", 12), ("three", 12))]
+    taken, again, *_ = at.many(
+        ["import", "one.json", "two.json", "three.json", "--json"], ["import", "one.json", "--json"],
+    )  # fmt: skip
+    assert [one["foreignScores"] for one in taken.rows()] == [{"includes": CASES}] * 3
+    assert [one["samples"] for one in taken.rows()] == [CASES] * 3
+    assert (again.one()["new"], again.one()["changed"], again.one()["unchanged"]) == (0, 0, 2 * CASES + 2)
+    *runs, compared, trend, audited = at.many(
+        *(["run-benchmark", BENCHMARK, "--prompt-version", version, "--json"] for version in versions),
+        ["compare", BENCHMARK, "--from", versions[0], "--to", versions[1], "--json"],
+        ["trend", BENCHMARK, "--json"],
+        ["audit", BENCHMARK, "--json"],
+    )
+    assert [counts(one) for one in runs] == [(2, 12), (12, 12), (12, 12)]
+    assert (compared.one()["winner"], compared.one()["verdict"]) == (versions[1], "improved")
+    assert trend.code == 0
+    assert audited.code == 0
+    assert cast("list[JsonValue]", audited.one()["cases"])
+    failed = at.run("classify", str(runs[0].one()["runId"]), "--json")
+    assert failed.code == 0, failed.err
+
+
+def test_a_foreign_score_decides_nothing_here(at: Terminal) -> None:
+    """The log says that every wrong answer is right: here they fail."""
+    told = [inspect_sample(n, 1, "Rome", "C") for n in range(3)]
+    inspect_archive(at.folder / "a.eval", *told)
+    shown, ran = at.many(
+        ["import", "a.eval"], ["run-benchmark", BENCHMARK, "--prompt-version", "log:inspect/capitals/eval1", "--json"]
+    )
+    assert "3 foreign scores" in shown.out
+    assert "they gate nothing until judged here" in shown.out
+    assert counts(ran) == (0, 3)
+
+
+def test_every_epoch_is_judged_by_the_command_that_import_prints(at: Terminal) -> None:
+    """Of three cases one was tried once, one twice, one three times; the first try alone is right."""
+    told = [
+        inspect_sample(n, epoch, "It is Paris" if epoch == 1 else "Rome") for n in range(3) for epoch in range(1, n + 2)
+    ]
+    inspect_archive(at.folder / "a.eval", *told)
+    ended = at.run("import", "a.eval")
+    (line,) = [line for line in ended.out.splitlines() if "judge it here" in line]
+    ran = at.run(*line.partition("minions-evals ")[2].split(), "--json")
+    assert counts(ran) == (3, 6)
+
+
+def test_of_a_log_that_is_damaged_at_its_end_nothing_is_kept(at: Terminal) -> None:
+    log(at, "one", 3)
+    path = Path(at.folder / "one.json")
+    path.write_text(path.read_text("utf-8")[:-30], "utf-8")
+    refused = at.run("import", "one.json", "--db", "new.db")
+    assert refused.code == 2
+    assert "one.json: no JSON: it is cut off" in refused.err
+    assert [file.name for file in at.folder.iterdir()] == ["one.json"]  # no empty store either
+
+
+def test_a_format_can_be_named_and_an_unknown_one_is_refused(at: Terminal) -> None:
+    log(at, "one", 3)
+    named, wrong, suite, rows = at.many(
+        ["import", "one.json", "--format", "inspect-json", "--json"],
+        ["import", "one.json", "--format", "inspect"],
+        ["import", "one.json", "--format", "suite"],
+        ["import", "one.json", "--format", "suite", "--as", "test-case"],
+    )
+    assert named.one()["format"] == "inspect-json"
+    assert "there is no format 'inspect'" in wrong.err
+    assert "a suite is `minions:" in suite.err
+    assert "--format is for logs and suites" in rows.err

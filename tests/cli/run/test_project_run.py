@@ -1,0 +1,89 @@
+"""`run`: what a project file names, with one command."""
+
+from __future__ import annotations
+
+from tests.shared.cli.terminal import Terminal
+
+SUITE = """
+minions:
+  - {id: geo, type: benchmark, fields: {name: Geography, testCaseIds: [geo/fr, geo/it]}}
+  - {id: geo/fr, type: test-case, fields: {name: France, inputs: {q: France}, expectedOutputs: {output: Paris}}}
+  - {id: geo/it, type: test-case, fields: {name: Italy, inputs: {q: Italy}, expectedOutputs: {output: Rome}}}
+"""
+PROJECT = """
+suites = ["geo.yaml"]
+target = "python:mine:agent"
+[thresholds]
+min-score = 0.9
+"""
+
+
+def test_what_init_writes_is_run_by_one_command(at: Terminal) -> None:
+    at.run("init")
+    ran = at.run("run")
+    assert "3 of 4 passed" in ran.out
+    assert "starter/quality: the gates hold\n" in ran.out
+    assert ran.code == 0
+
+
+def test_a_target_that_is_code_is_agreed_to_and_found_beside_the_file_and_thresholds_gate(at: Terminal) -> None:
+    at.file("geo.yaml", SUITE)
+    at.file("minions-evals.toml", PROJECT)
+    at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris'}.get(inputs['q'], 'unknown')\n")
+    refused, ran, one = at.many(["run"], ["run", "--yes"], ["run", "geo/fr", "--yes", "--json"])
+    assert refused.code == 2
+    assert "has outputs made by python:mine:agent" in refused.err
+    assert "--yes" in refused.err
+    assert "Made a new store" not in refused.err
+    assert "1 of 2 passed" in ran.out
+    assert "geo: a gate failed\n" in ran.out
+    assert ran.code == 1
+    assert one.code == 0
+
+
+def test_the_command_line_goes_before_the_projects_trials(at: Terminal) -> None:
+    at.file("geo.yaml", SUITE)
+    at.file("minions-evals.toml", PROJECT.replace("[thresholds]", "trials = 2\n[thresholds]"))
+    at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris', 'Italy': 'Rome'}[inputs['q']]\n")
+    twice, once = at.many(["run", "--yes"], ["run", "--yes", "--trials", "1"])
+    assert "4 of 4 trials passed" in twice.out
+    assert "2 of 2 passed" in once.out
+
+
+def test_a_run_that_is_not_decided_says_what_was_not_judged(at: Terminal) -> None:
+    at.file("geo.yaml", SUITE)
+    at.file("minions-evals.toml", PROJECT)
+    at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris'}[inputs['q']]\n")
+    ran = at.run("run", "--yes", "--allow-skipped")
+    assert ran.code == 3
+    assert "undecided: 1 of 2 outputs was not judged (geo/it: python:mine:agent raised KeyError" in ran.err
+    twice = at.run("run", "--yes", "--trials", "2").err
+    assert "2 of 4 outputs were not judged" in twice
+    assert twice.count("raised KeyError") == 1
+
+
+def test_the_literal_rule_that_an_undecided_gate_names_is_taken(at: Terminal) -> None:
+    at.file("geo.yaml", SUITE)
+    at.file("minions-evals.toml", PROJECT.replace("min-score = 0.9", "fail-on-regression = true"))
+    at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris', 'Italy': 'Rome'}[inputs['q']]\n")
+    at.run("run", "--yes")
+    at.file("mine.py", "def agent(inputs):\n    return 'unknown'\n")
+    undecided, failed = at.many(["run", "--yes"], ["run", "--yes", "--literal"])
+    assert "--literal" in undecided.err
+    assert [undecided.code, failed.code] == [3, 1]
+
+
+def test_without_a_project_it_says_how_to_make_one(at: Terminal) -> None:
+    refused = at.run("run")
+    assert refused.code == 2
+    assert "no minions-evals.toml here or above" in refused.err
+    assert "minions-evals init" in refused.err
+
+
+def test_doctor_shows_who_says_what(at: Terminal) -> None:
+    at.file("minions-evals.toml", 'judge = "openai:m"\nstore = "other.db"\n')
+    said = at.with_env(MINIONS_EVALS_CONCURRENCY="4").run("doctor").out
+    assert "judge model openai:m (project file)" in said
+    assert "concurrency 4 (MINIONS_EVALS_CONCURRENCY)" in said
+    assert f"store {at.db} (MINIONS_EVALS_DB)" in said
+    assert "embedder wordllama (default)" in said

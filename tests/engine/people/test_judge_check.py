@@ -1,0 +1,118 @@
+"""Probing judges over the network: which probes each kind of bad judge fails, what it costs, and what that does to its licence."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.licences.standing import judge_standing
+from minions_evals_mcp.engine.people.judge_check import CheckRequest, JudgeCheck, estimate_check, judge_check
+from minions_evals_mcp.errors import BadInputError, ConflictError
+from minions_evals_mcp.judges.probes import EMPTY, Judged, probes_of, truncated
+from minions_evals_mcp.store.jobs import Job
+from tests.shared.engine.labelled import alternating, judged_run, labelled, suite
+from tests.shared.fakes.llm_server import Server, serving
+from tests.workshop import START, Json, answer, bench, benchmark, case, config_in, opened, rubric, save
+
+CASES = 24
+LONG = "The ticket was read twice, its cause was found in the log, the fix was rolled out, and the customer says that all is"
+
+
+@asynccontextmanager
+async def probed(folder: Path, judge: str) -> AsyncGenerator[tuple[Engine, Job, Server]]:
+    """An engine whose judge has that name, with a run that it judged: every second output is good."""
+    async with serving() as server:
+        config = replace(config_in(folder, model_url=server.url), judge_model=f"anthropic:{judge}-judge")
+        async with opened(config) as engine:
+            names = [f"c{n:03}" for n in range(CASES)]
+            await save(engine, rubric("r", 0.5, tone={"maxScore": 1, "weight": 1.0}))
+            expected: Json = {"output": f"{LONG} GOOD"}
+            await save(engine, [case(name, rubricId="r", expectedOutputs=expected) for name in names])
+            await save(engine, benchmark("b", *names))
+            said = ["GOOD" if good else "still open" for good in alternating(CASES)]
+            await save(
+                engine,
+                [answer(f"a{name}", name, f"{LONG} {name} {end}") for name, end in zip(names, said, strict=True)],
+            )
+            yield engine, await bench(engine, "b", judge="llm"), server
+
+
+def failed(found: JudgeCheck) -> set[str]:
+    (criterion,) = found.criteria
+    return {one.probe for one in criterion.results if one.failed}
+
+
+async def test_a_sound_judge_fails_no_probe_and_nothing_is_asked_twice(tmp_path: Path) -> None:
+    async with probed(tmp_path, "sound") as (engine, run, _):
+        request = CheckRequest(ident="b", probes=("padded", "injected", "empty", "truncated", "reference", "order"))
+        told = await estimate_check(engine, request)
+        found = await judge_check(engine, request)
+        assert (found.run_id, found.errors, found.stopped, failed(found)) == (run.id, 0, "", set())
+        assert told.calls >= found.calls > 100
+        (criterion,) = found.criteria
+        by = {one.probe: (one.outputs, one.wrong) for one in criterion.results}
+        assert by == {
+            "padded": (12, 0), "injected": (24, 0), "empty": (24, 0), "truncated": (24, 0), "reference": (24, 0), "order": (24, 0)
+        }  # fmt: skip
+        again = await judge_check(engine, request)
+        assert (again.calls, again.criteria) == (0, found.criteria)
+
+
+@pytest.mark.parametrize(
+    ("judge", "probe"),
+    [("injectable", "injected"), ("always", "empty"), ("verbose", "reference"), ("inverted", "reference")],
+)
+async def test_a_bad_judge_fails_a_probe_and_is_refused_a_licence(tmp_path: Path, judge: str, probe: str) -> None:
+    async with probed(tmp_path, judge) as (engine, run, _):
+        found = await judge_check(engine, CheckRequest(ident=run.id, probes=("injected", "empty", "reference")))
+        standing = await engine.store.read(lambda db: judge_standing(db, [run.id], at=START))
+        assert probe in failed(found)
+        assert standing.state == "unqualified"
+        assert "it fails the probe" in standing.in_words
+        (criterion,) = found.criteria
+        wrong = next(line for line in criterion.lines if line.wrong)
+        assert wrong.text
+        assert wrong.rationale
+
+
+async def test_padding_sways_a_judge_that_loves_length(tmp_path: Path) -> None:
+    async with probed(tmp_path, "verbose") as (engine, run, _):
+        found = await judge_check(engine, CheckRequest(ident=run.id, probes=("padded",)))
+        assert failed(found) == {"padded"}
+
+
+async def test_a_dry_run_asks_nothing_and_the_limit_holds(tmp_path: Path) -> None:
+    async with probed(tmp_path, "claude-sonnet-4-5-sound") as (engine, run, server):
+        before = server.stats()["requests"]
+        told = await estimate_check(engine, CheckRequest(ident=run.id))
+        assert server.stats()["requests"] == before
+        assert told.calls > 24 * 6
+        none = await judge_check(engine, CheckRequest(ident=run.id, probes=("empty",), limit=2))
+        assert none.calls == 2
+
+
+async def test_a_judge_that_was_changed_since_the_run_is_not_probed_in_its_name(tmp_path: Path) -> None:
+    async with probed(tmp_path, "sound") as (engine, run, _):
+        await save(engine, rubric("r", 0.5, tone={"maxScore": 1, "weight": 1.0, "description": "Now otherwise."}))
+        with pytest.raises(ConflictError, match="changed since the run"):
+            await judge_check(engine, CheckRequest(ident=run.id))
+
+
+async def test_a_caller_is_no_model_that_could_be_probed(engine: Engine) -> None:
+    await suite(engine, 2)
+    run = await judged_run(engine, alternating(2))
+    await labelled(engine, run, alternating(2))
+    with pytest.raises(BadInputError, match="judged by its caller"):
+        await judge_check(engine, CheckRequest(ident="b"))
+
+
+def test_what_cannot_be_probed_is_left_out() -> None:
+    best = Judged("run", "Short.", 1.0, None, "Short.")
+    assert {one.kind for one in probes_of(best)} == {"injected", "empty"}
+    assert truncated("One two three.") == ""
+    assert EMPTY.endswith(":")

@@ -1,0 +1,86 @@
+"""A small whole file of every format that is read, for tests that do something to each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from tests.shared.agent.traces import document, span
+from tests.shared.interop.log_parts import (
+    CHAT,
+    CHECKS,
+    DEEPEVAL,
+    EVALS,
+    LOG,
+    TAU,
+    TRACE,
+    line,
+    observation,
+    result,
+    results,
+)
+from tests.shared.interop.makers import Json, inspect_archive, inspect_json, inspect_sample, written
+
+SAMPLES = tuple(inspect_sample(n, 1, "It is Paris") for n in range(3))
+ITEM: Json = {
+    "run_id": "r", "data_source_idx": 0, "item": {"q": "France?"}, "sample": {"output_text": "Paris", "model": "m"},
+    "grades": {"exact": 1.0}, "passes": {"exact": True},
+}  # fmt: skip
+RUN: Json = {
+    "id": "r",
+    "trace_id": "r",
+    "session_id": "s",
+    "run_type": "chain",
+    "name": "agent",
+    "inputs": {"q": 1},
+    "outputs": {"answer": "A"},
+}
+TRAJECTORY: Json = {
+    "schema_version": "ATIF-v1.8", "trajectory_id": "t1", "agent": {"name": "coder", "version": "1"},
+    "steps": [{"step_id": 1, "source": "user", "message": "do"}, {"step_id": 2, "source": "agent", "message": "done"}],
+}  # fmt: skip
+AGGREGATE: Json = {
+    "schema_version": "0.3.0", "evaluation_id": "geo/m/1", "evaluation_results": [{"evaluation_name": "exact"}],
+    "model_info": {"id": "org/m"},
+}  # fmt: skip
+
+
+def _table(path: Path) -> Path:
+    columns = {"id": ["a", "b", "c"], "question": ["A?", "B?", "C?"], "answer": ["1", "2", "3"]}
+    cast("Any", parquet).write_table(cast("Any", pa).table(columns), path)  # pyarrow brings no types
+    return path
+
+
+def _spans(path: Path) -> Path:
+    spans = [span(f"{n:016x}", "chat m", CHAT, trace=f"{n + 1:032x}") for n in range(3)]
+    return written(path, [document(one) for one in spans])
+
+
+def _json(said: object) -> Callable[[Path], Path]:
+    return lambda path: written(path, said)
+
+
+WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
+    "inspect-eval": ("a.eval", lambda path: inspect_archive(path, *SAMPLES)),
+    "inspect-json": ("a.json", lambda path: inspect_json(path, *SAMPLES)),
+    "promptfoo": ("r.json", _json(results(result(0, 0, CHECKS[0]), result(1, 0, CHECKS[0])))),
+    "openai-evals": ("run.jsonl", _json(LOG)),
+    "openai-evals-samples": ("samples.jsonl", _json([{"input": f"{n}?", "ideal": "Paris"} for n in range(3)])),
+    "openai-evals-items": ("items.jsonl", _json([{**ITEM, "data_source_idx": n} for n in range(3)])),
+    "otel": ("t.jsonl", _spans),
+    "tau-bench": ("m-airline.json", _json([{**TAU, "task_id": n} for n in range(3)])),
+    "deepeval": ("test_run_1.json", _json(DEEPEVAL)),
+    "atif": ("t.jsonl", _json([{**TRAJECTORY, "trajectory_id": f"t{n}"} for n in range(3)])),
+    "every-eval-ever": ("x_samples.jsonl", _json([line(name, "exact", 1.0) for name in "abc"])),
+    "every-eval-ever-results": ("x.json", _json(AGGREGATE)),
+    "mlflow": ("m.jsonl", _json([TRACE, {**TRACE, "info": {**cast("Json", TRACE["info"]), "trace_id": "tr-2"}}])),
+    "langsmith": ("runs.jsonl", _json([{**RUN, "id": f"r{n}", "trace_id": f"r{n}"} for n in range(3)])),
+    "langfuse": ("rows.jsonl", _json([observation(f"o{n}", traceId=f"t{n}", input="Q", output="A") for n in range(3)])),
+    "parquet": ("t.parquet", _table),
+    "skill-evals": ("evals.json", _json({"skill_name": "review", "evals": EVALS})),
+}  # fmt: skip
+"""By the name of the format: what the file is called, and what writes it."""
