@@ -39,7 +39,7 @@ COMMANDS = {
     "branches": ("decide.ab_tests:branches", "Show a test case's branches and what they add up to."),
     "classify": ("look.classifying:classify", "Say why a run failed."),
     "promote": ("look.promoting:promote", "Make a test case of a failure, or of an imported trace."),
-    "submit": ("run.running:submit", "Hand in judgments for outputs that wait."),
+    "submit": ("run.submitting:submit", "Hand in judgments for outputs that wait."),
     "judge": ("people.queue:judge", "Judge what waits for a person, one output at a time."),
     "label": ("people.labels:label", "Draw outputs for people to judge, or take their labels in."),
     "judge-check": (
@@ -54,7 +54,7 @@ COMMANDS = {
     "stats": ("look.history:stats", "Show a test case's pass rate, mean score and trend by day."),
     "history": ("look.history:history", "Show a test case's runs beside what was expected."),
     "accept": ("look.history:accept", "Accept an output as expected, or a fallen run as the base."),
-    "runs": ("run.running:runs", "Show runs: how far they are, what they wait for."),
+    "runs": ("run.runs:runs", "Show runs: how far they are, what they wait for."),
     "outbox": ("keep.outboxes:outbox", "Show what was told to other agents and people."),
     "score": ("keep.scoring:score", "Check recorded outputs: a JSON row in, a verdict out."),
     "scorecard": ("keep.scorecards:scorecard", "Give a table or a benchmark-run one score, and compare two."),

@@ -13,7 +13,7 @@ from typing import Annotated, Generic, TypeVar, cast
 from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
-from minions_evals_mcp.domain import definitions, neighbours, results
+from minions_evals_mcp.domain import audits, definitions, neighbours, results
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
@@ -30,7 +30,7 @@ DEFINITIONS: tuple[type[Fields], ...] = (
 )  # fmt: skip
 RESULTS: tuple[type[Fields], ...] = (
     results.TestRun, results.EvalJudgment, results.BenchmarkRun, results.EvalMetric, results.EvalTrend,
-    results.PromptComparison, results.EvalFailure, results.Approval, results.JudgeLicence, results.Audit,
+    results.PromptComparison, results.EvalFailure, results.Approval, results.JudgeLicence, audits.Audit,
     results.TestBranchExecution,
 )  # fmt: skip
 RECORDED: tuple[type[Fields], ...] = (

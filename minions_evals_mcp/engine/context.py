@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from minions_evals_mcp.domain.speaker import AN_AGENT, Speaker
-from minions_evals_mcp.domain.standing import Standing
 from minions_evals_mcp.domain.values import utc
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER, open_embedder
+from minions_evals_mcp.engine.standing import Standing
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.client import ModelClient

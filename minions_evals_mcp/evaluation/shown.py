@@ -19,9 +19,10 @@ from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.report.diffs import diff_view
+from minions_evals_mcp.report.failed_cases import failed_functions, failures_table, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import passed_words
-from minions_evals_mcp.report.tables import EVIDENCE, failed_functions, failures_table, headline, unscored_list
+from minions_evals_mcp.report.tables import EVIDENCE, headline
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.store.queries.shared_cases import Shared
 

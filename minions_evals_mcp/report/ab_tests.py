@@ -17,7 +17,7 @@ from minions_evals_mcp.report.ab_words import UNKNOWN, against, between, dollars
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.tables import console
+from minions_evals_mcp.report.screen import console
 
 NAME, MODEL, OUTPUT = 32, 28, 60
 

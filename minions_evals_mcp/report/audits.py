@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from minions_evals_mcp.domain.audits import Audit, CaseAudit, LetThrough
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.results import Audit, CaseAudit, LetThrough
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks, WeakCase
 from minions_evals_mcp.report.plain import printable
 

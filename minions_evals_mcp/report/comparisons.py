@@ -11,7 +11,7 @@ from minions_evals_mcp.engine.answers.names import in_sentence, short_id
 from minions_evals_mcp.engine.conclude.setup import changes_sentence
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.tables import console, on_screen
+from minions_evals_mcp.report.screen import console, on_screen
 from minions_evals_mcp.stats.comparison import METHOD_WORDS
 
 STYLE = {"improved": "bold green", "regressed": "bold red", "equivalent": "bold", "inconclusive": "bold yellow"}

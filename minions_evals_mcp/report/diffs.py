@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.screen import console, whole
 from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words, set_up_words
-from minions_evals_mcp.report.tables import console, whole
 
 GLYPHS = {
     "newly-failing": ("✗", "bold red"),

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.lift.arms import ArmName, prompt_of
 from minions_evals_mcp.engine.lift.result import CostChange, LiftResult, ShareFound, TriggerFigures
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.tables import console, on_screen
+from minions_evals_mcp.report.screen import console, on_screen
 from minions_evals_mcp.store.queries.arm_units import ArmUnit
 
 STYLE = {"helps": "bold green", "harmful": "bold red", "no difference": "bold", "undecided": "bold yellow"}

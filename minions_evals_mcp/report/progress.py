@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from minions_evals_mcp.domain.results import Outcome
-from minions_evals_mcp.domain.standing import Standing
+from minions_evals_mcp.engine.standing import Standing
 
 BAR = 20
 LIVE_S = 0.1

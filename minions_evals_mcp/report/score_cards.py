@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.tables import console
+from minions_evals_mcp.report.screen import console
 from minions_evals_mcp.scoring.score_card import BooleanColumn, Counted, NumberColumn, Row, ScoreCard
 from minions_evals_mcp.scoring.score_changes import CardChanges, Change, Effect, Figure, MatrixChange
 from minions_evals_mcp.scoring.score_matrix import Matrix, figure_text

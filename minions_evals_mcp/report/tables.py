@@ -1,62 +1,38 @@
-"""Answers as a person reads them in a terminal. Text under test is shown as text: no markup, no control characters."""
+"""Runs as a person reads them in a terminal. Text under test is shown as text: no markup, no control characters."""
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 
 from pydantic import JsonValue
-from rich.cells import set_cell_size
-from rich.console import Console, Group
+from rich.console import Group
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
 from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.engine.answers.names import named
-from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
+from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.report.columns import Column, show_columns
+from minions_evals_mcp.report.failed_cases import failures_table, unscored_list
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_command, next_line
-from minions_evals_mcp.report.plain import hanging, printable, shortened
-from minions_evals_mcp.report.sentences import passed_words, standing, trend_words, trials, trust
-from minions_evals_mcp.scoring.failure_causes import OWN_CHECK, tells_cause
-from minions_evals_mcp.scoring.failures.texts import told_apart
+from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.screen import LONGEST, console, on_screen, whole
+from minions_evals_mcp.report.sentences import passed_words, standing, trend_words, trust
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_lines import RunLine
 
-SEVERITY = {"critical": "bold red", "major": "yellow", "minor": "dim"}
 EVIDENCE = {
     "supported": "more than noise (exact McNemar test, p ≤ .05)",
     "within-noise": "could be noise: the exact McNemar test cannot tell it from chance",
     "undecidable": "too few cases changed to tell it from chance",
 }
-NO_LOG = "There is no tool-call log; "
-FUNCTION = re.compile(r"failed function: (.*?)(?=; (?:passed|failed) [\w-]+|$)")
-LOOKS_FOR = re.compile(r"(?:^|; )failed (?:not-)?(?:equals|i?contains(?!-[jsxh])|similar|levenshtein|starts-with)")
-QUOTED = re.compile(r" \([^()]*\)")
-LONGEST, WIDEST, WHY, VERSION = 60, 110, 90, 24
-"""A table is no wider, its reasons no longer: a person reads lines, not a screen's width."""
-
-
-SHOWN_CAUSES = 5
-"""So many causes stand above the failed cases."""
-
-
-def console() -> Console:
-    """The terminal, or a pipe that gets plain text."""
-    return Console(highlight=False, soft_wrap=False)
-
-
-def on_screen(line: str, out: Console) -> str:
-    """The line as a terminal shows it: broken between words, the rest under its beginning; whole for a pipe."""
-    return hanging(line, out.width) if out.is_terminal else line
+VERSION = 24
+"""So much of a version's name stands in a list."""
 
 
 def show_run(summary: RunSummary, *, store: Path | None = None, kept: str = "") -> None:
@@ -181,11 +157,6 @@ def _case_lines(run: Json) -> Iterator[Text]:
             yield Text(f"    {printable(str(judgment['rationale']), 240)}", style="dim")
 
 
-def whole(line: str, style: str = "") -> Text:
-    """A line with an id, which is never broken: in two parts it cannot be copied."""
-    return Text(line, style=style, no_wrap=True, overflow="ignore")
-
-
 def regression_panel(regression: Json, width: int) -> Group:
     """The regression in words, whether it is more than noise, and the cases behind it."""
     text = Text(printable(str(regression["summary"]).partition(" The run before: ")[0], 500))
@@ -208,91 +179,6 @@ def regression_panel(regression: Json, width: int) -> Group:
         named, width, initial_indent=" ", subsequent_indent=" ", break_long_words=False, break_on_hyphens=False
     )
     return Group(panel, *map(whole, lines))
-
-
-def failures_table(summary: RunSummary, width: int, store: Path | None = None) -> Group:
-    """The failed cases with their causes, the gravest first: a line with the figures, a line or two with the reason."""
-    shown, kinds = summary.failures, summary.failure_types
-    width = min(width, WIDEST)
-    total = sum(kinds.values())
-    counted = ", ".join(f"{number} {name}" for name, number in kinds.items())
-    what = max(len(failure.failure_type) for failure in shown)
-    scores = [f"{failure.score:.2f} of {failure.possible:g}" for failure in shown]
-    score = max(len(score) for score in scores)
-    title = min(width - what - score - 5, max(len(_title(failure, LONGEST)) for failure in shown))
-    lines = [Text(f"{total}{trials(summary)} failed: {counted}", style="bold"), *_causes(summary, width)]
-    for failure, figure in zip(shown, scores, strict=True):
-        line = Text(set_cell_size(_title(failure, title), title))
-        line.append(f"  {failure.failure_type:<{what}}", style=SEVERITY[failure.severity])
-        line.append(f"  {figure:>{score}}")
-        lines.append(Text(" ") + line)
-        why, rests_on = _reasons(failure, min(width - 4, WHY))
-        lines.append(Text(f"   {why}"))
-        if rests_on:
-            lines.append(Text(f"   {rests_on}", style="dim"))
-    if total > len(shown):
-        more = f" and {total - len(shown)} more: minions-evals runs {summary.run_id} --limit {total}"
-        lines.append(Text(in_store(more, store)))
-    return Group(*lines)
-
-
-def _causes(summary: RunSummary, width: int) -> Iterator[Text]:
-    """Yields what several failures go back to: each cause with its share of the loss and what to do next."""
-    shared = [cause for cause in summary.causes if cause.cases > 1 and tells_cause(cause.title)][:SHOWN_CAUSES]
-    for cause in shared:
-        yield Text(f" {shortened(printable(cause.summary, 400), width - 1)}", style="bold")
-        share = f"{100 * cause.share_of_loss:.0f} % of what was lost. " if cause.share_of_loss < 1 else ""
-        lost = f"{share}Next: {cause.suggestion}"
-        yield Text(f"   {shortened(lost, min(width - 4, WHY))}", style="dim")
-    if shared:
-        yield Text("")
-
-
-def _title(failure: FailureLine, room: int) -> str:
-    trial = f" (trial {failure.trial})" if failure.trial > 1 else ""
-    return shortened(failure.title, room - len(trial)) + trial
-
-
-def _reasons(failure: FailureLine, room: int) -> tuple[str, str]:
-    """Returns what was wrong, then the step or the criterion that it rests on where that says more."""
-    sentence, _, lost = failure.description.partition(" Lost most on ")
-    own_checks = failed_functions(lost)
-    cause = failure.root_cause.removeprefix(NO_LOG)
-    if not own_checks and not failure.lost_most:  # a criterion's name says more
-        own_checks = cause if OWN_CHECK.search(cause) else _failed_rules(sentence, lost)
-    if own_checks:
-        return shortened(own_checks, room), _compared(sentence, room)
-    logged = failure.root_cause != "" and not failure.root_cause.startswith(NO_LOG)
-    if logged or FAILURE_TYPES[failure.failure_type].shows_cause:
-        cause = printable(cause, 600)
-        rests_on = cause if len(cause) <= room else QUOTED.sub("", cause)
-    else:
-        rests_on = f"lost most on: {failure.lost_most}" if failure.lost_most else ""
-    return _compared(sentence, room), shortened(rests_on, room)
-
-
-def _failed_rules(sentence: str, lost: str) -> str:
-    """The checks that failed, where what was expected does not say it: nothing was, or none of them looks for it."""
-    failed = lost.partition("): ")[2].partition("; passed ")[0]
-    looked_for = sentence.startswith("Expected") and LOOKS_FOR.search(failed) is not None
-    return failed if failed.startswith("failed ") and not looked_for else ""
-
-
-def failed_functions(text: str) -> str:
-    """The user's own functions that failed as checks, by name and reason, out of what is said of a failure."""
-    return "; ".join(f"failed check {named}" for named in FUNCTION.findall(text))
-
-
-def _compared(text: str, room: int) -> str:
-    """`Expected “…”, got “…”` with a fair share of the room for each side."""
-    expected, both, got = text.removesuffix(".").partition("”, got “")
-    if not both:
-        return shortened(text.removesuffix("."), room)
-    got = got.removesuffix("”")
-    left = room - len(both) - 1
-    expected, got = told_apart([expected, got], left // 2)
-    share = min(len(expected), max(left // 2, left - len(got)))
-    return f"{shortened(expected, share)}{both}{shortened(got, left - share)}”"
 
 
 def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None:
@@ -319,16 +205,6 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
         ("your own suite", "import SUITE.yaml, then run-benchmark ID"),
     ):
         out.print(Text.assemble((f"{label}: ", "dim"), f"minions-evals {command}"), soft_wrap=True)
-
-
-def unscored_list(summary: RunSummary, width: int) -> Group:
-    """Returns what has no verdict, and why: never counted as failed."""
-    lines = [Text("not scored", style="bold")]
-    for unscored_case in summary.unscored:
-        trial = f" (trial {unscored_case.trial})" if unscored_case.trial > 1 else ""
-        lines.append(whole(f" {unscored_case.test_case_id}{trial}  {unscored_case.outcome}"))
-        lines.append(Text(f"   {shortened(unscored_case.reason, 2 * min(width, WIDEST))}", style="dim"))
-    return Group(*lines)
 
 
 def _closing(summary: RunSummary, store: Path | None, kept: str) -> list[str]:
@@ -401,42 +277,6 @@ def _waiting(summary: RunSummary) -> list[str]:
 
 def _outputs(number: int, word: str, several: str) -> str:
     return f"1 output {word}" if number == 1 else f"{number} outputs {several}"
-
-
-def show_record(wire: Mapping[str, JsonValue]) -> None:
-    """One record, field by field, and its relations."""
-    out = console()
-    title = Text(f"{wire['type']} {wire['id']}", style="bold")
-    out.print(title, soft_wrap=True)
-    fields = wire["fields"]
-    table = Table(show_header=False, box=None, padding=(0, 1))
-    for name, value in fields.items() if isinstance(fields, dict) else ():
-        table.add_row(Text(name, style="dim"), Text(printable(_shown(value), 600)))
-    out.print(table)
-    relations = wire.get("relations")
-    for relation in relations if isinstance(relations, list) else []:
-        if isinstance(relation, dict):
-            out.print(
-                Text(f"  {relation['sourceId']} --{relation['type']}--> {relation['targetId']}", style="dim"),
-                soft_wrap=True,
-            )
-    judged = wire.get("judgments")
-    for relation in judged if isinstance(judged, list) else []:
-        if isinstance(relation, dict):
-            score = f"{_float(relation['score']):g} of {_float(relation['maxScore']):g} by {relation['judgedBy']}"
-            out.print(Text(f"  {relation['criterionId']}: {score}: {printable(str(relation['rationale']), 600)}"))
-    gates = wire.get("gates")
-    for gate in gates if isinstance(gates, list) else []:
-        if isinstance(gate, dict):
-            held = "holds" if gate["holds"] else "does not hold"
-            out.print(
-                Text(f"  gate {gate['benchmarkId']} ≥ {gate['minScore']}: {held} (score {gate['score']})"),
-                soft_wrap=True,
-            )
-
-
-def _shown(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _int(value: JsonValue) -> int:

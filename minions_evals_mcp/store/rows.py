@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
-from minions_evals_mcp.domain import results
+from minions_evals_mcp.domain import audits, results
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
@@ -133,7 +133,7 @@ TABLES: dict[str, Table[Fields]] = {
         ),
         Table(
             "audit",
-            results.Audit,
+            audits.Audit,
             ("subject", "digest", "cheat_pass_rate", "mutation_score", "case_count", "audited_at"),
             "audited_at",
         ),

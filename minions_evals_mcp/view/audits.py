@@ -8,7 +8,7 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from minions_evals_mcp.domain.results import CaseAudit
+from minions_evals_mcp.domain.audits import CaseAudit
 from minions_evals_mcp.engine.audit.suite import subject_of
 from minions_evals_mcp.engine.audit_standing.standing import standing_now
 from minions_evals_mcp.report.audits import FINDINGS, WORDS, remedy_of, verdict_line

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
+from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase
 from minions_evals_mcp.domain.neighbours import (
     AgentMessage,
@@ -22,9 +23,7 @@ from minions_evals_mcp.domain.neighbours import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import (
     Approval,
-    Audit,
     BenchmarkRun,
-    CaseAudit,
     DiffPart,
     Digests,
     EvalFailure,

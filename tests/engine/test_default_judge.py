@@ -17,7 +17,7 @@ from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ProviderSettings, parse_model
-from minions_evals_mcp.report.matrix_cells import notes
+from minions_evals_mcp.report.matrix.cells import notes
 from minions_evals_mcp.server.answers.run import run_told
 from tests.shared.fakes.llm_server import serving
 from tests.workshop import START, config_in, opened

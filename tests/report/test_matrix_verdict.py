@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, ColumnFigures, Matrix, Row
-from minions_evals_mcp.report.matrix_prompts import prompts_over_providers
-from minions_evals_mcp.report.matrix_verdict import verdict
+from minions_evals_mcp.report.matrix.prompts import prompts_over_providers
+from minions_evals_mcp.report.matrix.verdict import verdict
 
 RUNS = ("11111111-aaaa-bbbb-cccc-000000000000", "22222222-aaaa-bbbb-cccc-000000000000")
 

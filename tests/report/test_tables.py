@@ -9,8 +9,9 @@ from pydantic import JsonValue
 from rich.console import Console, RenderableType
 
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary, UnscoredLine
+from minions_evals_mcp.report.failed_cases import failures_table, unscored_list
 from minions_evals_mcp.report.plain import hanging, printable, shortened
-from minions_evals_mcp.report.tables import failures_table, headline, regression_panel, unscored_list
+from minions_evals_mcp.report.tables import headline, regression_panel
 
 NASTY = "[red]boo[/red]\x1b[31m\u202e\u200f\x00\nnext\tline"
 SHOWN = "[red]boo[/red][31m next line"

@@ -9,7 +9,9 @@ from typing import Annotated, cast
 from cyclopts import Parameter
 from pydantic import JsonValue, ValidationError
 
-from minions_evals_mcp.cli.run.running import BROKEN, Positive, progress_line
+from minions_evals_mcp.cli.run.gates import BROKEN
+from minions_evals_mcp.cli.run.run_options import Positive
+from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.engine.ab_test.branches import (

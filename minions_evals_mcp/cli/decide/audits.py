@@ -14,8 +14,8 @@ from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.records import Record, wire_fields
-from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.engine.audit.model_judged import JudgeAsked
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.errors import BadInputError, InstrumentError

@@ -9,7 +9,8 @@ from cyclopts import Parameter, validators
 from pydantic import ValidationError
 
 from minions_evals_mcp.cli.refused_options import refused_option
-from minions_evals_mcp.cli.run.running import Judge, progress_line
+from minions_evals_mcp.cli.run.run_options import Judge
+from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.calibration import Calibration
 from minions_evals_mcp.engine.meant_ids import meant_id

@@ -10,18 +10,9 @@ from pydantic import ValidationError
 
 from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
-from minions_evals_mcp.cli.run.running import (
-    BROKEN,
-    RUN_DEFAULTS,
-    Fraction,
-    Judge,
-    RunOptions,
-    gate_failed,
-    progress_line,
-    show_summary,
-    undecided,
-    unscored,
-)
+from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided, unscored
+from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Fraction, Judge, RunOptions
+from minions_evals_mcp.cli.run.showing import progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import as_typed, tell

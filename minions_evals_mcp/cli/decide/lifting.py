@@ -10,7 +10,9 @@ import anyio
 from cyclopts import Parameter
 from pydantic_core import to_json
 
-from minions_evals_mcp.cli.run.running import BROKEN, GATE, RUN_DEFAULTS, RunOptions, progress_line, unscored
+from minions_evals_mcp.cli.run.gates import BROKEN, GATE, unscored
+from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
+from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say
 from minions_evals_mcp.cli.telling import as_typed

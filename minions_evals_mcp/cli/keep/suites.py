@@ -266,7 +266,7 @@ async def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  
     if common.json:
         say(wire)
         return 0
-    from minions_evals_mcp.report.tables import show_record  # noqa: PLC0415  rich is imported where a person looks
+    from minions_evals_mcp.report.record_table import show_record  # noqa: PLC0415  rich is imported where a person looks
 
     show_record(wire)
     return 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.cli.run.running import BROKEN, GATE, RUN_DEFAULTS, RunOptions, progress_line
+from minions_evals_mcp.cli.run.gates import BROKEN, GATE
+from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
+from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
 from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
 from minions_evals_mcp.engine.cases.testing import Batch, NotRun, run_batch

@@ -12,7 +12,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.run.running import BROKEN, Positive, gate_failed, progress_line
+from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed
+from minions_evals_mcp.cli.run.run_options import Positive
+from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, kept_in, run, say, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import Value, iso, minute
@@ -148,11 +150,11 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
     for path in paths:
         _write(path, matrix, evaluation)
     if common.json:
-        from minions_evals_mcp.report.matrices import matrix_json  # noqa: PLC0415  rich is imported where it is needed
+        from minions_evals_mcp.report.matrix.matrices import matrix_json  # noqa: PLC0415  rich is imported where it is needed
 
         say(matrix_json(matrix))
     else:
-        from minions_evals_mcp.report.matrices import show_matrix  # noqa: PLC0415  as above
+        from minions_evals_mcp.report.matrix.matrices import show_matrix  # noqa: PLC0415  as above
 
         show_matrix(matrix, limit=how.limit, store=common.db, kept=kept_in(common))
     return _code(matrix, how)
@@ -216,6 +218,6 @@ def _results_text(matrix: Matrix, evaluation: Evaluation) -> str:
 
 
 def _csv_text(matrix: Matrix) -> str:
-    from minions_evals_mcp.report.matrices import matrix_csv  # noqa: PLC0415  as above
+    from minions_evals_mcp.report.matrix.matrices import matrix_csv  # noqa: PLC0415  as above
 
     return matrix_csv(matrix)

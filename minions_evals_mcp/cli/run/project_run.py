@@ -11,18 +11,10 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
-from minions_evals_mcp.cli.run.running import (
-    BROKEN,
-    GATE,
-    RUN_DEFAULTS,
-    Fraction,
-    RunOptions,
-    gate,
-    progress_line,
-    run_case,
-    say_complete,
-    show_summary,
-)
+from minions_evals_mcp.cli.run.gates import BROKEN, GATE, gate
+from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Fraction, RunOptions
+from minions_evals_mcp.cli.run.running import run_case
+from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase

@@ -12,7 +12,8 @@ from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableTy
 from minions_evals_mcp.cli.app import tell_error
 from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
-from minions_evals_mcp.cli.run.running import RUN_DEFAULTS, RunOptions, progress_line, show_summary
+from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
+from minions_evals_mcp.cli.run.showing import progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.answers.run_summary import summarize

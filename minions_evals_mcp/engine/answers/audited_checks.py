@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.store import records

@@ -9,11 +9,11 @@ from operator import ne
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.audits import CaseAudit, CheckAudit, CriterionAudit, LetThrough, Suggestion
 from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_text, value_text
-from minions_evals_mcp.domain.results import CaseAudit, CheckAudit, CriterionAudit, LetThrough, Suggestion
 from minions_evals_mcp.engine.audit.case_rules import rules_of
 from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure

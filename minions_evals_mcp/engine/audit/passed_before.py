@@ -8,9 +8,9 @@ from functools import partial
 from itertools import islice
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.audits import CaseAudit
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import output_text
-from minions_evals_mcp.domain.results import CaseAudit
 from minions_evals_mcp.engine.audit.page import Audited
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import Judges, judge

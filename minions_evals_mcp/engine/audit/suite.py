@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.audit.model_judged import ModelAudit
 from minions_evals_mcp.engine.audit.page import TOGETHER, Audited, Looks, audit_page, sameness

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
+from minions_evals_mcp.domain.audits import Audit
 from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import Audit
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import measures

@@ -9,11 +9,7 @@ from datetime import datetime
 from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import (
-    BenchmarkRun,
-    EvalFailure,
-    EvalMetric,
-)
+from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalMetric
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canaries
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
-from minions_evals_mcp.domain.standing import Standing
 from minions_evals_mcp.engine.run.pipeline import Health, Progress
 from minions_evals_mcp.engine.run.units import Bench
+from minions_evals_mcp.engine.standing import Standing
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
 

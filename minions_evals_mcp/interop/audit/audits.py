@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
+from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
-from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.engine.audit.model_judged import JudgeAsked, model_audit
 from minions_evals_mcp.engine.audit.suite import AuditSubject, audit_suite, keep_audit, subject_of
 from minions_evals_mcp.engine.context import Engine, open_engine

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import yaml
 
+from minions_evals_mcp.domain.audits import CaseAudit
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.results import CaseAudit
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import LINES
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from minions_evals_mcp.domain.audits import Audit
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import Audit
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db

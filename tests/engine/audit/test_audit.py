@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.records import Record, record_from_wire
-from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.engine.audit.suite import AuditSubject, audit_suite, keep_audit, subject_of
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine, wall_clock
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records

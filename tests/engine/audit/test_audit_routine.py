@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.audits import CaseAudit
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.results import Approval, BenchmarkRun, CaseAudit
+from minions_evals_mcp.domain.results import Approval, BenchmarkRun
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.audit.model_judged import JudgeAsked

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.cli.run.running import gate
+from minions_evals_mcp.cli.run.gates import gate
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.calibration import Calibration

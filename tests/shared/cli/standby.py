@@ -61,7 +61,7 @@ LATE = (
     "minions_evals_mcp.cli.command_lines", "minions_evals_mcp.engine.answers.columns_beside",
     "minions_evals_mcp.models.anthropic_client", "minions_evals_mcp.models.openai_client",
     "minions_evals_mcp.report.ab_tests", "minions_evals_mcp.report.comparisons", "minions_evals_mcp.report.diffs",
-    "minions_evals_mcp.report.matrices", "minions_evals_mcp.report.tables",
+    "minions_evals_mcp.report.matrix.matrices", "minions_evals_mcp.report.tables",
     "minions_evals_mcp.scoring.assertions.declining", "minions_evals_mcp.scoring.assertions.kinds.keywords",
     "minions_evals_mcp.stats.branches", "minions_evals_mcp.stats.sign_flip",
 )  # fmt: skip

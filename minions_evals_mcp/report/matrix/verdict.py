@@ -8,7 +8,7 @@ from pathlib import Path
 
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore, ColumnFigures, Matrix
-from minions_evals_mcp.report.matrix_prompts import EQUAL, MOST, how_sure, prompts_over_providers
+from minions_evals_mcp.report.matrix.prompts import EQUAL, MOST, how_sure, prompts_over_providers
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.stats.case_pairs import CasePair
 from minions_evals_mcp.stats.comparison import ERROR, compare

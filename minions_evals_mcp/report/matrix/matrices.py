@@ -13,7 +13,7 @@ from rich.text import Text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
-from minions_evals_mcp.report.matrix_cells import (
+from minions_evals_mcp.report.matrix.cells import (
     NAME,
     WHY,
     chosen,
@@ -25,11 +25,11 @@ from minions_evals_mcp.report.matrix_cells import (
     scores_told,
     selection,
 )
-from minions_evals_mcp.report.matrix_verdict import verdict
+from minions_evals_mcp.report.matrix.verdict import verdict
 from minions_evals_mcp.report.next_command import NEXT
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.rows import csv_row
-from minions_evals_mcp.report.tables import console
+from minions_evals_mcp.report.screen import console
 from minions_evals_mcp.scoring.failures.texts import told_apart
 
 OUTPUT, LEAST = 46, 24

@@ -1,0 +1,179 @@
+"""The options of a run, and the request that they make."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter, validators
+from pydantic import ValidationError
+
+from minions_evals_mcp.cli.run.agreeing import vet_agreed
+from minions_evals_mcp.cli.run.targeting import read_target
+from minions_evals_mcp.cli.session import Common, session
+from minions_evals_mcp.domain.providers import examples
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.settings import settings_here
+from minions_evals_mcp.targets.own import OwnTarget
+
+Positive = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=1000))]
+Fraction = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))]
+Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
+
+
+@Parameter(name="*")
+@frozen_type
+class RunOptions:
+    """The options of a run."""
+
+    prompt_version: Annotated[
+        str | None,
+        Parameter(
+            help="The prompt version: its id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Else each case's own, else the"
+            " latest of its prompt."
+        ),
+    ] = None
+    judge: Annotated[
+        Judge,
+        Parameter(
+            help="auto: each criterion's own; heuristic: rules; llm; human; caller: you judge what is handed out."
+        ),
+    ] = "auto"
+    judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).")] = (
+        None
+    )
+    target: Annotated[
+        str | None,
+        Parameter(
+            help=f"Makes outputs where none is recorded: {examples()}, python:module:function,"
+            " http://HOST/PATH, 'command:PROGRAM ARGUMENTS' (your own application: JSON in, JSON or text out)."
+        ),
+    ] = None
+    target_config: Annotated[
+        Path | None, Parameter(help="A YAML file that says how your own application is called, as http: or command:.")
+    ] = None
+    trials: Annotated[Positive | None, Parameter(help="How often each case is run (else once).")] = None
+    key: Annotated[str | None, Parameter(help="Names the run: the same key resumes it and judges nothing twice.")] = (
+        None
+    )
+    fresh: Annotated[bool, Parameter(help="Pay for every judgment again, even where one is kept.", negative="")] = False
+    concurrency: Annotated[
+        Positive | None, Parameter(help="So many cases at once (MINIONS_EVALS_CONCURRENCY, else 16).")
+    ] = None
+    trust_code: Annotated[
+        bool,
+        Parameter(
+            help="Run the code of assertions with the real interpreters, which can do whatever you can.", negative=""
+        ),
+    ] = False
+    max_cost_usd: Annotated[
+        float | None,
+        Parameter(
+            help="Stop before more dollars are spent on models, or on your own application, where it says what its outputs cost."
+        ),
+    ] = None
+    max_seconds: Annotated[float | None, Parameter(help="Start no further call after so many seconds.")] = None
+    embedder: Annotated[
+        str | None,
+        Parameter(
+            help="Measures likeness: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."
+        ),
+    ] = None
+    yes: Annotated[
+        bool, Parameter(help="Agree to the project file's target that runs a program or calls an address.", negative="")
+    ] = False
+    triggered_by: Annotated[str, Parameter(help="Who asks: an agent's, a person's or a schedule's id.")] = (
+        "command-line"
+    )
+
+    def request(self, subject_id: str, *, agent_run_id: str | None = None, cache: bool = False) -> RunRequest:
+        """The run that these options ask for."""
+        max_cost_usd, max_seconds = self._caps()
+        try:
+            return RunRequest(
+                subject_id=subject_id,
+                agent_run_id=agent_run_id,
+                prompt_version_ref=self.prompt_version,
+                judge=self.judge,
+                target=self.target_name(),
+                trials=self.trials or 1,
+                fresh=self.fresh,
+                cache=cache,
+                triggered_by=self.triggered_by,
+                key=self.key,
+                max_cost_usd=max_cost_usd,
+                max_seconds=max_seconds,
+            )
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            problem = first["msg"].removeprefix("Value error, ")
+            raise BadInputError(
+                f"{_option(str(first['loc'][0]))}: {problem}." if first["loc"] else f"--{problem}.",
+                remedy="--help shows what an option takes.",
+            ) from None
+
+    def target_name(self) -> str | None:
+        """The target that is asked for: the one that is named, set up in a file, or the project's.
+
+        Raises `BadInputError` for two of them, and for a project's that runs code and was not agreed to.
+        """
+        if self.target_config is None:
+            return self.target or self._of_project()
+        if self.target is not None:
+            raise BadInputError("--target and --target-config both name a target.", remedy="Give one of them.")
+        return read_target(self.target_config).name
+
+    def _of_project(self) -> str | None:
+        project = settings_here().project
+        if project is None or (project.fields.target is None and project.fields.target_config is None):
+            return None
+        vet_agreed(project, yes=self.yes)
+        if str(project.folder) not in sys.path:
+            sys.path.insert(0, str(project.folder))  # a python: target stands beside the file
+        if project.fields.target_config is not None:
+            return read_target(project.path(project.fields.target_config)).name
+        return project.fields.target
+
+    def _own_target(self) -> OwnTarget | None:
+        if self.target_config is not None:
+            return read_target(self.target_config)
+        project = settings_here().project
+        if project is None or project.fields.target_config is None or self.target is not None:
+            return None
+        return read_target(project.path(project.fields.target_config))
+
+    def _caps(self) -> tuple[float | None, float | None]:
+        """The caps of the command line, else the project's."""
+        project = settings_here().project
+        own = None if project is None else project.fields.caps
+        cost, seconds = self.max_cost_usd, self.max_seconds  # 0 is refused where it is read, not passed over
+        if own is None:
+            return cost, seconds
+        return own.max_cost_usd if cost is None else cost, own.max_seconds if seconds is None else seconds
+
+    def session(
+        self, common: Common, *, own_target: OwnTarget | None = None, makes: bool = False
+    ) -> AbstractAsyncContextManager[Engine]:
+        """An open engine that is set up by these options; `own_target` stands for the target that they name."""
+        return session(
+            common,
+            judge_model=self.judge_model,
+            concurrency=self.concurrency,
+            embedder=self.embedder,
+            trust_code=self.trust_code,
+            own_target=own_target or self._own_target(),
+            makes=makes,
+        )
+
+
+def _option(field: str) -> str:
+    """A field of the request as it stands on the command line."""
+    return "ID" if field == "subject_id" else "--" + field.removesuffix("_id").removesuffix("_ref").replace("_", "-")
+
+
+RUN_DEFAULTS = RunOptions()

@@ -1,0 +1,79 @@
+"""Runs that were made, in a line each or one of them whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.cli.run.showing import show_summary
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, say, session
+from minions_evals_mcp.cli.telling import as_typed, tell
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import LATEST, comparison_of, get_job, with_gone
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.run_lines import RunLine, run_lines
+from minions_evals_mcp.store.queries.run_pairs import comparison
+
+
+async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """Show the newest runs, or one: how far it is, what failed, and the outputs that wait to be judged.
+
+    Example: minions-evals runs --json
+
+    Parameters
+    ----------
+    id
+        One run, by id, the beginning of its id, its key, or latest.
+    limit
+        At most so many runs; of one run so many failures and judgment requests.
+    """
+    async with session(common) as engine:
+        if id is not None:
+            return await _one_run(engine, id, limit, common)
+        lines, names = await engine.store.read(partial(_named_lines, limit=limit))
+        lines = [replace(line, job=with_gone(engine, line.job)) for line in lines]
+    if common.json:
+        say({"runs": [_job_line(line) for line in lines]})
+        return 0
+    if not lines:
+        tell(as_typed("no runs yet; `minions-evals run-benchmark ID` makes one\n"))
+        return 0
+    from minions_evals_mcp.report.tables import show_jobs  # noqa: PLC0415  rich is imported where a person looks
+
+    show_jobs(lines, names)
+    return 0
+
+
+def _named_lines(db: Db, *, limit: int) -> tuple[list[RunLine], dict[str, str]]:
+    lines = run_lines(db, limit=limit)
+    return lines, version_names(db, (ident for line in lines for ident in (line.version, line.job.subject_id)))
+
+
+async def _one_run(engine: Engine, ident: str, limit: int, common: Common) -> int:
+    """Shows a run; of a comparison that is made its verdict, which is also what `latest` means of a side of one."""
+    job = await get_job(engine, ident)
+    job = await comparison_of(engine, job) if ident == LATEST else job
+    if common.json or await engine.store.read(lambda db: comparison(db, job.id)) is None:
+        show_summary(await summarize(engine, job.id, limit=limit), common)
+        return 0
+    from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison  # noqa: PLC0415  as below
+    from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
+
+    compared = await summarize_comparison(engine, job.id, limit=limit)
+    show_comparison(compared, store=common.db, kept=kept_in(common))
+    return 0
+
+
+def _job_line(line: RunLine) -> dict[str, JsonValue]:
+    job = line.job
+    return {
+        "runId": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state,
+        "reason": job.reason, "units": job.total, "startedAt": iso(job.created_at),
+        "score": line.score, "passedCount": line.passed_count, "totalCount": line.total_count,
+        "promptVersionRef": line.version, "target": line.target, "costUsd": line.cost_usd,
+    }  # fmt: skip

@@ -1,0 +1,43 @@
+"""What is shown of a run: how far it is, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from datetime import datetime
+
+from minions_evals_mcp.cli.session import Common, kept_in, say
+from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.report.progress import shown_progress
+from minions_evals_mcp.store.jobs import Job
+
+
+def say_complete(job: Job, began: datetime, common: Common) -> None:
+    """Says of a run that was complete before the command began that nothing was done for it now."""
+    if job.state == "completed" and job.updated_at < began and not common.json:
+        tell(
+            f"The run under the key {job.key} is complete since {iso(job.updated_at)}: nothing was judged now.\n",
+            aside=True,
+        )
+
+
+@contextmanager
+def progress_line(common: Common, engine: Engine) -> Generator[Callable[[Outcome], Awaitable[None]]]:
+    """Shows on standard error how far the engine's runs are; not for programs, nor with --quiet."""
+    with shown_progress(shown=False if common.json or common.quiet else None) as progress:
+        engine.watch = progress.stands
+        yield progress.ended
+
+
+def show_summary(summary: RunSummary, common: Common) -> None:
+    """A run's summary on stdout, for a program or for a person."""
+    if common.json:
+        say(summary.model_dump(mode="json"))
+        return
+    from minions_evals_mcp.report.tables import show_run  # noqa: PLC0415  rich is imported where a person looks
+
+    show_run(summary, store=common.db, kept=kept_in(common))

@@ -1,0 +1,49 @@
+"""Judgments that are handed in from outside."""
+
+from __future__ import annotations
+
+import sys
+from codecs import BOM_UTF8
+from typing import Annotated
+
+import anyio
+from cyclopts import Parameter
+from pydantic import ValidationError
+
+from minions_evals_mcp.cli.run.showing import show_summary
+from minions_evals_mcp.cli.session import DEFAULTS, Common, session
+from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.people.submit import submit_judgments
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.judges.packets import Submission
+
+
+async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
+    """Hand in judgments that a run asked for (`minions-evals runs RUN --json` shows them).
+
+    The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}.
+    Example: minions-evals submit judgments.json
+
+    Parameters
+    ----------
+    file
+        JSON; `-` is standard input.
+    """
+    try:
+        text = sys.stdin.buffer.read() if file == "-" else await anyio.Path(file).read_bytes()
+        submission = Submission.model_validate_json(text.removeprefix(BOM_UTF8))
+    except OSError as error:
+        raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadInputError(
+            f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}.",
+            remedy="minions-evals submit --help shows the form.",
+        ) from None
+    async with session(common) as engine:
+        speaking = engine.speaking(await speaker_at(engine))
+        job = await submit_judgments(speaking, submission)
+        summary = await summarize(engine, job.id)
+    show_summary(summary, common)
+    return 0

@@ -1,0 +1,45 @@
+"""One record as a person reads it in a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+from rich.table import Table
+from rich.text import Text
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.report.screen import console
+
+
+def show_record(wire: Mapping[str, JsonValue]) -> None:
+    """One record, field by field, and its relations."""
+    out = console()
+    title = Text(f"{wire['type']} {wire['id']}", style="bold")
+    out.print(title, soft_wrap=True)
+    fields = wire["fields"]
+    table = Table(show_header=False, box=None, padding=(0, 1))
+    for name, value in fields.items() if isinstance(fields, dict) else ():
+        table.add_row(Text(name, style="dim"), Text(printable(_shown(value), 600)))
+    out.print(table)
+    for relation in _objects(wire, "relations"):
+        line = f"  {relation['sourceId']} --{relation['type']}--> {relation['targetId']}"
+        out.print(Text(line, style="dim"), soft_wrap=True)
+    for judged in _objects(wire, "judgments"):
+        score = f"{judged['score']:g} of {judged['maxScore']:g} by {judged['judgedBy']}"
+        out.print(Text(f"  {judged['criterionId']}: {score}: {printable(str(judged['rationale']), 600)}"))
+    for gate in _objects(wire, "gates"):
+        held = "holds" if gate["holds"] else "does not hold"
+        line = f"  gate {gate['benchmarkId']} ≥ {gate['minScore']}: {held} (score {gate['score']})"
+        out.print(Text(line), soft_wrap=True)
+
+
+def _objects(wire: Mapping[str, JsonValue], name: str) -> list[Json]:
+    return [obj(item) for item in listed_values(wire.get(name))]
+
+
+def _shown(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
