@@ -28,6 +28,7 @@ from minions_evals_mcp.report.writing import written
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.shared_cases import Shared, shared, shared_with_broken
+from minions_evals_mcp.store.queries.side_by_side import same_yardsticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,7 +201,7 @@ async def result_of(engine: Engine, run_id: str, limits: ResultOptions, *, probl
 
 def _beside(db: Db, *, before: str, run_id: str, broke: bool, fallen: bool) -> Shared | None:
     """Both runs as the gate looks at them; None where they were not judged alike."""
-    if not runs.same_yardsticks(db, before, run_id):
+    if not same_yardsticks(db, before, run_id):
         return None
     if broke:
         return shared_with_broken(db, before, run_id)

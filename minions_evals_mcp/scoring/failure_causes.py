@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import insort
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.failure_types import FAILURE_TYPES, FailureType
@@ -52,41 +56,67 @@ class FailureLine:
 
 @frozen_type
 class CauseGroup:
-    """Failures with one cause. `share` is of the loss of all failures, 0 to 1; `examples` are the costliest, one a case."""
+    """Failures with one cause. `cases` are counted, `new` among them; `share` is of the loss of all failures, 0 to 1;
+    `examples` are the costliest, one a case.
+    """
 
     key: str
     title: str
     failure_type: FailureType
-    case_ids: tuple[str, ...]
+    cases: int
+    new: int
     examples: tuple[FailureSeen, ...]
     share: float
     suggestion: str
 
 
-@frozen_type
+@dataclass(slots=True)
 class CountedCause:
-    """A cause as it adds up: its cases, the costliest first, each with the test-run in which it failed worst."""
+    """A cause as it adds up: how many cases it has, and of the costliest the test-run in which it failed worst."""
 
     key: str
-    worst: dict[str, str]
+    cases: int = 0
+    new: int = 0
+    loss: float = 0.0
+    worst: list[tuple[float, str, str]] = field(default_factory=list[tuple[float, str, str]])
+
+    def add(self, failed: tuple[float, str, str], *, is_new: bool, examples: int) -> None:
+        """Counts a case by its worst test-run; of all of them so many `examples` are held."""
+        self.cases += 1
+        self.new += is_new
+        insort(self.worst, failed)
+        del self.worst[examples:]
+
+
+@frozen_type
+class CountedCauses:
+    """The causes of failures, the one with the most cases first, of equal ones the costlier; all their cases and their loss."""
+
+    causes: tuple[CountedCause, ...]
+    cases: int
+    new: int
     loss: float
 
 
-def counted_causes(lines: Iterable[FailureLine]) -> tuple[CountedCause, ...]:
-    """The causes of those failures: the one with the most cases first, of equal ones the costlier."""
-    by_key: dict[str, list[FailureLine]] = {}
-    for line in lines:
-        by_key.setdefault(line.key, []).append(line)
-    counted = [_counted(key, of_key) for key, of_key in by_key.items()]
-    return tuple(sorted(counted, key=lambda cause: (-len(cause.worst), -cause.loss, cause.key)))
+def counted_causes(lines: Iterable[FailureLine], *, new: Collection[str], examples: int) -> CountedCauses:
+    """The causes of those failures, of which those of a case follow one another; `new` are cases that passed before.
 
-
-def _counted(key: str, lines: Sequence[FailureLine]) -> CountedCause:
-    costliest = sorted(lines, key=lambda failure: (-failure.loss, failure.test_case_id, failure.test_run_id))
-    worst: dict[str, str] = {}
-    for failure in costliest:
-        worst.setdefault(failure.test_case_id, failure.test_run_id)
-    return CountedCause(key, worst, sum(line.loss for line in lines))
+    Only what is counted and the costliest `examples` of each cause are held.
+    """
+    by_key: dict[str, CountedCause] = {}
+    cases = new_cases = 0
+    for case_id, of_case in groupby(lines, attrgetter("test_case_id")):
+        is_new = case_id in new
+        cases, new_cases = cases + 1, new_cases + is_new
+        worst: dict[str, tuple[float, str, str]] = {}
+        for line in of_case:
+            failed = -line.loss, case_id, line.test_run_id
+            worst[line.key] = min(failed, worst.get(line.key, failed))
+            by_key.setdefault(line.key, CountedCause(line.key)).loss += line.loss
+        for key, failed in worst.items():
+            by_key[key].add(failed, is_new=is_new, examples=examples)
+    ordered = sorted(by_key.values(), key=lambda cause: (-cause.cases, -cause.loss, cause.key))
+    return CountedCauses(tuple(ordered), cases, new_cases, sum(cause.loss for cause in ordered))
 
 
 def cause_group(counted: CountedCause, examples: Sequence[FailureSeen], total_loss: float) -> CauseGroup:
@@ -96,7 +126,8 @@ def cause_group(counted: CountedCause, examples: Sequence[FailureSeen], total_lo
         key=counted.key,
         title=_title(examples),
         failure_type=first.failure_type,
-        case_ids=tuple(counted.worst),
+        cases=counted.cases,
+        new=counted.new,
         examples=tuple(examples),
         share=counted.loss / total_loss if total_loss else 0.0,
         suggestion=suggestion(first.root_cause, first.failure_type),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -234,10 +235,9 @@ def cases_with(db: Db, job_id: str, outcomes: Iterable[Outcome]) -> set[str]:
 
 def unit_counts(db: Db, job_id: str) -> dict[Outcome, int]:
     """Returns how many units ended how."""
-    rows = db.execute(
-        "SELECT outcome, count(*) FROM unit WHERE job_id = ? AND outcome IS NOT NULL GROUP BY outcome", (job_id,)
-    )
-    return dict(rows.fetchall())
+    rows = db.execute("SELECT outcome FROM unit WHERE job_id = ? AND outcome IS NOT NULL", (job_id,))
+    counted: Counter[Outcome] = Counter(row[0] for row in rows)
+    return dict(sorted(counted.items()))
 
 
 UnitValues = tuple[str, int, int, str, Outcome | None, str, str | None, str | None, str | None]

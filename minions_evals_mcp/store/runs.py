@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -35,12 +36,19 @@ class Sums:
     possible_squared: float
 
 
+BY_CASE = (
+    "FROM unit u CROSS JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id = ? AND r.benchmark_run_id = u.job_id"
+    " GROUP BY u.position"
+)
+"""The test-runs `r` of a benchmark-run by case, in their order. SQLite sorts in memory: these are kept so, and never sorted."""
+
+
 def sums(db: Db, run_id: str) -> Sums:
     """The sums over a benchmark-run's test-runs."""
     row = db.execute(
         "SELECT total(n), total(p), count(*), total(s), total(m), total(s * s), total(s * m), total(m * m) FROM"
-        " (SELECT count(*) AS n, sum(passed) AS p, sum(total_score) AS s, sum(max_possible_score) AS m"
-        "  FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id)",
+        " (SELECT count(*) AS n, sum(r.passed) AS p, sum(r.total_score) AS s, sum(r.max_possible_score) AS m"
+        f" {BY_CASE})",
         (run_id,),
     ).fetchone()
     return Sums(int(row[0]), int(row[1]), *row[2:])
@@ -94,34 +102,6 @@ def newest_with_event(db: Db, kind: str, *, first: str, last: str) -> str | None
     return None if row is None else row[0]
 
 
-def same_yardsticks(db: Db, previous: str, current: str) -> bool:
-    """Returns whether the cases that both runs have were judged under the same rubrics by the same judges."""
-    query = (
-        "SELECT test_case_id, json_extract(rest, '$.digests.rubric') AS rubric, json_extract(rest, '$.digests.judge') AS judge"
-        " FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id"
-    )
-    changed = db.execute(
-        f"SELECT 1 FROM ({query}) p JOIN ({query}) c USING (test_case_id)"
-        " WHERE p.rubric IS NOT c.rubric OR p.judge IS NOT c.judge LIMIT 1",
-        (previous, current),
-    )
-    return changed.fetchone() is None
-
-
-def all_edited(db: Db, previous: str, current: str) -> bool:
-    """Returns whether the runs have cases in common, and each of them or what scores it was edited in between."""
-    query = (
-        "SELECT test_case_id, json_extract(rest, '$.digests.testCase') AS content, json_extract(rest, '$.digests.scorer') AS scorer,"
-        " json_extract(rest, '$.digests.embedder') AS embedder FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id"
-    )
-    in_common, alike = db.execute(
-        "SELECT count(*), total(p.content IS c.content AND p.scorer IS c.scorer AND p.embedder IS c.embedder)"
-        f" FROM ({query}) p JOIN ({query}) c USING (test_case_id)",
-        (previous, current),
-    ).fetchone()
-    return in_common > 0 and not alike
-
-
 @frozen_type
 class Mean:
     """A criterion's or named metric's mean over a benchmark-run."""
@@ -133,21 +113,26 @@ class Mean:
     runs: int
 
 
+_OF_RUN = "FROM test_run r CROSS JOIN {0} ON test_run_id = r.id WHERE r.benchmark_run_id = ?1"
+_OF_CRITERION = (
+    "SELECT ?2, coalesce((SELECT json_extract(fields, '$.name') FROM minion WHERE id = ?2), ?2), avg(j.score), max(j.max_score), count(*)"
+    f" {_OF_RUN.format('eval_judgment j')} AND j.criterion_id = ?2"
+)
+_OF_METRIC = f"SELECT ?2, ?2, avg(m.score), 1.0, count(*) {_OF_RUN.format('metric_score m')} AND m.name = ?2"
+"""One criterion or metric after the other: those of a run are few, and grouping all that was judged would hold it."""
+
+
 def means(db: Db, run_id: str) -> list[Mean]:
     """The mean of every criterion and every named metric; the implicit criteria of single cases are left out."""
     criteria = db.execute(
-        "SELECT j.criterion_id, coalesce((SELECT json_extract(fields, '$.name') FROM minion WHERE id = j.criterion_id), j.criterion_id),"
-        " avg(j.score), max(j.max_score), count(*)"
-        " FROM eval_judgment j JOIN test_run r ON r.id = j.test_run_id"
-        " WHERE r.benchmark_run_id = ? AND j.criterion_id NOT LIKE 'implicit:%' GROUP BY j.criterion_id ORDER BY j.criterion_id",
+        f"SELECT DISTINCT j.criterion_id {_OF_RUN.format('eval_judgment j')} AND j.criterion_id NOT LIKE 'implicit:%'",
         (run_id,),
     ).fetchall()
-    named = db.execute(
-        "SELECT m.name, m.name, avg(m.score), 1.0, count(*) FROM metric_score m JOIN test_run r ON r.id = m.test_run_id"
-        " WHERE r.benchmark_run_id = ? GROUP BY m.name ORDER BY m.name",
-        (run_id,),
-    ).fetchall()
-    return [Mean(*row) for row in (*criteria, *named)]
+    named = db.execute(f"SELECT DISTINCT m.name {_OF_RUN.format('metric_score m')}", (run_id,)).fetchall()
+    return [
+        *(Mean(*db.execute(_OF_CRITERION, (run_id, *row)).fetchone()) for row in sorted(criteria)),
+        *(Mean(*db.execute(_OF_METRIC, (run_id, *row)).fetchone()) for row in sorted(named)),
+    ]
 
 
 def kept_means(db: Db, run_id: str) -> dict[str, float]:
@@ -186,11 +171,12 @@ def runs_of(
 def failing_of(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
     """The failed runs of a job, the gravest and the lowest scores first."""
     table = table_of(TestRun)
+    gravest = "total_score / max_possible_score, seq"
     rows = db.execute(
         select(
             table,
-            "passed = 0 AND id IN (SELECT test_run_id FROM unit WHERE job_id = ?)"
-            f" ORDER BY total_score / max_possible_score, seq {AT_MOST}",
+            "seq IN (SELECT seq FROM unit u CROSS JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id = ? AND r.passed = 0"
+            f" ORDER BY {gravest} {AT_MOST}) ORDER BY {gravest}",
         ),
         (job_id, limit),
     )
@@ -268,11 +254,12 @@ def failures_of(db: Db, test_run_ids: Sequence[str]) -> dict[str, Record[EvalFai
 def failure_types(db: Db, run_id: str) -> dict[str, int]:
     """Returns how many of a benchmark-run's failed runs failed how."""
     rows = db.execute(
-        "SELECT f.failure_type, count(*) FROM test_run r JOIN eval_failure f ON f.test_run_id = r.id AND f.id = r.id || ':failure'"
-        " WHERE r.benchmark_run_id = ? AND r.passed = 0 GROUP BY 1 ORDER BY 2 DESC, 1",
+        "SELECT f.failure_type FROM test_run r JOIN eval_failure f ON f.test_run_id = r.id AND f.id = r.id || ':failure'"
+        " WHERE r.benchmark_run_id = ? AND r.passed = 0",
         (run_id,),
     )
-    return dict(rows.fetchall())
+    counted = Counter(row[0] for row in rows)
+    return dict(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def benchmark_run(db: Db, run_id: str) -> Record[BenchmarkRun] | None:

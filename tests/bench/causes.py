@@ -56,12 +56,12 @@ async def measure(count: int) -> None:
                 await engine.store.read(partial(causes_of_run, run_id=run_id))
                 reads.append(time.process_time() - begun)
             tracemalloc.start()
-            groups = await engine.store.read(partial(causes_of_run, run_id=run_id))
+            causes = await engine.store.read(partial(causes_of_run, run_id=run_id))
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             reads.sort()
             print(  # noqa: T201  the figures are what the command is for
-                f"{count} failures, {len(groups)} causes: {1000 * whole / count:.2f} ms CPU a case,"
+                f"{count} failures, {len(causes.groups)} causes: {1000 * whole / count:.2f} ms CPU a case,"
                 f" a read {1000 * reads[READS // 2]:.0f} ms (p95 {1000 * reads[-2]:.0f} ms), {peak / 1e6:.1f} MB at most"
             )
 

@@ -23,6 +23,7 @@ from minions_evals_mcp.store.queries.agent_run_matches import matching_agent_run
 from minions_evals_mcp.store.queries.links import links
 from tests.shared.store.small_store import (
     ABOUT,
+    CASES,
     NOW,
     RUNS,
     a_test_run,
@@ -326,16 +327,27 @@ async def test_a_result_written_twice_is_refused(small_store: Path) -> None:
             await store.write(lambda db: rows.insert(db, judgment("run1:1.1")))
 
 
+async def test_the_sums_of_a_benchmark_run_are_of_the_units_that_were_judged(small_store: Path) -> None:
+    units = [
+        jobs.UnitRow(UnitKey("run1", number, 1), case_id, "scored", test_run_id=f"run1:{number + 1}.1")
+        for number, case_id in enumerate(CASES)
+    ]
+    job = jobs.Job("run1", "of run1", "benchmark", "b", {}, "completed", "", {}, 3, START, START)
+    async with open_store(small_store) as store:
+        await store.write(lambda db: jobs.start(db, job))
+        await store.write(lambda db: jobs.save_units(db, units))
+        sums = await store.read(lambda db: runs.sums(db, "run1"))
+    assert (sums.runs, sums.passed, sums.cases) == (3, 2, 3)
+    assert sums.score / sums.possible == pytest.approx(RUNS["run1"][1])  # pyright: ignore[reportUnknownMemberType]  pytest's
+
+
 async def test_the_runs_of_a_benchmark_run_are_paged_and_filtered(small_store: Path) -> None:
     async with open_store(small_store, read_only=True) as store:
         failed = await store.read(lambda db: runs.runs_of(db, "run1", passed=False))
         passed = await store.read(lambda db: runs.runs_of(db, "run1", passed=True, limit=1))
         rest = await store.read(lambda db: runs.runs_of(db, "run1", passed=True, after=passed[0][0]))
-        sums = await store.read(lambda db: runs.sums(db, "run1"))
     assert [record.id for _, record in failed] == ["run1:3.1"]
     assert [record.id for _, record in (*passed, *rest)] == ["run1:1.1", "run1:2.1"]
-    assert (sums.runs, sums.passed, sums.cases) == (3, 2, 3)
-    assert sums.score / sums.possible == pytest.approx(RUNS["run1"][1])  # pyright: ignore[reportUnknownMemberType]  pytest's
 
 
 def test_the_one_look_up_over_all_types_uses_an_index_for_each(small_store: Path) -> None:

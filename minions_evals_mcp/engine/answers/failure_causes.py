@@ -14,7 +14,7 @@ from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import failure_causes, shared_cases
-from minions_evals_mcp.store.queries.failure_causes import KeptCause
+from minions_evals_mcp.store.queries.failure_causes import Causes, KeptCause
 
 MOST_NEW = 100_000
 
@@ -68,14 +68,16 @@ def _of_ident(db: Db, ident: str) -> tuple[Cause, ...]:
 def causes_of(db: Db, job: Job) -> tuple[Cause, ...]:
     """The causes of a run's failures: those with the most new failures first, then those with the most cases."""
     if job.kind != "benchmark":
-        groups = failure_causes.causes_of_test_runs(db, runs.failed_ids(db, job.id))
-        kept = failure_causes.causes_of_case(db, job.subject_id) if groups else {}
-        return _causes(groups, job.id, kept, _version_names(db, kept), None)
-    groups = failure_causes.causes_of_run(db, job.id)
-    if not groups:
+        causes = failure_causes.causes_of_test_runs(db, runs.failed_ids(db, job.id))
+        kept = failure_causes.causes_of_case(db, job.subject_id) if causes.groups else {}
+        return _causes(causes, job.id, kept, _version_names(db, kept), None)
+    run = runs.benchmark_run(db, job.id)
+    if run is not None and run.fields.passed_count == run.fields.total_count:
         return ()
+    new = _newly_failing(db, job.id)
     kept = failure_causes.kept_causes(db, job.subject_id)
-    return _causes(groups, job.id, kept, _version_names(db, kept), _newly_failing(db, job.id))
+    causes = failure_causes.causes_of_run(db, job.id, new or ())
+    return _causes(causes, job.id, kept, _version_names(db, kept), new)
 
 
 def _version_names(db: Db, kept: Mapping[str, KeptCause]) -> dict[str, str]:
@@ -91,18 +93,15 @@ def _newly_failing(db: Db, run_id: str) -> frozenset[str] | None:
 
 
 def _causes(
-    groups: Collection[CauseGroup],
+    causes: Causes,
     run_id: str,
     by_key: Mapping[str, KeptCause],
     names: Mapping[str, str],
     new: Collection[str] | None,
 ) -> tuple[Cause, ...]:
-    known = new or ()
-    failing = {case for group in groups for case in group.case_ids}
-    total_new = len(failing.intersection(known))
-    causes = [_cause(group, run_id, by_key.get(group.key), names, new, (len(failing), total_new)) for group in groups]
+    told = [_cause(group, run_id, by_key.get(group.key), names, new, causes) for group in causes.groups]
     return tuple(
-        sorted(causes, key=lambda cause: (-(cause.new or 0), -cause.cases, -cause.share_of_loss, cause.cause_key))
+        sorted(told, key=lambda cause: (-(cause.new or 0), -cause.cases, -cause.share_of_loss, cause.cause_key))
     )
 
 
@@ -112,14 +111,12 @@ def _cause(
     kept_cause: KeptCause | None,
     names: Mapping[str, str],
     new: Collection[str] | None,
-    totals: tuple[int, int],
+    among: Causes,
 ) -> Cause:
-    count_new = None if new is None else sum(case in new for case in group.case_ids)
     version = "" if kept_cause is None else named(names, kept_cause.first_version or None)
     first = run_id if kept_cause is None else kept_cause.first_run_id
     came_back = 0 if kept_cause is None else kept_cause.came_back
-    is_told_as_new = bool(count_new)
-    count, total = (count_new or 0, totals[1]) if is_told_as_new else (len(group.case_ids), totals[0])
+    count, total = (group.new, among.new) if group.new else (group.cases, among.cases)
     is_first = first == run_id and new is None  # of the first run of all everything is seen first with it
     since = "" if is_first else version or ("" if first == run_id else f"run {short_id(first)}")
     return Cause(
@@ -130,12 +127,12 @@ def _cause(
             total,
             since=since,
             came_back=came_back,
-            older=len(group.case_ids) - count if is_told_as_new else None,
+            older=group.cases - count if group.new else None,
         ),
         title=group.title,
         failure_type=group.failure_type,
-        cases=len(group.case_ids),
-        new=count_new,
+        cases=group.cases,
+        new=None if new is None else group.new,
         share_of_loss=round(group.share, 4),
         first_run_id=first,
         first_version=version,

@@ -25,6 +25,7 @@ from minions_evals_mcp.stats.regression import pass_rate_dropped
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import shared_cases
+from minions_evals_mcp.store.queries.side_by_side import all_edited, same_yardsticks
 
 
 @frozen_type
@@ -100,7 +101,7 @@ def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier 
     newest = runs.earlier(db, benchmark_id)
     if newest is None or newest.judged_alike == about.judged_alike:
         return newest
-    if runs.same_yardsticks(db, newest.id, about.run_id):
+    if same_yardsticks(db, newest.id, about.run_id):
         return newest
     return runs.earlier(db, benchmark_id, judged_alike=about.judged_alike)
 
@@ -124,9 +125,7 @@ def _edited(db: Db, before: Record[BenchmarkRun], about: Concluding) -> str:
     then, now = before.fields.digests, about.digests
     if (then.test_case, then.scorer, then.embedder) == (now.test_case, now.scorer, now.embedder):
         return ""
-    return (
-        "every case that both have, or its checks, was edited" if runs.all_edited(db, before.id, about.run_id) else ""
-    )
+    return "every case that both have, or its checks, was edited" if all_edited(db, before.id, about.run_id) else ""
 
 
 def _regression(
@@ -164,7 +163,7 @@ def _fallen_since(
 ) -> str | None:
     """The last run that held, if the run before had fallen from it, and this one is still below it."""
     base = runs.benchmark_run(db, base_after(db, previous.id, got_better=since_previous.better > 0))
-    if base is None or base.id == previous.id or not runs.same_yardsticks(db, base.id, about.run_id):
+    if base is None or base.id == previous.id or not same_yardsticks(db, base.id, about.run_id):
         return None
     now = setup_with(origins.version, origins.digests, about.request.target)
     if incomparable(setup_of(db, base.id, base.fields), now) or _edited(db, base, about):

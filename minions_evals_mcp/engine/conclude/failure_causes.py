@@ -15,13 +15,13 @@ from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import failure_causes
 from minions_evals_mcp.store.queries.failure_causes import KeptCause
 
-NAMED_CAUSES, NAMED_CASES = 5, 20
-"""So many causes are told of a regression, and so many cases of each."""
+NAMED_CAUSES = 5
+"""So many causes are told of a regression."""
 
 
 def record_causes(db: Db, run: Record[BenchmarkRun], benchmark: Record[Benchmark], *, at: datetime) -> None:
     """Keeps which causes the benchmark has now: new ones, those seen again, those that are gone; tells of one that came back."""
-    groups = {group.key: group for group in failure_causes.causes_of_run(db, run.id)}
+    groups = {group.key: group for group in failure_causes.causes_of_run(db, run.id).groups}
     kept = failure_causes.kept_causes(db, benchmark.id)
     version = run.fields.prompt_version_ref or ""
     for key, group in groups.items():
@@ -47,9 +47,8 @@ def _tell_back(
     times = before.came_back + 1
     detail: Json = {"benchmarkId": benchmark.id, "causeKey": group.key, "title": group.title, "cameBack": times}
     append(db, Event("failure-cause-came-back", "benchmark-run", run.id, detail), at=at)
-    count = len(group.case_ids)
     message = (
-        f"{count} {'case' if count == 1 else 'cases'} of {run.id}: {group.title}. It was gone in {before.gone_run_id} and first"
+        f"{group.cases} {'case' if group.cases == 1 else 'cases'} of {run.id}: {group.title}. It was gone in {before.gone_run_id} and first"
         f" seen in {before.first_run_id}. {group.suggestion}"
     )
     title = f"{benchmark.title}: a cause of failures came back"
@@ -59,20 +58,19 @@ def _tell_back(
 
 def causes_of_a_fall(db: Db, benchmark_id: str, failing: Sequence[str]) -> list[Json]:
     """Returns what those newly failing test-runs go back to, as it is told: the cause with the most cases first."""
-    groups = failure_causes.causes_of_test_runs(db, failing)
+    causes = failure_causes.causes_of_test_runs(db, failing)
     kept = failure_causes.kept_causes(db, benchmark_id)
-    total = len({case for group in groups for case in group.case_ids})
-    return [_wire(group, kept.get(group.key), total) for group in groups[:NAMED_CAUSES]]
+    return [_wire(group, kept.get(group.key), causes.cases) for group in causes.groups[:NAMED_CAUSES]]
 
 
 def _wire(group: CauseGroup, kept_cause: KeptCause | None, total: int) -> Json:
     since = "" if kept_cause is None else kept_cause.first_version or kept_cause.first_run_id
     back = 0 if kept_cause is None else kept_cause.came_back
     return {
-        "summary": cause_sentence(group, len(group.case_ids), total, older=0, since=since, came_back=back),
+        "summary": cause_sentence(group, group.cases, total, older=0, since=since, came_back=back),
         "causeKey": group.key,
         "failureType": group.failure_type,
-        "testCaseIds": [*group.case_ids[:NAMED_CASES]],
+        "testCaseIds": [example.test_case_id for example in group.examples],
         "shareOfLoss": round(group.share, 3),
         "firstRunId": None if kept_cause is None else kept_cause.first_run_id,
         "suggestion": group.suggestion,

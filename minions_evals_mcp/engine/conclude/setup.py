@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from minions_evals_mcp.domain.digests import combined
 from minions_evals_mcp.domain.records import Record
@@ -10,6 +11,7 @@ from minions_evals_mcp.domain.results import BenchmarkRun, Digests
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_origins, shared_cases
+from minions_evals_mcp.store.queries.side_by_side import exchanged
 from minions_evals_mcp.store.seals import sealed_among
 
 UNSEEN = "nothing that we can see changed: the model, the world or code outside of the version moved"
@@ -89,7 +91,7 @@ def changes_between(db: Db, before: Record[BenchmarkRun], now: Record[BenchmarkR
 
 def outputs_exchanged(db: Db, before: str, now: str) -> tuple[str, ...]:
     """Returns that the later run judged other recorded outputs, with the first of them; those of a sealed case are not named."""
-    first, *more = run_origins.exchanged(db, before, now) or [None]
+    first, *more = [*islice(exchanged(db, before, now), 2)] or [None]
     if first is None:
         return ()
     name = "the recorded outputs" if more else "the recorded output"

@@ -24,7 +24,8 @@ def strange_outputs(outputs: Iterable[RunOutput], total: int) -> Iterator[str]:
             text = output_text(output.output).strip()
             first = first if count else text
             count, empty, is_alike = count + 1, empty + (not text), is_alike and text == first
-        cases.add(output.test_case_id)
+        if len(cases) < FEWEST:
+            cases.add(output.test_case_id)
         all_passed = all_passed and output.passed
         if not is_alike and total - seen <= count - 2 * empty:
             return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from minions_evals_mcp.domain.values import from_millis, to_millis
@@ -21,12 +22,19 @@ from minions_evals_mcp.store.connection import Db
 
 MOST_CAUSES, MOST_EXAMPLES = 200, 20
 """So many causes of a run are told, and so many cases of each by name."""
+PAGE = 500
+"""So many failures are read at a time."""
 _LINES = (
-    "SELECT r.id, r.test_case_id, coalesce(f.rest ->> '$.causeKey', ''), 1 - r.total_score / r.max_possible_score"
-    " FROM {source} JOIN eval_failure f ON f.test_run_id = r.id AND f.id = r.id || ':failure' WHERE {where}"
+    "SELECT r.id, r.test_case_id, coalesce(f.rest ->> '$.causeKey', ''), 1 - r.total_score / r.max_possible_score FROM {source}"
+    " JOIN eval_failure f ON f.test_run_id = r.id AND f.id = r.id || ':failure' WHERE r.passed = 0 {where}"
 )
-_OF_RUN = _LINES.format(source="test_run r", where="r.benchmark_run_id = ? AND r.passed = 0")
-_OF_TEST_RUNS = _LINES.format(source="json_each(?) p JOIN test_run r ON r.id = p.value", where="r.passed = 0")
+_OF_RUN = _LINES.format(
+    source="unit u CROSS JOIN test_run r ON r.id = u.test_run_id",
+    where="AND u.job_id = ? AND r.benchmark_run_id = u.job_id ORDER BY u.position, u.trial",
+)
+_OF_TEST_RUNS = _LINES.format(
+    source="json_each(?) p JOIN test_run r ON r.id = p.value", where="ORDER BY r.test_case_id"
+)
 _SEEN = (
     "SELECT r.id, r.test_case_id, coalesce(m.title, r.test_case_id), f.failure_type, coalesce(f.rest ->> '$.rootCause', ''),"
     " coalesce(f.rest -> '$.signals', '[]'), coalesce(f.rest -> '$.affectedCriterionIds', '[]'),"
@@ -49,28 +57,42 @@ class KeptCause:
     came_back: int = 0
 
 
-def causes_of_run(db: Db, run_id: str) -> list[CauseGroup]:
-    """Returns what the failures of a benchmark-run go back to, the cause with the most cases first."""
-    return _groups(db, db.execute(_OF_RUN, (run_id,)).fetchall())
+@frozen_type
+class Causes:
+    """The causes of failures, the one with the most cases first; `cases` are all that failed, `new` those that passed before."""
+
+    groups: tuple[CauseGroup, ...]
+    cases: int
+    new: int
 
 
-def causes_of_test_runs(db: Db, test_run_ids: Sequence[str]) -> list[CauseGroup]:
+def causes_of_run(db: Db, run_id: str, new: Collection[str] = ()) -> Causes:
+    """Returns what the failures of a benchmark-run go back to; `new` are cases that passed before."""
+    return _causes(db, db.execute(_OF_RUN, (run_id,)), new)
+
+
+def causes_of_test_runs(db: Db, test_run_ids: Sequence[str]) -> Causes:
     """Returns what those test-runs go back to, as far as they failed."""
-    return _groups(db, db.execute(_OF_TEST_RUNS, (json.dumps(list(test_run_ids)),)).fetchall())
+    return _causes(db, db.execute(_OF_TEST_RUNS, (json.dumps(list(test_run_ids)),)), ())
 
 
-def _groups(db: Db, rows: Sequence[tuple[Any, ...]]) -> list[CauseGroup]:
-    unnamed = _seen(db, [ident for ident, _, key, _ in rows if not key])  # from before causes had keys
-    keys = {
-        ident: cause_key(failure.failure_type, failure.root_cause, failure.signals, failure.criteria)
-        for ident, failure in unnamed.items()
-    }
-    lines = [FailureLine(ident, case, key or keys[ident], _share(loss)) for ident, case, key, loss in rows]
-    counted = counted_causes(lines)[:MOST_CAUSES]
-    chosen = {cause.key: list(cause.worst.values())[:MOST_EXAMPLES] for cause in counted}
-    seen = _seen(db, [ident for idents in chosen.values() for ident in idents])
-    total = sum(line.loss for line in lines)
-    return [cause_group(cause, [seen[ident] for ident in chosen[cause.key]], total) for cause in counted]
+def _causes(db: Db, rows: Iterator[tuple[Any, ...]], new: Collection[str]) -> Causes:
+    counted = counted_causes(_lines(db, rows), new=new, examples=MOST_EXAMPLES)
+    told = counted.causes[:MOST_CAUSES]
+    seen = _seen(db, [ident for cause in told for *_, ident in cause.worst])
+    groups = (cause_group(cause, [seen[ident] for *_, ident in cause.worst], counted.loss) for cause in told)
+    return Causes(tuple(groups), counted.cases, counted.new)
+
+
+def _lines(db: Db, rows: Iterator[tuple[Any, ...]]) -> Iterator[FailureLine]:
+    while page := [*islice(rows, PAGE)]:
+        unnamed = _seen(db, [ident for ident, _, key, _ in page if not key])  # from before causes had keys
+        keys = {
+            ident: cause_key(failure.failure_type, failure.root_cause, failure.signals, failure.criteria)
+            for ident, failure in unnamed.items()
+        }
+        for ident, case, key, loss in page:
+            yield FailureLine(ident, case, key or keys[ident], _share(loss))
 
 
 def _seen(db: Db, test_run_ids: Sequence[str]) -> dict[str, FailureSeen]:

@@ -27,26 +27,6 @@ def origins(db: Db, run_id: str) -> list[Origin]:
     return [Origin(*row) for row in rows]
 
 
-@frozen_type
-class Exchanged:
-    """A case's recorded output in one run, and the other one that was judged in a later run."""
-
-    case_id: str
-    before: str
-    now: str
-
-
-def exchanged(db: Db, before: str, now: str) -> list[Exchanged]:
-    """The first two outputs that the later run judged in place of other recorded ones."""
-    recorded = "SELECT seq, test_case_id, trial, agent_run_id FROM test_run WHERE benchmark_run_id = ? AND agent_run_id IS NOT NULL"
-    rows = db.execute(
-        f"SELECT test_case_id, a.agent_run_id, b.agent_run_id FROM ({recorded}) a JOIN ({recorded}) b"
-        " USING (test_case_id, trial) WHERE a.agent_run_id <> b.agent_run_id ORDER BY b.seq LIMIT 2",
-        (before, now),
-    )
-    return [Exchanged(*row) for row in rows]
-
-
 def target_name(db: Db, run_id: str) -> str | None:
     """The target that the run was asked for."""
     row = db.execute("SELECT json_extract(spec, '$.request.target') FROM job WHERE id = ?", (run_id,)).fetchone()

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from operator import add
+from typing import NamedTuple
 
 from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.side_by_side import matched
 from minions_evals_mcp.store.rows import WHOLE
+from minions_evals_mcp.store.runs import BY_CASE
 
 
 @frozen_type
@@ -37,18 +44,57 @@ class NewlyFailing:
     loss: float
 
 
+class _Stood(NamedTuple):
+    """A case as a run judged it: `part` is the mean share of its points, `failed` the numbers of its failed test-runs."""
+
+    case_id: str
+    passed: int
+    runs: int
+    part: float
+    content: str | None
+    failed: str | None
+
+    def is_unedited(self, since: _Stood) -> bool:
+        """Returns whether it asks and expects the same: an edited one is measured anew, and its fall is nobody's."""
+        return self.content == since.content
+
+    def fell(self, since: _Stood) -> bool:
+        """Returns whether its share of passes did."""
+        return since.passed * self.runs < self.passed * since.runs
+
+
 _SUMS = (
-    "benchmark_run_id AS run, test_case_id, sum(passed) AS passed, count(*) AS runs, avg(total_score / max_possible_score) AS part,"
-    " min(rest ->> '$.digests.testCase') AS content"
+    "r.test_case_id, sum(r.passed), count(*), avg(r.total_score / r.max_possible_score), min(r.rest ->> '$.digests.testCase'),"
+    " group_concat(iif(r.passed, NULL, r.seq))"
 )
-_STOOD = (
-    f"SELECT {_SUMS} FROM test_run WHERE benchmark_run_id = {{run}} GROUP BY test_case_id UNION ALL"
-    f" SELECT {_SUMS} FROM json_each({{others}}) o JOIN test_run ON test_case_id = o.key AND benchmark_run_id = o.value GROUP BY o.key"
+_OF_RUN = f"SELECT {_SUMS} {BY_CASE}"
+_OF_OTHERS = (
+    f"SELECT {_SUMS} FROM json_each(?) o JOIN test_run r ON r.test_case_id = o.key AND r.benchmark_run_id = o.value"
+    " GROUP BY o.key"
 )
-_THEN, _NOW = (_STOOD.format(run=f":{side}", others=f":{side}_others") for side in ("previous", "current"))
-_UNEDITED = "p.content IS c.content"
-"""The cases that ask and expect the same in both runs: an edited one is measured anew, and its fall is nobody's."""
-_BROKEN = "SELECT case_id, count(*) AS n FROM unit WHERE job_id = :current AND outcome IN ('target-error', 'judge-error') GROUP BY case_id"
+_FAILED = (
+    "SELECT r.id, r.test_case_id, (SELECT failure_type FROM eval_failure f WHERE f.test_run_id = r.id ORDER BY f.seq LIMIT 1),"
+    " ? - r.total_score / r.max_possible_score, r.trial FROM test_run r WHERE r.seq = ?"
+)
+_BROKEN = "SELECT case_id, count(*) FROM unit WHERE job_id = ? AND outcome IN ('target-error', 'judge-error') GROUP BY position"
+_Only = tuple[dict[str, _Stood], dict[str, _Stood]]
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The sums over cases that become `Shared`."""
+
+    numbers: list[int] = field(default_factory=lambda: [0] * 8)
+
+    def add(self, before: _Stood, passed: int, runs: int, broke: int = 0) -> None:
+        """Adds a case as it stood before, and what it came to since."""
+        was, now = before.passed * runs, passed * before.runs
+        added = (1, before.passed, before.runs, passed, runs, now < was, now > was, broke)
+        self.numbers = [*map(add, self.numbers, added)]
+
+    def shared(self) -> Shared:
+        """The sums."""
+        return Shared(*self.numbers)
 
 
 def shared(db: Db, previous: str, current: str, *, left_out: bool = False) -> Shared:
@@ -57,91 +103,86 @@ def shared(db: Db, previous: str, current: str, *, left_out: bool = False) -> Sh
     What the previous run did not judge counts as it was judged last before it, if it is measured alike; so does, with
     `left_out`, what the current run was to judge and did not.
     """
-    row = db.execute(
-        f"SELECT count(*), total(p.passed), total(p.runs), total(c.passed), total(c.runs),"
-        f" total(c.passed * p.runs < p.passed * c.runs), total(c.passed * p.runs > p.passed * c.runs)"
-        f" FROM ({_THEN}) p JOIN ({_NOW}) c USING (test_case_id) WHERE {_UNEDITED}",
-        _sides(db, previous, current, left_out=left_out),
-    ).fetchone()
-    return Shared(*(int(number) for number in row))
+    tally = _Tally()
+    for before, after in _beside(db, previous, current, ({}, {}), left_out=left_out):
+        if before.is_unedited(after):
+            tally.add(before, after.passed, after.runs)
+    return tally.shared()
 
 
 def shared_with_broken(db: Db, previous: str, current: str) -> Shared:
     """As `shared`; an output of the current run that the task or a judge broke at counts as one that did not pass."""
-    sides = _sides(db, previous, current, left_out=False)
-    lost = [
-        row[0]
-        for row in db.execute(
-            f"SELECT case_id FROM ({_BROKEN}) WHERE case_id NOT IN"
-            " (SELECT test_case_id FROM test_run WHERE benchmark_run_id IN (:current, :previous))",
-            {"current": current, "previous": previous},
-        )
-    ]
-    then = json.loads(sides["previous_others"]) | _judged_last(db, lost, before=previous, like=None)
-    row = db.execute(
-        "SELECT count(*), total(was), total(was_of), total(now), total(now_of), total(now * was_of < was * now_of),"
-        " total(now * was_of > was * now_of), total(n) FROM (SELECT p.passed AS was, p.runs AS was_of, coalesce(c.passed, 0) AS now,"
-        " coalesce(c.runs, 0) + coalesce(n, 0) AS now_of, coalesce(n, 0) AS n FROM"
-        f" ({_THEN}) p LEFT JOIN ({_NOW}) c USING (test_case_id) LEFT JOIN ({_BROKEN}) b ON b.case_id = p.test_case_id"
-        f" WHERE CASE WHEN c.run IS NULL THEN n > 0 ELSE {_UNEDITED} END)",
-        {**sides, "previous_others": json.dumps(then)},
-    ).fetchone()
-    return Shared(*(int(number) for number in row))
+    tally = _Tally()
+    only: _Only = ({}, {})
+    broken: dict[str, int] = dict(db.execute(_BROKEN, (current,)).fetchall())
+    for before, after in _beside(db, previous, current, only):
+        broke = broken.pop(after.case_id, 0)
+        if before.is_unedited(after):
+            tally.add(before, after.passed, after.runs + broke, broke)
+    only_then, only_now = only
+    lost = [case_id for case_id in broken if case_id not in only_now]
+    last = _judged_last(db, [case_id for case_id in lost if case_id not in only_then], before=previous, like=None)
+    only_then.update((before.case_id, before) for before in _in_others(db, last))
+    for case_id in lost:
+        if case_id in only_then:
+            tally.add(only_then[case_id], 0, broken[case_id], broken[case_id])
+    return tally.shared()
 
 
 def newly_failing(
     db: Db, previous: str, current: str, *, left_out: bool = False, limit: int = 200
 ) -> list[NewlyFailing]:
     """The runs behind a fall of the pass rate, the largest loss first; `left_out` as in `shared`."""
-    rows = db.execute(
-        "SELECT r.id, r.test_case_id, (SELECT failure_type FROM eval_failure f WHERE f.test_run_id = r.id ORDER BY f.seq LIMIT 1),"
-        " p.part - r.total_score / r.max_possible_score AS loss"
-        f" FROM ({_THEN}) p JOIN ({_NOW}) c USING (test_case_id)"
-        " JOIN test_run r ON r.test_case_id = c.test_case_id AND r.benchmark_run_id = c.run"
-        f" WHERE r.passed = 0 AND c.passed * p.runs < p.passed * c.runs AND {_UNEDITED}"
-        " ORDER BY loss DESC, r.test_case_id, r.trial LIMIT :limit",
-        {**_sides(db, previous, current, left_out=left_out), "limit": limit},
+    failed = (
+        row
+        for before, after in _beside(db, previous, current, ({}, {}), left_out=left_out)
+        if after.failed and before.fell(after) and before.is_unedited(after)
+        for seq in after.failed.split(",")
+        for row in db.execute(_FAILED, (before.part, int(seq)))
     )
-    return [NewlyFailing(*row) for row in rows]
+    return [NewlyFailing(*row[:4]) for row in nsmallest(limit, failed, key=lambda row: (-row[3], row[1], row[4]))]
 
 
 def edited_between(db: Db, previous: str, current: str) -> dict[str, bool]:
     """The cases of both runs that were edited in between, and whether each passed less often since."""
-    rows = db.execute(
-        f"SELECT test_case_id, c.passed * p.runs < p.passed * c.runs FROM ({_THEN}) p JOIN ({_NOW}) c USING (test_case_id)"
-        f" WHERE NOT ({_UNEDITED}) ORDER BY test_case_id",
-        {"previous": previous, "current": current, "previous_others": "{}", "current_others": "{}"},
-    )
-    return {case_id: bool(is_worse) for case_id, is_worse in rows}
+    both = matched(_in_run(db, previous), _in_run(db, current), ({}, {}))
+    edited = [(after.case_id, before.fell(after)) for before, after in both if not before.is_unedited(after)]
+    return dict(sorted(edited))
 
 
-def _sides(db: Db, previous: str, current: str, *, left_out: bool) -> dict[str, str]:
-    """The two runs, and of the cases that they left out the runs that judged them last."""
-    unjudged = _unjudged(db, current) if left_out else []
-    now = _judged_last(db, unjudged, before=current, like=None)
-    lacking = [
-        *(
-            row[0]
-            for row in db.execute(
-                "SELECT DISTINCT test_case_id FROM test_run WHERE benchmark_run_id = ?"
-                " EXCEPT SELECT test_case_id FROM test_run WHERE benchmark_run_id = ?",
-                (current, previous),
-            )
-        )
-    ]
-    then = _judged_last(db, lacking, before=previous, like=current)
-    return {
-        "previous": previous,
-        "current": current,
-        "previous_others": json.dumps(then),
-        "current_others": json.dumps(now),
-    }
+def _in_run(db: Db, run_id: str) -> Iterator[_Stood]:
+    """The cases that a run judged, in its order."""
+    return map(_Stood._make, db.execute(_OF_RUN, (run_id,)))
+
+
+def _in_others(db: Db, others: dict[str, str]) -> Iterator[_Stood]:
+    """The cases as those other runs judged them."""
+    return map(_Stood._make, db.execute(_OF_OTHERS, (json.dumps(others),)) if others else ())
+
+
+def _beside(
+    db: Db, previous: str, current: str, only: _Only, *, left_out: bool = False
+) -> Iterator[tuple[_Stood, _Stood]]:
+    """Yields how each case stood in the two runs; what one of them left out stands as it was judged last.
+
+    What remains in `only` has no counterpart.
+    """
+    yield from matched(_in_run(db, previous), _in_run(db, current), only)
+    only_then, only_now = only
+    last = _judged_last(db, list(only_now), before=previous, like=current)
+    for before in _in_others(db, last):
+        yield before, only_now.pop(before.case_id)
+    if left_out:
+        last = _judged_last(db, _unjudged(db, current), before=current, like=None)
+        for after in _in_others(db, last):
+            if after.case_id in only_then:
+                yield only_then.pop(after.case_id), after
 
 
 def _unjudged(db: Db, run_id: str) -> list[str]:
     """The cases that a run was to judge and did not."""
     rows = db.execute(
-        "SELECT case_id FROM unit WHERE job_id = ? GROUP BY case_id HAVING count(test_run_id) = 0", (run_id,)
+        "SELECT case_id FROM unit WHERE job_id = ? GROUP BY position HAVING count(test_run_id) = 0", (run_id,)
     )
     return [row[0] for row in rows]
 
