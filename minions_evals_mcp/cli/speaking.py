@@ -21,7 +21,7 @@ async def speaker_at(engine: Engine, by: str = "") -> Speaker:
     token, name = read_settings().person_token, by.strip()
     if token is not None:
         return await _with_token(engine, token, name)
-    if not _is_terminal():
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return Speaker(name=name)
     known = await (person_named(engine, name) if name else only_person(engine))
     if not name:
@@ -56,10 +56,6 @@ async def _with_token(engine: Engine, token: str, name: str) -> Speaker:
             f"--by is {name}, and the token is {speaker.name}'s.", remedy="Leave --by out, or use your own token."
         )
     return speaker
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _reply(question: str) -> str:

@@ -38,6 +38,14 @@ def parsed(value: JsonValue) -> JsonValue:
         return value
 
 
+def json_or_text(text: str) -> JsonValue:
+    """The value of a text that is JSON, else the text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def obj(value: JsonValue) -> Json:
     """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

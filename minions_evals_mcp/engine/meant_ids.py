@@ -31,16 +31,14 @@ async def meant_id(engine: Engine, given: str, *kinds: str) -> str:
     kinds_meant = kinds or ANY
     if await engine.store.read_whole(partial(_stands, given=given, kinds=kinds_meant)):
         return given
-    return await engine.store.read(partial(_meant, given=given, kinds=kinds_meant))
+    return await engine.store.read(
+        lambda db: _newest(db, kinds_meant) if given == LATEST else id_begun(db, given, *kinds_meant)
+    )
 
 
 async def meant_version(engine: Engine, name: str) -> str:
     """The prompt version that was meant, as `meant_id`; `latest` by itself is that of the prompt that the cases are of."""
     return name if name == LATEST else await meant_id(engine, name, VERSION)
-
-
-def _meant(db: Db, *, given: str, kinds: tuple[str, ...]) -> str:
-    return _newest(db, kinds) if given == LATEST else id_begun(db, given, *kinds)
 
 
 def id_begun(db: Db, given: str, *kinds: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.version_chain import Chain, Link, chain_named, chains, listed_numbers
+from minions_evals_mcp.domain.version_chain import Chain, chain_named, chains, listed_numbers
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -117,16 +117,13 @@ def _at(db: Db, prompt: str, place: str) -> Record[PromptVersion]:
             "prompt-version", f"{prompt}@{place}", remedy=f"Its versions are {listed_numbers(chain.links)}."
         )
     if len(links) > 1:
+        ids = ", ".join(link.id for link in links)
         raise BadInputError(
-            f"{prompt}@{place} is the number of {len(links)} versions: {_ids(links)}.", remedy="Name one by its id."
+            f"{prompt}@{place} is the number of {len(links)} versions: {ids}.", remedy="Name one by its id."
         )
     version = version_record(db, links[0].id)
     assert version is not None, "the chain lists recorded versions"
     return version
-
-
-def _ids(links: Iterable[Link]) -> str:
-    return ", ".join(link.id for link in links)
 
 
 def _how_named(db: Db, name: str) -> str:

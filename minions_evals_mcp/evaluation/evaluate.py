@@ -19,15 +19,7 @@ from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, start_benchmark
 from minions_evals_mcp.errors import BadInputError, InstrumentError, ungrouped
 from minions_evals_mcp.evaluation.case import Case, Cases
-from minions_evals_mcp.evaluation.checks import (
-    PASSES_AT,
-    Check,
-    Checks,
-    Function,
-    NoAnswerError,
-    Rubric,
-    called,
-)
+from minions_evals_mcp.evaluation.checks import PASSES_AT, Check, Checks, Function, NoAnswerError, Rubric, called
 from minions_evals_mcp.evaluation.code_version import version_label, whole_source
 from minions_evals_mcp.evaluation.figures import ResultOptions
 from minions_evals_mcp.evaluation.records import Suite, name_of, save_version

@@ -71,7 +71,8 @@ def _printed(console: Console, parts: Iterable[RenderableType]) -> str:
 
 def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     summary = result.summary
-    yield Text(_no_figures(result)) if summary.benchmark_run is None else headline(summary, width)
+    no_figures = summary.benchmark_run is None
+    yield Text(f"{result.name}  {_judged(result)}") if no_figures else headline(summary, width)
     if summary.failures:
         yield failures_table(summary, width, _store(result))
     if summary.unscored:
@@ -97,10 +98,6 @@ def _kept(result: Figures) -> str:
     return f"kept in {db}" + (
         ", as all projects are; store=… or a minions-evals.toml keeps it apart" if is_shared else ""
     )
-
-
-def _no_figures(result: Figures) -> str:
-    return f"{result.name}  {_judged(result)}"
 
 
 def _judged(result: Figures) -> str:

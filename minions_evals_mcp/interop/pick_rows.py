@@ -20,12 +20,7 @@ from minions_evals_mcp.interop.score_rows import (
     vetted,
 )
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Evidence, Need, Subject, Unchecked
-from minions_evals_mcp.scoring.max_score import (
-    MAX_SCORE,
-    MaxScore,
-    Selection,
-    max_score_of,
-)
+from minions_evals_mcp.scoring.max_score import MAX_SCORE, MaxScore, Selection, max_score_of
 from minions_evals_mcp.scoring.verdicts.examination import Contest, Spoilt
 
 KEYS = frozenset({"id", "outputs", "assert"})

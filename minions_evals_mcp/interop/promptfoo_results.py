@@ -7,7 +7,7 @@ that could not be judged do not count in derived metrics; `config` is the title 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
@@ -82,10 +82,6 @@ def _tokens(cells: Sequence[Cell]) -> Json:
     return {"total": prompt + completion, "prompt": prompt, "completion": completion}
 
 
-def _cost(cells: Iterable[Cell]) -> float:
-    return math.fsum(cell.cost_usd or 0.0 for cell in cells)
-
-
 def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[Row], number: int) -> Json:
     """A column with its figures; a named metric is the sum of its weighted scores, as derived metrics see it."""
     assert isinstance(version, PromptVersion)
@@ -113,7 +109,7 @@ def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[Row], number:
         "namedScoreWeights": {
             name: math.fsum(cell.metric_weights.get(name, 0.0) for cell in judged) for name in column.metric_sums
         },
-        "cost": _cost(cells),
+        "cost": math.fsum(cell.cost_usd or 0.0 for cell in cells),
     }
     shown: Json = {"raw": version.content, "label": column.prompt, "id": column.prompt_version_ref}
     return {**shown, "provider": column.provider, "metrics": metrics}

@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from statistics import fmean
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
@@ -48,14 +49,6 @@ class Formula:
         return value
 
 
-def _mean(*numbers: float) -> float:
-    return math.fsum(numbers) / len(numbers)
-
-
-def _log(number: float, base: float = math.e) -> float:
-    return math.log(number, base)
-
-
 def _round(number: float, digits: float = 0) -> float:
     """Of the number as it is written, halves away from zero, as in mathjs: 1.005 to two digits is 1.01."""
     written = Decimal(repr(float(number)))
@@ -67,19 +60,15 @@ def _equal(first: float, other: float) -> bool:
     return math.isclose(first, other, rel_tol=1e-12, abs_tol=1e-15)
 
 
-def _power(base: float, exponent: float) -> float:
-    return math.pow(base, exponent)
-
-
 def _modulo(number: float, divisor: float) -> float:
     return number - divisor * math.floor(number / divisor) if divisor else number
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
     "abs": (math.fabs, 1, 1), "ceil": (math.ceil, 1, 1), "exp": (math.exp, 1, 1), "floor": (math.floor, 1, 1),
-    "log": (_log, 1, 2), "log10": (math.log10, 1, 1), "log2": (math.log2, 1, 1), "max": (lambda *numbers: max(numbers), 1, 99),
-    "mean": (_mean, 1, 99), "min": (lambda *numbers: min(numbers), 1, 99), "pow": (_power, 2, 2), "round": (_round, 1, 2),
-    "sqrt": (math.sqrt, 1, 1), "sum": (lambda *numbers: math.fsum(numbers), 1, 99),
+    "log": (math.log, 1, 2), "log10": (math.log10, 1, 1), "log2": (math.log2, 1, 1), "max": (lambda *numbers: max(numbers), 1, 99),
+    "mean": (lambda *numbers: fmean(numbers), 1, 99), "min": (lambda *numbers: min(numbers), 1, 99), "pow": (math.pow, 2, 2),
+    "round": (_round, 1, 2), "sqrt": (math.sqrt, 1, 1), "sum": (lambda *numbers: math.fsum(numbers), 1, 99),
 }  # fmt: skip
 """The functions, with the fewest and the most arguments that each takes."""
 
@@ -91,7 +80,7 @@ _BINARY: dict[str, tuple[int, Callable[[float, float], float]]] = {
     ">=": (3, lambda a, b: a > b or _equal(a, b)),
     "+": (4, operator.add), "-": (4, operator.sub),
     "*": (5, operator.mul), "/": (5, operator.truediv), "%": (5, _modulo),
-    "^": (7, _power),
+    "^": (7, math.pow),
 }  # fmt: skip
 """How tightly each operator binds, and what it does."""
 _UNARY, _COMPARES = 6, 3

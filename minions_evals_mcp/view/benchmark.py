@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from minions_evals_mcp.engine.answers.pages.benchmark_page import BenchmarkPage, level_names, read_benchmark_page
-from minions_evals_mcp.engine.answers.report_values import TrendPoint
 from minions_evals_mcp.engine.answers.run_list import read_runs
 from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.context import Engine
@@ -53,9 +52,8 @@ async def _levels(engine: Engine, *, ident: str) -> str:
 def _chart(page: BenchmarkPage) -> Markup:
     if page.side is None or len(page.points) < 2:
         return Markup("")
-    drawn = trend_chart(page.points, threshold=page.side.threshold or None, label="", names=page.names, link=_run)
+    drawn = trend_chart(
+        page.points, threshold=page.side.threshold or None, label="", names=page.names,
+        link=lambda point: f"/run?{urlencode({'id': point.run_id})}",
+    )  # fmt: skip
     return Markup(drawn)  # noqa: S704  made by trend_chart, which escapes every text
-
-
-def _run(point: TrendPoint) -> str:
-    return f"/run?{urlencode({'id': point.run_id})}"

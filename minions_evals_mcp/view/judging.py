@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.people.agreement import judges_agreement
 from minions_evals_mcp.engine.people.draws import DRAWN, draw_labels
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, hand_in, next_question, question_of
 from minions_evals_mcp.engine.people.persons import person_with_token
-from minions_evals_mcp.errors import BusyError, ConflictError, EvalsError, InvalidRecordError, RuleError
+from minions_evals_mcp.errors import BusyError, ConflictError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.report.named_store import in_store
@@ -62,7 +62,7 @@ async def judged(request: Request) -> Response:
         except ConflictError:
             return rendered("judged_already", status=409, run=run, after=digest)
         except (InvalidRecordError, RuleError, BusyError) as error:
-            wrong = {"": _problem(error)}
+            wrong = {"": f"Nothing was kept: {error}"}
     if wrong:
         return _form(packet, request, run=run, form=form, wrong=wrong, status=400)
     query = urlencode({name: value for name, value in (("run", run or ""), ("after", digest), ("kept", "1")) if value})
@@ -122,7 +122,3 @@ def _judgment(criterion: Criterion, score: str, reason: str) -> GivenJudgment | 
     except (ValueError, ValidationError):
         return needed
     return judgment if fields.min_score <= judgment.score <= fields.max_score else needed
-
-
-def _problem(error: EvalsError) -> str:
-    return f"Nothing was kept: {error}"

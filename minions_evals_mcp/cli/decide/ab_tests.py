@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, cast
+from typing import Annotated
 
 from cyclopts import Parameter
 from pydantic import JsonValue, ValidationError
@@ -14,6 +13,7 @@ from minions_evals_mcp.cli.run.run_options import Positive
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
 from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.tagged_values import json_or_text
 from minions_evals_mcp.engine.ab_test.branches import (
     BranchConfiguration,
     branch_configurations,
@@ -119,7 +119,7 @@ def _inline(text: str) -> InlineBranch:
         name, equals, value = part.partition("=")
         if not equals:
             raise BadInputError(f"--inline {text}: {part} is no NAME=VALUE.", remedy="--help shows an example.")
-        given[name.strip()] = value if name.strip() == "name" else _value(value)
+        given[name.strip()] = value if name.strip() == "name" else json_or_text(value)
     try:
         return InlineBranch.model_validate(given)
     except ValidationError as error:
@@ -127,13 +127,6 @@ def _inline(text: str) -> InlineBranch:
         raise BadInputError(
             f"--inline {text}: {'.'.join(map(str, first['loc']))}: {first['msg']}.", remedy="--help shows an example."
         ) from None
-
-
-def _value(text: str) -> JsonValue:
-    try:
-        return cast("JsonValue", json.loads(text))
-    except ValueError:
-        return text
 
 
 def _request(fields: dict[str, object]) -> AbTestRequest:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import Literal, cast
-
-from pydantic import JsonValue
+from typing import Literal
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
+from minions_evals_mcp.domain.tagged_values import json_or_text
 from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
 from minions_evals_mcp.engine.cases.testing import create_test_case, update_test_case
 from minions_evals_mcp.engine.context import Engine
@@ -129,15 +127,8 @@ def _given(fields: tuple[str, ...]) -> Json:
         name, equals, value = field.partition("=")
         if not equals or not name:
             raise BadInputError(f"{field} is no FIELD=VALUE.", remedy="--help shows an example.")
-        given[name] = None if not value else value if name in TEXTS else _value(value)
+        given[name] = None if not value else value if name in TEXTS else json_or_text(value)
     return given
-
-
-def _value(text: str) -> JsonValue:
-    try:
-        return cast("JsonValue", json.loads(text))
-    except ValueError:
-        return text
 
 
 def _tell(answer: Json, line: str, common: Common) -> None:

@@ -49,7 +49,7 @@ async def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, commo
         _skills(common, settings),
         *await _store(db_path(common, settings)),
         *await machine(engine_config(common, settings), ping=ping),
-        *_providers(settings),
+        *(_provider(row, settings.providers.get(row.name, NO_ACCESS)) for row in PROVIDERS.values()),
     ]
     findings.extend(await _judge(common, settings, ping))
     broken = any(finding.ok is False for finding in findings)
@@ -146,12 +146,8 @@ async def _store(path: Path) -> list[Finding]:
     return [Finding("store", ok=True, said=f"{path}: {sum(report.checked.values())} records{shared}")]
 
 
-def _providers(settings: Settings) -> list[Finding]:
-    """Returns which keys are set; their values are never shown."""
-    return [_provider(row, settings.providers.get(row.name, NO_ACCESS)) for row in PROVIDERS.values()]
-
-
 def _provider(row: ModelProvider, access: Access) -> Finding:
+    """Returns whether its key is set; the key itself is never shown."""
     at = f" at {access.base_url}" if access.base_url else ""
     if access.api_key is None and not (row.keyless_elsewhere and at):
         return Finding(row.name, ok=None, said="no key", remedy=f"Set {row.key_variable} to use it.")

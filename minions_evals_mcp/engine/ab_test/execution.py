@@ -107,13 +107,9 @@ async def _seen(run: AbRun, reply: Answered) -> _Seen:
     if usage is not None:
         read, written = usage.input_tokens, usage.output_tokens
     else:
-        read, written = await anyio.to_thread.run_sync(_estimated, run.plan.prompt, reply.text)
+        read, written = await anyio.to_thread.run_sync(lambda: (token_count(run.plan.prompt), token_count(reply.text)))
     quality, unmeasured = await _quality(run, reply)
     return _Seen(read, written, usage is None, quality, unmeasured)
-
-
-def _estimated(prompt: str, text: str) -> tuple[int, int]:
-    return token_count(prompt), token_count(text)
 
 
 async def _quality(run: AbRun, reply: Answered) -> tuple[float | None, str]:

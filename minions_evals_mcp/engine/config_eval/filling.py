@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import PromptVersion
@@ -112,7 +113,7 @@ def _metrics(cells: Sequence[Cell]) -> tuple[dict[str, float], dict[str, float]]
     """Each metric's mean over the cells that have it, and the sum of their weighted scores."""
     named = [(name, score, cell.metric_weights[name]) for cell in cells for name, score in cell.metrics.items()]
     sums = {name: math.fsum(score * weight for its, score, weight in named if its == name) for name, *_ in named}
-    return {name: _average([score for its, score, _ in named if its == name]) for name in sums}, sums
+    return {name: fmean([score for its, score, _ in named if its == name]) for name in sums}, sums
 
 
 def with_metrics(
@@ -161,12 +162,8 @@ def _assertion_fields(aggregate: Aggregate) -> dict[str, object]:
     return {"scores": shown_scores(aggregate.results), "metrics": scores, "metric_weights": weights}
 
 
-def _average(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+    return fmean(values) if values else None
 
 
 def _sum(values: Sequence[float]) -> float | None:

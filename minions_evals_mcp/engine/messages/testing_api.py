@@ -176,10 +176,6 @@ def _wire(value: BaseModel) -> Json:
     return cast("Json", value.model_dump(mode="json"))
 
 
-def _record(record: Record[Any]) -> Json:
-    return record.wire()
-
-
 async def _test_cases(engine: Engine, request: OfPrompt, _: Asking) -> Json:
     return {"testCases": [_wire(case) for case in await history.test_cases(engine, request.prompt_id)]}
 
@@ -208,7 +204,7 @@ async def _branch_executions(engine: Engine, request: PageOfBranch, _: Asking) -
 
 
 def _records(read: Sequence[Record[Any]]) -> list[JsonValue]:
-    return [_record(record) for record in read]
+    return [record.wire() for record in read]
 
 
 async def _create_case(engine: Engine, request: CreateTestCase, asking: Asking) -> Json:
@@ -258,11 +254,11 @@ async def _accept(engine: Engine, request: UpdateExpectedOutput, asking: Asking)
 
 async def _create_branch(engine: Engine, request: CreateTestBranch, asking: Asking) -> Json:
     ident = request.branch_id or asking.ident
-    return {"branch": _record(await branches.create_branch(engine, request.given(), branch_id=ident))}
+    return {"branch": (await branches.create_branch(engine, request.given(), branch_id=ident)).wire()}
 
 
 async def _update_branch(engine: Engine, request: UpdateTestBranch, _: Asking) -> Json:
-    return {"branch": _record(await branches.update_branch(engine, request.branch_id, request.given()))}
+    return {"branch": (await branches.update_branch(engine, request.branch_id, request.given())).wire()}
 
 
 async def _delete_branch(engine: Engine, request: OfBranch, _: Asking) -> Json:

@@ -131,17 +131,15 @@ async def judges_agreement(engine: Engine, benchmark_id: str, *, limit: int = 20
     if engine.config.read_only:
         kept = await engine.store.read(partial(_licences, benchmark_id=benchmark_id, at=at))
     else:
-        kept = await engine.store.write(partial(_kept_licences, benchmark_id=benchmark_id, at=at))
+        kept = await engine.store.write(
+            lambda db: [keep(db, licence).fields for licence in _licences(db, benchmark_id=benchmark_id, at=at)]
+        )
     return agreed.model_copy(update={"licences": tuple(kept)})
 
 
 def _licences(db: Db, *, benchmark_id: str, at: datetime) -> list[JudgeLicence]:
     licences_of_all = [licences(db, criterion_id, at=at) for criterion_id in judged_criteria(db, benchmark_id)]
     return [licence for by_judge in licences_of_all for licence in by_judge.values()]
-
-
-def _kept_licences(db: Db, *, benchmark_id: str, at: datetime) -> list[JudgeLicence]:
-    return [keep(db, licence).fields for licence in _licences(db, benchmark_id=benchmark_id, at=at)]
 
 
 def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:

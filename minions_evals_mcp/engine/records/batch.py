@@ -6,18 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from minions_evals_mcp.domain.definitions import (
-    Fields,
-)
+from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type
 from minions_evals_mcp.engine.records.pass_rule import with_pass_rule
-from minions_evals_mcp.errors import (
-    EvalsError,
-    InvalidRecordError,
-    RuleError,
-    UnsupportedError,
-)
+from minions_evals_mcp.errors import EvalsError, InvalidRecordError, RuleError, UnsupportedError
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 

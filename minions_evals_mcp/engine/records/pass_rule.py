@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from minions_evals_mcp.domain.definitions import SIMILARITY, Fields, PassRule, TestCase
+from minions_evals_mcp.domain.definitions import SIMILARITY, Fields, TestCase
 from minions_evals_mcp.domain.records import Record, of_type
 
 
@@ -20,13 +20,8 @@ def with_pass_rule(record: Record[Fields], earlier: Record[Fields] | None) -> Re
     if stored is not None and (stored.fields.pass_rule is not None or _is_judged_by_expectation(stored.fields)):
         rule = stored.fields.pass_rule
     else:
-        rule = default_rule(case)
+        rule = "max_score" if case.prompt_id is None else SIMILARITY
     return replace(record, fields=case.model_copy(update={"pass_rule": rule}))
-
-
-def default_rule(case: TestCase) -> PassRule:
-    """The rule of a new case that gives none."""
-    return "max_score" if case.prompt_id is None else SIMILARITY
 
 
 def _is_judged_by_expectation(case: TestCase) -> bool:

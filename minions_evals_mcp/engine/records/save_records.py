@@ -7,13 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from minions_evals_mcp.domain.definitions import (
-    Benchmark,
-    Fields,
-    Rubric,
-    RubricCriterion,
-    TestCase,
-)
+from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestCase
 from minions_evals_mcp.domain.digests import json_text
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import Record, of_type
@@ -27,12 +21,7 @@ from minions_evals_mcp.engine.records.secret_marks import secrets_marked, withou
 from minions_evals_mcp.engine.records.vetting import vet_record
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_within
-from minions_evals_mcp.errors import (
-    ConflictError,
-    InvalidRecordError,
-    NotFoundError,
-    SealedError,
-)
+from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, SealedError
 from minions_evals_mcp.scoring.rubric import threshold_note
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db

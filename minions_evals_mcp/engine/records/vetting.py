@@ -15,10 +15,7 @@ from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record, of_type
 from minions_evals_mcp.engine.records.batch import View, is_final, name_of
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
 from minions_evals_mcp.engine.records.schedules import vet_schedule
-from minions_evals_mcp.errors import (
-    InvalidRecordError,
-    RuleError,
-)
+from minions_evals_mcp.errors import InvalidRecordError, RuleError
 from minions_evals_mcp.judges.heuristic import guide, takes_proposal
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.max_score import parted
@@ -50,7 +47,7 @@ def vet_record(view: View, record: Record[Fields]) -> None:
     if (case := of_type(record, TestCase)) is not None:
         _vet_case(view, case)
     elif (rubric := of_type(record, Rubric)) is not None:
-        _vet_rubric(view, rubric)
+        vet_rubric(rubric, _criteria(view, rubric))
     elif (criterion := of_type(record, RubricCriterion)) is not None:
         _vet_criterion(view, criterion)
     elif (benchmark := of_type(record, Benchmark)) is not None:
@@ -127,10 +124,6 @@ def _criteria(view: View, rubric: Record[Rubric]) -> list[Record[RubricCriterion
             )
         criteria.append(criterion)
     return criteria
-
-
-def _vet_rubric(view: View, record: Record[Rubric]) -> None:
-    vet_rubric(record, _criteria(view, record))
 
 
 def _vet_criterion(view: View, record: Record[RubricCriterion]) -> None:

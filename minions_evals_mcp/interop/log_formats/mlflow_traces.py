@@ -45,7 +45,7 @@ def _experiment(info: Json) -> str | None:
 def _sample(row: Json, where: str) -> Sample:
     info, spans = obj(row.get("info")), objects_under(obj(row.get("data")), "spans", where)
     ident = info.get("trace_id", info.get("request_id"))
-    root = next((span for span in spans if not _parent(span)), None)
+    root = next((span for span in spans if not (span.get("parent_span_id") or span.get("parent_id"))), None)
     if not isinstance(ident, str) or root is None:
         raise InvalidRecordError("a trace has an id and a root span", where=where)
     assessments = objects_under(info, "assessments", where)
@@ -102,10 +102,6 @@ def _rest_of_root(root: Json) -> Json:
     """Returns what the root says beside what was asked and answered."""
     attributes = without(obj(root.get("attributes")), "mlflow.spanInputs", "mlflow.spanOutputs")
     return without({**without(root, "attributes"), "attributes": attributes or None})
-
-
-def _parent(span: Json) -> bool:
-    return bool(span.get("parent_span_id") or span.get("parent_id"))
 
 
 def _name(assessment: Json) -> str:

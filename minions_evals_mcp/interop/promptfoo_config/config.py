@@ -10,13 +10,7 @@ from pathlib import Path
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.config_eval.evaluation import (
-    Column,
-    Evaluation,
-    SimulatedUserSpec,
-    Spec,
-    models_of,
-)
+from minions_evals_mcp.engine.config_eval.evaluation import Column, Evaluation, SimulatedUserSpec, Spec, models_of
 from minions_evals_mcp.engine.config_eval.providers import VARIABLE
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
@@ -30,12 +24,7 @@ from minions_evals_mcp.interop.promptfoo_config.cases import (
     version_of,
 )
 from minions_evals_mcp.interop.promptfoo_config.columns import differences, read_columns, unset_variables, vet_prompts
-from minions_evals_mcp.interop.promptfoo_config.extensions import (
-    evaluation_hooks,
-    hooked,
-    read_hooks,
-    told_suite,
-)
+from minions_evals_mcp.interop.promptfoo_config.extensions import evaluation_hooks, hooked, read_hooks, told_suite
 from minions_evals_mcp.interop.promptfoo_config.graders import read_graders
 from minions_evals_mcp.interop.promptfoo_config.options import read_options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText, read_filters, read_prompts

@@ -31,16 +31,7 @@ from minions_evals_mcp.scoring.assertions.kinds import (
 from minions_evals_mcp.scoring.assertions.trajectories import trace_spans, trajectory, trajectory_match
 from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transformed, vet_transform
 from minions_evals_mcp.scoring.assertions.value_code import needs_of_value, with_value
-from minions_evals_mcp.scoring.checks import (
-    NO_EVIDENCE,
-    Aggregate,
-    Checked,
-    Evidence,
-    Need,
-    Subject,
-    Unchecked,
-    Unmet,
-)
+from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.max_score import SELECTING
 from minions_evals_mcp.scoring.values import CheckResult
 

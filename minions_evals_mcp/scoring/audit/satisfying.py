@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
@@ -100,7 +100,7 @@ def _nested(paths: Sequence[Sequence[str]]) -> str:
 
 def satisfying(rules: Rules) -> list[str]:
     """A few texts that should satisfy all positive checks at once, the shortest first; whether they do is for the checks to say."""
-    positive = [assertion for assertion in _deciding(rules) if not assertion.negated and assertion.weight > 0]
+    positive = [assertion for assertion in rules.assertions() if not assertion.negated and assertion.weight > 0]
     wanted = _wanted(positive)
     texts = [_fitted(wanted, positive, between) for between in (" ", "\n")]
     texts += [_fitted([*wanted[:0], *(text for text in wanted)][::-1], positive, " ")] if len(wanted) > 1 else []
@@ -116,10 +116,6 @@ def satisfying_one(assertion: Assertion) -> list[str]:
     made = _fitted(_wanted([assertion]), [assertion], " ")
     more = list(literals(str(assertion.value))) if assertion.type in CODE else []
     return list(dict.fromkeys([made, *more[:4]]))
-
-
-def _deciding(rules: Rules) -> Iterable[Assertion]:
-    return rules.assertions()
 
 
 def _wanted(assertions: Sequence[Assertion]) -> list[str]:

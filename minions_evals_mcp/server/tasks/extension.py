@@ -12,13 +12,7 @@ from mcp.server.extension import Extension, MethodBinding
 from mcp.server.mcpserver.server import require_client_extension
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_NAME_HEADER
-from mcp_types import (
-    HEADER_MISMATCH,
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    RequestParams,
-)
+from mcp_types import HEADER_MISMATCH, INVALID_PARAMS, CallToolRequestParams, CallToolResult, RequestParams
 from pydantic import Field, JsonValue
 
 from minions_evals_mcp.server.edge.refusals import as_protocol_error

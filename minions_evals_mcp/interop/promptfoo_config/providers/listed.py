@@ -164,7 +164,8 @@ def code_spec(node: Node, ident: str, config: Node, refusals: Refusals) -> CodeS
     if ident.startswith(("python:", "file://")):
         return _code(node, ident, config, refusals)
     if ident.startswith("exec:"):
-        return _program(node, ident.removeprefix("exec:"), config)
+        command = command_words(node, ident.removeprefix("exec:"))
+        return ProgramSpec(command=command, config=_json(config), folder=folder_of(node))
     return _address(node, ident, config, refusals)
 
 
@@ -213,10 +214,6 @@ def _with_files(node: Node, refusals: Refusals) -> JsonValue:
             return {name: _with_files(node, refusals) for name, node in node.mapping().items()}
         case _:
             return node.value
-
-
-def _program(node: Node, command: str, config: Node) -> ProgramSpec:
-    return ProgramSpec(command=command_words(node, command), config=_json(config), folder=folder_of(node))
 
 
 def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> AddressSpec | None:

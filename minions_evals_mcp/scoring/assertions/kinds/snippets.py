@@ -21,15 +21,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check, given_to_transform
 from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import NoVerdict, verdict_of
-from minions_evals_mcp.scoring.checks import (
-    Broke,
-    Evidence,
-    Language,
-    Ran,
-    SnippetNeed,
-    Subject,
-    Unmet,
-)
+from minions_evals_mcp.scoring.checks import Broke, Evidence, Language, Ran, SnippetNeed, Subject, Unmet
 from minions_evals_mcp.scoring.values import CheckResult, shown
 
 CODE_LIMIT = 20_000
