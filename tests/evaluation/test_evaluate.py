@@ -6,46 +6,23 @@ import builtins
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
-import numpy as np
-import pandas as pd
 import pytest
 
-from minions_evals_mcp import Case, EvaluationResult, Output, Rubric, Verdict, evaluate, evaluate_async
+from minions_evals_mcp import Case, EvaluationResult, Rubric, evaluate, evaluate_async
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
-from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store import records
-from tests.hang import HANG_S
+from tests.evaluation.capitals import CASES, answer, worse
 from tests.workshop import config_in
-
-CAPITALS = {"France": "Paris", "Italy": "Rome"}
-
-
-def answer(country: str) -> str:
-    """Knows two capitals."""
-    return f"It is {CAPITALS.get(country, 'unknown')}."
-
-
-def worse(country: str) -> str:
-    """Knows one capital."""
-    return "It is Paris." if country == "France" else "no idea"
-
-
-CASES = [Case({"country": name}, expected=capital) for name, capital in CAPITALS.items()]
-
-
-@pytest.fixture
-def evaluated(tmp_path: Path) -> Any:
-    """`evaluate` on a store of the test's, without progress."""
-    return partial(evaluate, store=tmp_path / "evals.db", progress=False)
 
 
 def test_the_result_tells_pass_and_what_changed_since_the_last_run_of_the_name(evaluated: Any) -> None:
@@ -92,231 +69,11 @@ async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
     assert found.passed is True
 
 
-def short(output: str, case: Case) -> bool:
-    """A check of the user's."""
-    assert case.inputs
-    return len(output) < 12
-
-
-async def graded(output: Output, case: Case) -> float:
-    """A check that gives a share."""
-    assert output.text == str(output)
-    return 1.0 if str(case.expected) in output else 0.2
-
-
-async def test_checks_that_wait_do_so_at_the_same_time(tmp_path: Path) -> None:
-    asked: list[str] = []
-    all_asked = anyio.Event()
-
-    async def waiting(output: str, _: Case) -> bool:
-        asked.append(output)
-        if len(asked) == len(CASES):
-            all_asked.set()
-        await all_asked.wait()
-        return True
-
-    with anyio.fail_after(HANG_S):
-        found = await evaluate_async(answer, CASES, checks=waiting, store=tmp_path / "evals.db", progress=False)
-    assert found.passed is True
-
-
-def declining(output: str, case: Case) -> Verdict:
-    """A check that cannot tell."""
-    return Verdict(None, "no idea of geography")
-
-
-def broken(output: str, case: Case) -> bool:
-    """A check that raises."""
-    raise ZeroDivisionError("oops")
-
-
-@pytest.mark.parametrize(
-    ("check", "passed", "outcomes"),
-    [
-        (short, False, {"scored": 2}),
-        (graded, True, {"scored": 2}),
-        (declining, None, {"not-judgeable": 2}),
-        (broken, False, {"judge-error": 2}),
-    ],
-)
-def test_a_function_is_a_check(evaluated: Any, check: Any, passed: bool | None, outcomes: dict[str, int]) -> None:
-    found: EvaluationResult = evaluated(answer, CASES, checks=[check], name="own")
-    assert (found.passed, found.summary.outcomes) == (passed, outcomes)
-
-
-def ends_well(output: str, case: Case) -> bool:
-    """Has a full stop at the end."""
-    return output.endswith(".") and len(output) > 13
-
-
-def test_a_check_of_ones_own_that_failed_is_the_cause_by_its_name_and_one_with_a_slip_no_verdict(
-    evaluated: Any,
-) -> None:
-    text = str(evaluated(answer, CASES, checks=[ends_well], name="own"))
-    assert "2 of 2 failed cases: the check ends_well failed\n   Next: Read the costliest case" in text
-    text = str(evaluated(answer, CASES, checks=[{"type": "python", "value": "len(output) > 20"}], name="code"))
-    assert "the check python len(output) > 20 failed" in text
-    assert "format-error" not in text
-    slip = evaluated(answer, CASES, checks=[{"type": "python", "value": "output.strp() == 'x'"}], name="slip")
-    assert slip.summary.outcomes == {"judge-error": 2}
-
-
-def named(output: str, case: Case) -> Verdict:
-    """A check that says why."""
-    return Verdict(str(case.expected) in output, "no capital is named")
-
-
-def test_a_failed_function_is_named_with_its_reason_before_what_was_expected(evaluated: Any) -> None:
-    result = evaluated(worse, CASES, checks=[named, short], name="own")
-    assert "failed check named: no capital is named\n   Expected “Rome”, got “no idea”\n" in str(result)
-    assert ">failed check named: no capital is named<" in result._repr_html_()
-
-
-def undecided(output: str, case: Case) -> Any:
-    """A check that returns what is no answer."""
-    return "yes"
-
-
-def test_a_check_may_return_what_numpy_compares(evaluated: Any) -> None:
-    def some(output: str, case: Case) -> Any:
-        return np.array([len(output)])[0] > 0
-
-    def half(output: str, case: Case) -> Any:
-        return np.float32(0.5)
-
-    assert [one.score for one in evaluated(answer, CASES, checks=[some, half], name="own").cases] == [0.75, 0.75]
-
-
-def test_a_parameter_that_is_called_as_an_input_is_not_given_all_of_them(evaluated: Any) -> None:
-    def agent(question: Any) -> str:
-        return str(question)
-
-    with pytest.raises(BadInputError, match=r"\(Capital of France.*unexpected keyword argument 'region'"):
-        evaluated(agent, [Case({"question": "France?", "region": "EU"}, name="Capital of France")], name="own")
-
-
-def test_what_a_check_returns_that_is_no_answer_was_not_raised(evaluated: Any) -> None:
-    (reason, _) = [one.reason for one in evaluated(answer, CASES, checks=[undecided], name="own").cases]
-    assert "undecided: it returned 'yes'; return a bool, a number from 0 to 1, or a Verdict" in reason
-    assert "raised" not in reason
-
-
 @pytest.mark.parametrize(("field", "value"), [("max_cost_usd", 0), ("trials", 0)])
 def test_a_number_out_of_its_range_is_refused_by_its_name(evaluated: Any, field: str, value: int) -> None:
     with pytest.raises(BadInputError, match=f"{field} is 0: input should be greater") as refused:
         evaluated(answer, CASES, checks=["icontains"], **{field: value})
     assert refused.value.remedy == f"Give another {field}, or leave it out."
-
-
-async def test_a_check_that_is_a_function_is_refused_where_only_its_name_is_known(tmp_path: Path) -> None:
-    await evaluate_async(answer, CASES, checks=[short], name="own", store=tmp_path / "evals.db", progress=False)
-    async with open_engine(config_in(tmp_path)) as engine:
-        with pytest.raises(UnsupportedError, match="Python function 'short'"):
-            await run_benchmark(engine, RunRequest(subject_id="own"))
-
-
-def test_an_unknown_check_is_refused_with_the_nearest_name(evaluated: Any) -> None:
-    with pytest.raises(UnsupportedError, match="did you mean 'icontains'"):
-        evaluated(answer, CASES, checks=["icontain"])
-
-
-def test_a_check_by_name_needs_what_the_case_expects(evaluated: Any) -> None:
-    with pytest.raises(BadInputError, match="no `expected`"):
-        evaluated(answer, [Case({"country": "France"})], checks=["icontains"])
-
-
-def test_inputs_that_the_task_does_not_take_are_refused_before_anything_runs(evaluated: Any) -> None:
-    with pytest.raises(BadInputError, match="does not take these inputs: missing a required argument: 'country'"):
-        evaluated(answer, [Case({"land": "France"}, expected="Paris")], checks=["icontains"])
-
-
-def by_name(country: str) -> str:
-    """Takes the input by its name."""
-    return f"{country}: Paris"
-
-
-def by_mapping(inputs: dict[str, str]) -> str:
-    """Takes all inputs as one."""
-    return f"{inputs['country']}: Paris"
-
-
-def as_mapping(country: str) -> dict[str, str]:
-    """Gives a mapping."""
-    return {"output": "Paris", "country": country}
-
-
-def as_output(country: str) -> Output:
-    """Gives what is known besides."""
-    return Output(f"Paris, {country}", usage={"input_tokens": 3, "output_tokens": 1}, cost_usd=0.01)
-
-
-@pytest.mark.parametrize(
-    "task",
-    [by_name, by_mapping, as_mapping, as_output],
-)
-def test_a_task_is_called_by_its_signature_and_may_return_what_it_likes(evaluated: Any, task: Any) -> None:
-    found: EvaluationResult = evaluated(task, CASES[:1], checks=["contains"], name="forms")
-    assert found.passed is True
-
-
-def with_confidence(country: str) -> dict[str, Any]:
-    """Returns a record of two keys, of which one is a text."""
-    return {"answer": CAPITALS[country], "confidence": 0.9}
-
-
-def test_checks_in_code_parse_what_a_task_returned_read_its_keys_or_search_its_text(evaluated: Any) -> None:
-    checks = [
-        {"type": "is-json"}, "icontains",
-        {"type": "python", "value": "json.loads(output)['confidence'] == 0.9"},
-        {"type": "python", "value": "output['answer'] in ('Paris', 'Rome')"},
-        {"type": "python", "value": "len(output) < 6"},
-        {"type": "javascript", "value": "JSON.parse(output).confidence === 0.9"},
-        {"type": "equals", "value": 0.9, "transform": "output.confidence"},
-    ]  # fmt: skip
-    result = evaluated(with_confidence, CASES, checks=checks)
-    assert result.passed is True, result
-    assert result.cases[0].output == {"answer": "Paris", "confidence": 0.9}
-
-
-def test_a_single_value_is_the_tasks_argument(evaluated: Any) -> None:
-    assert evaluated(answer, [("France", "Paris")], checks=["contains"]).passed is True
-
-
-def test_a_task_that_raises_is_an_error_with_its_line_and_no_pass(evaluated: Any) -> None:
-    def raising(country: str) -> str:
-        raise ValueError(f"no {country}")
-
-    found: EvaluationResult = evaluated(raising, CASES, checks=["contains"], name="raising")
-    assert found.passed is False
-    assert "raised ValueError: no France (test_evaluate.py:" in str(found)
-    assert found.error_count == 2
-
-
-@pytest.mark.parametrize(
-    ("measured", "said"),
-    [
-        ({"cost_usd": -1}, "cost_usd is -1; give US dollars as a number from 0"),
-        ({"cost_usd": float("nan")}, "cost_usd is nan; give"),
-        ({"cost_usd": "1"}, "cost_usd is '1'; give"),
-        ({"usage": {"input_tokens": -5}}, "usage: input_tokens is -5; give a whole number from 0"),
-        ({"usage": "lots"}, "usage is 'lots'; give"),
-    ],
-)
-def test_what_cannot_have_been_measured_is_refused_by_its_name(measured: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
-        Output("A", **measured)
-
-
-def test_a_cost_below_zero_is_an_error_of_its_case_and_the_cases_are_read(evaluated: Any) -> None:
-    def changed(country: str) -> Output:
-        """Sets the cost behind the back of `Output`."""
-        output = Output(f"It is {CAPITALS[country]}")
-        output.cost_usd = -1
-        return output
-
-    result = evaluated(changed, CASES, checks=["icontains"])
-    assert result.passed is False
-    assert "cost_usd is -1; give" in result.cases[0].reason
 
 
 def test_nothing_to_judge_by_is_no_verdict(evaluated: Any) -> None:
@@ -445,32 +202,6 @@ def test_names_that_differ_beyond_ascii_share_no_id(evaluated: Any) -> None:
     assert len(ids[7]) == 60
 
 
-def test_cases_come_from_files_frames_and_generators(evaluated: Any, tmp_path: Path) -> None:
-    (tmp_path / "cases.csv").write_text("country,expected,id\nFrance,Paris,fr\nItaly,Rome,it\n")
-    (tmp_path / "cases.yaml").write_text(
-        "cases:\n- {inputs: {country: France}, expected: Paris}\n- inputs: {country: Italy}\n  checks: [{type: contains, value: Rome}]\n"
-    )
-    frame = pd.read_csv(tmp_path / "cases.csv")
-
-    def generated() -> Iterator[Case]:
-        yield from CASES
-
-    for given in (tmp_path / "cases.csv", frame, generated()):
-        assert evaluated(answer, given, checks=["icontains"], name="sources").passed_count == 2
-    assert evaluated(answer, str(tmp_path / "cases.yaml"), name="yaml").passed_count == 2
-
-
-async def test_an_async_generator_streams_cases(tmp_path: Path) -> None:
-    async def generated() -> AsyncIterator[Case]:
-        for one in CASES:
-            yield one
-
-    found = await evaluate_async(
-        answer, generated(), checks=["contains"], name="s", store=tmp_path / "e.db", progress=False
-    )
-    assert found.passed_count == 2
-
-
 def test_the_result_is_a_data_frame_a_report_and_a_notebooks_cell(evaluated: Any, tmp_path: Path) -> None:
     found: EvaluationResult = evaluated(worse, CASES, checks=["icontains"], name="<geo>", trials=2)
     frame: Any = found.to_pandas()
@@ -506,12 +237,6 @@ def test_a_benchmark_that_was_imported_is_not_written_over(evaluated: Any, tmp_p
         evaluated(answer, CASES, name="suite")
 
 
-def test_a_rubric_alone_waits_for_who_judges_it_where_there_is_no_model(evaluated: Any) -> None:
-    found: EvaluationResult = evaluated(answer, CASES, checks=[Rubric("It names a city.")], name="rubric")
-    assert (found.passed, found.summary.state) == (None, "awaiting-judgments")
-    assert found.cases[0].reason == "waits to be judged (llm)"
-
-
 class ZMQInteractiveShell:
     """The shell by whose name rich knows that it runs in a notebook, where it would write to the page."""
 
@@ -532,21 +257,6 @@ def test_a_notebook_says_what_waits_and_what_has_no_verdict_any_more(evaluated: 
     broken = evaluated(breaking, CASES, name="breaks")
     assert "without a verdict now, or gone: 1 (Italy)" in broken._repr_html_()
     assert "color:#fff" in broken._repr_html_()
-
-
-def test_a_check_that_bears_the_name_of_a_rubric_is_asked_beside_it(evaluated: Any) -> None:
-    def rubric(output: str, _case: Case) -> bool:
-        return output == "another"
-
-    result = evaluated(answer, CASES, checks=[rubric, Rubric("It is polite.")])
-    assert [case.passed for case in result.cases] == [False] * len(CASES)
-
-
-def test_rules_beside_a_rubric_that_no_model_grades_still_fail_what_is_wrong(evaluated: Any) -> None:
-    result = evaluated(worse, CASES, checks=["icontains", Rubric("It is polite.")])
-    assert result.summary.outcomes == {"scored": 1, "not-judgeable": 1}
-    assert result.passed is False
-    assert "no model judges it" in str(result)
 
 
 def test_a_judge_without_its_provider_is_refused_with_it(evaluated: Any) -> None:

@@ -89,7 +89,7 @@ def _set_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
 KINDS: dict[str, Kind] = {
     SET: Kind(_in_set, _vet_set, _set_needs),
     "agent-rubric": Kind(graded.agent_rubric, graded.vet_rubric, graded.agent_rubric_needs),
-    "answer-relevance": Kind(criteria.answer_relevance, graded.vet_share, criteria.relevance_needs("answer-relevance")),
+    "answer-relevance": Kind(criteria.answer_relevance, graded.vet_share, criteria.relevance_needs),
     "bleu": Kind(overlap.bleu, overlap.vet_references),
     "classifier": Kind(services.classifier, services.vet_classifier, services.service_needs),
     "contains": Kind(text.contains, text.vet_scalar),
@@ -99,20 +99,10 @@ KINDS: dict[str, Kind] = {
     "contains-json": Kind(structure.contains_json, structure.vet_optional_schema),
     "contains-sql": Kind(sql.contains_sql, sql.vet_database),
     "contains-xml": Kind(markup.contains_xml, markup.vet_elements),
-    "context-faithfulness": Kind(
-        contexts.context_faithfulness,
-        contexts.vet_context,
-        contexts.context_needs("context-faithfulness"),
-    ),
-    "context-recall": Kind(contexts.context_recall, contexts.vet_recall, contexts.context_needs("context-recall")),
-    "context-relevance": Kind(
-        contexts.context_relevance, contexts.vet_context, contexts.context_needs("context-relevance")
-    ),
-    "conversation-relevance": Kind(
-        criteria.conversation_relevance,
-        graded.vet_share,
-        criteria.relevance_needs("conversation-relevance"),
-    ),
+    "context-faithfulness": Kind(contexts.context_faithfulness, contexts.vet_context, contexts.context_needs),
+    "context-recall": Kind(contexts.context_recall, contexts.vet_recall, contexts.context_needs),
+    "context-relevance": Kind(contexts.context_relevance, contexts.vet_context, contexts.context_needs),
+    "conversation-relevance": Kind(criteria.conversation_relevance, graded.vet_share, criteria.relevance_needs),
     "cost": Kind(measures.cost, measures.vet_limit),
     "equals": Kind(structure.equals, structure.vet_given),
     "factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False),

@@ -9,8 +9,8 @@ verdict; there it is an error.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -36,22 +36,17 @@ Context = str | list[str]
 
 def context_recall(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says which statements of `value` the context supports: their share passes from `threshold` (.5)."""
-    return _checked("context-recall", assertion, subject, evidence)
+    return _checked(assertion, subject, evidence)
 
 
 def context_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says which parts of the context the variable `query` needs: their share passes from `threshold` (.5)."""
-    return _checked("context-relevance", assertion, subject, evidence)
+    return _checked(assertion, subject, evidence)
 
 
 def context_faithfulness(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says which statements of the output the context supports: their share passes from `threshold` (.5)."""
-    return _checked("context-faithfulness", assertion, subject, evidence)
-
-
-def context_needs(kind: GradeType) -> Callable[[Assertion, Subject], tuple[Need, ...]]:
-    """Returns what such a check needs: its context first, where code makes that, and then the grade."""
-    return partial(_needs, kind)
+    return _checked(assertion, subject, evidence)
 
 
 def vet_context(assertion: Assertion) -> None:
@@ -75,23 +70,24 @@ def _transform(assertion: Assertion, subject: Subject) -> SnippetNeed | None:
     return None if assertion.context_transform is None else transform_run(assertion.context_transform, subject)
 
 
-def _needs(kind: GradeType, assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
+def context_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
+    """Returns what such a check needs: its context first, where code makes that, and then the grade."""
     snippet = _transform(assertion, subject)
     if snippet is None:
-        need = _grade(kind, assertion, subject, _told_context(kind, subject))
+        need = _grade(assertion, subject, _told_context(assertion, subject))
         return () if isinstance(need, Unmet) else (need,)
-    return (snippet, Behind(snippet, partial(_behind, kind, assertion, subject)))
+    return (snippet, Behind(snippet, partial(_behind, assertion, subject)))
 
 
-def _behind(kind: GradeType, assertion: Assertion, subject: Subject, ran: Ran) -> tuple[Need, ...]:
-    need = _grade(kind, assertion, subject, _context(ran.value))
+def _behind(assertion: Assertion, subject: Subject, ran: Ran) -> tuple[Need, ...]:
+    need = _grade(assertion, subject, _context(ran.value))
     return () if isinstance(need, Unmet) else (need,)
 
 
-def _checked(kind: GradeType, assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def _checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     snippet = _transform(assertion, subject)
     if snippet is None:
-        context = _told_context(kind, subject)
+        context = _told_context(assertion, subject)
     else:
         ran = evidence.snippets.get(snippet)
         context = (
@@ -99,14 +95,14 @@ def _checked(kind: GradeType, assertion: Assertion, subject: Subject, evidence: 
             if isinstance(ran, Ran)
             else Unmet(f"contextTransform: {ran.error if ran else 'was not run'}")
         )
-    need = _grade(kind, assertion, subject, context)
+    need = _grade(assertion, subject, context)
     return need if isinstance(need, Unmet) else graded_share(need, assertion, evidence)
 
 
-def _told_context(kind: GradeType, subject: Subject) -> Context | Unmet:
+def _told_context(assertion: Assertion, subject: Subject) -> Context | Unmet:
     """The variable `context`, else for recall the prompt."""
     value = subject.variables.get("context")
-    if not value and kind == "context-recall" and subject.prompt:
+    if not value and assertion.base_type == "context-recall" and subject.prompt:
         return subject.prompt
     return _context(value)
 
@@ -123,10 +119,11 @@ def _context(value: JsonValue) -> Context | Unmet:
             )
 
 
-def _grade(kind: GradeType, assertion: Assertion, subject: Subject, context: Context | Unmet) -> GradeNeed | Unmet:
+def _grade(assertion: Assertion, subject: Subject, context: Context | Unmet) -> GradeNeed | Unmet:
     """The question to the model, with the texts that it goes through."""
     if isinstance(context, Unmet):
         return context
+    kind = cast("GradeType", assertion.base_type)
     query = subject.variables.get("query")
     if kind != "context-recall" and not isinstance(query, str):
         return Unmet(f"{kind} needs the variable `query`: what was asked")

@@ -9,8 +9,7 @@ between embeddings of questions made up for the answer; `agent-rubric` is graded
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
+from typing import cast
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
@@ -77,27 +76,24 @@ def vet_criterion(assertion: Assertion) -> None:
 
 def answer_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model scores how far the output answers the variable `query`, else the prompt; passes from `threshold` (.5)."""
-    return _relevant("answer-relevance", assertion, subject, evidence)
+    return _relevant(assertion, subject, evidence)
 
 
 def conversation_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """A model says whether the output is relevant to the prompt, with all turns in it; passes from `threshold` (.5)."""
-    return _relevant("conversation-relevance", assertion, subject, evidence)
+    return _relevant(assertion, subject, evidence)
 
 
-def relevance_needs(kind: GradeType) -> Callable[[Assertion, Subject], tuple[GradeNeed, ...]]:
-    """The grade that it rests on."""
-    return partial(_relevance_needs, kind)
-
-
-def _relevant(kind: GradeType, assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
-    needs = _relevance_needs(kind, assertion, subject)
+def _relevant(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+    needs = relevance_needs(assertion, subject)
     if not needs:
-        return Unmet(f"{kind} needs what was asked: the prompt is not known here")
+        return Unmet(f"{assertion.base_type} needs what was asked: the prompt is not known here")
     return graded_share(needs[0], assertion, evidence)
 
 
-def _relevance_needs(kind: GradeType, assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
+def relevance_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
+    """The grade that it rests on; none where it is not known what was asked."""
+    kind = cast("GradeType", assertion.base_type)
     query = subject.variables.get("query")
     question = query if kind == "answer-relevance" and isinstance(query, str) else subject.prompt
     judge = assertion.provider.name if assertion.provider else ""
