@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.messages.payloads import KINDS, OWN
 from minions_evals_mcp.engine.run import conclusion, run_benchmark, units
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring import rubric
-from minions_evals_mcp.scoring.classification import classify
+from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.skills import OwnSkill, Skills
 from minions_evals_mcp.stats import regression
 from minions_evals_mcp.stats.series import trend

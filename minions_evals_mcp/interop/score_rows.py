@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import answered_record, output_value, value_text
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
-from minions_evals_mcp.scoring.assertions import is_type, vet
+from minions_evals_mcp.scoring.assertions.table import is_type, vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination, answered_alone
 

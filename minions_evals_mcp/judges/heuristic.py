@@ -14,9 +14,9 @@ from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Verdict
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.judges.task import Criterion, Work
-from minions_evals_mcp.scoring.assertions import SCORER_VERSION, asks_outside, check_all, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import asks_similarity
+from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION, asks_outside, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Need
 
 FROM_PROPOSAL = "fromProposal"

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetError
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called
 from minions_evals_mcp.scoring.checks import Broke, Ran
-from minions_evals_mcp.scoring.nunjucks import rendered, rendered_within
+from minions_evals_mcp.scoring.nunjucks.templates import rendered, rendered_within
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.http import Answered, Question, Web, answered
 from minions_evals_mcp.targets.prompted import Prompt

@@ -12,8 +12,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import TargetErrored
-from minions_evals_mcp.scoring.nunjucks import as_js, plain, prompt_text
-from minions_evals_mcp.scoring.nunjucks.values import UNDEFINED, Undefined
+from minions_evals_mcp.scoring.nunjucks.filters import plain
+from minions_evals_mcp.scoring.nunjucks.templates import prompt_text
+from minions_evals_mcp.scoring.nunjucks.values import UNDEFINED, Undefined, as_js
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.module_file import module_answer
 from minions_evals_mcp.targets.prompted import WrittenPrompt

@@ -55,7 +55,7 @@ class Memory:
 
     def recalled(self, inputs: Json) -> Json:
         """The inputs with what was stored over them, which their texts may name, and the turns of their conversation."""
-        from minions_evals_mcp.scoring.nunjucks import rendered  # noqa: PLC0415  jinja2 costs what few runs need
+        from minions_evals_mcp.scoring.nunjucks.templates import rendered  # noqa: PLC0415  jinja2 costs what few runs need
 
         known = {**inputs, **self.stored}
         filled = {

@@ -273,7 +273,7 @@ class PromptedTarget:
             return written
         if written.rendered:
             return prompt(written.template, variables, version.content, written.config, given)
-        from minions_evals_mcp.scoring.nunjucks import prompt_text  # noqa: PLC0415  jinja2 costs what few runs need
+        from minions_evals_mcp.scoring.nunjucks.templates import prompt_text  # noqa: PLC0415  jinja2 costs what few runs need
 
         try:
             text = prompt_text(written.template, {**variables, COMPUTED: inputs.get(COMPUTED)})

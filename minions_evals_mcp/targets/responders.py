@@ -96,7 +96,7 @@ def _filled(params: Json, variables: Json) -> Json:
     """The parameters with the test's variables in their templates."""
     if "{{" not in canonical(params):
         return params
-    from minions_evals_mcp.scoring.nunjucks import rendered_within  # noqa: PLC0415  jinja2 costs what few runs need
+    from minions_evals_mcp.scoring.nunjucks.templates import rendered_within  # noqa: PLC0415  jinja2 costs what few runs need
 
     filled = rendered_within(params, variables)
     assert isinstance(filled, dict), "it is a mapping that was filled"

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetError
 from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.scoring.nunjucks import rendered
+from minions_evals_mcp.scoring.nunjucks.templates import rendered
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.prompted import Prompt, Responder
 

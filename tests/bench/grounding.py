@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from minions_evals_mcp.scoring.failures import FailedOutput
+from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from minions_evals_mcp.scoring.failures.grounding import hallucination_signals
 from minions_evals_mcp.scoring.failures.material import material
 from minions_evals_mcp.scoring.failures.own_words import own_wording

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.classification.classify import classify
-from minions_evals_mcp.scoring.failures import FailedOutput
+from minions_evals_mcp.scoring.failures.failed import FailedOutput
 
 _STEP = re.compile(r"\bstep (\d+)\b")
 

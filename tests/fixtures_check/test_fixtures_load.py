@@ -20,7 +20,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion, Proposa
 from minions_evals_mcp.domain.records import IMPORTABLE, Record, record_from_wire
 from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.judges.heuristic import guide
-from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.assertions.table import vet
 from minions_evals_mcp.scoring.prompt_texts.version_text import render
 from minions_evals_mcp.scoring.rubric import vet_rubric
 

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import explained, guide, guide_needs, is_rule, judge_by_rule
 from minions_evals_mcp.judges.task import Criterion, Work
-from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Checked, Evidence, RegexNeed, Unmet
 from tests.judges.workpieces import criterion, work
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check_all
+from minions_evals_mcp.scoring.assertions.table import check_all
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Subject, Unchecked
 from minions_evals_mcp.scoring.max_score import (
     Component,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check_all
+from minions_evals_mcp.scoring.assertions.table import check_all
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Subject
 from minions_evals_mcp.scoring.formula import FUNCTIONS, Formula, NoValueError, parse_formula
 from minions_evals_mcp.scoring.metrics import derive, derived, metric_scores, named_scores

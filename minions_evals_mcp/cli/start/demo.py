@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import EngineConfig, open_engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
-from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.settings import read_settings
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store import jobs

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import CONFIG
-from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.scoring.max_score import MaxScore
 from minions_evals_mcp.scoring.metrics import Derived
 from minions_evals_mcp.targets.call_traces import HeldSpans

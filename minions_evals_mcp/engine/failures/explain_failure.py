@@ -23,7 +23,7 @@ from minions_evals_mcp.models.prices import estimate_usd
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.models.replies import Completion
 from minions_evals_mcp.models.request import ModelRequest
-from minions_evals_mcp.scoring.failures import Analysis
+from minions_evals_mcp.scoring.failures.failed import Analysis
 
 MAX_TOKENS = 800
 ALLOW = "MINIONS_EVALS_EXPLAIN=llm allows it."

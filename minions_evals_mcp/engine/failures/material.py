@@ -13,8 +13,8 @@ from minions_evals_mcp.engine.judge.compose import WANTS_JSON, failed_output
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.classification import classify
-from minions_evals_mcp.scoring.failures import Analysis
+from minions_evals_mcp.scoring.classification.classify import classify
+from minions_evals_mcp.scoring.failures.failed import Analysis
 from minions_evals_mcp.skills import ClassifyFailureParameters
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db

@@ -19,9 +19,9 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import AND
 from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.classification import classify
+from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.scoring.failure_causes import cause_key
-from minions_evals_mcp.scoring.failures import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput
+from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
 from minions_evals_mcp.scoring.verdicts.expected import missed
 from minions_evals_mcp.scoring.verdicts.history import sample, score_fraction, standing

@@ -26,9 +26,9 @@ from minions_evals_mcp.judges.grading import grader_digest
 from minions_evals_mcp.judges.heuristic import guide_asks, guide_asks_outside, guide_embeds, takes_proposal
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
-from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
+from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
 

@@ -22,7 +22,7 @@ from minions_evals_mcp.judges.llm import marked
 from minions_evals_mcp.judges.task import Work, shown
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.assertions.table import vet
 from minions_evals_mcp.scoring.checks import Subject, Unchecked
 from minions_evals_mcp.scoring.likeness.similarity import cosine
 from minions_evals_mcp.scoring.prompt_scoring import rated_score

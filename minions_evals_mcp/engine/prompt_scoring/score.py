@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.prompt_scoring.cases import Given, case_of, prompt
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, first_of
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.assertions.table import vet
 from minions_evals_mcp.scoring.checks import Subject, Unchecked
 from minions_evals_mcp.scoring.prompt_scoring import (
     TIE_THRESHOLD,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.engine.records.batch import REFUSALS, Arrival, placed
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import refuse_elsewhere
+from minions_evals_mcp.scoring.assertions.judges import refuse_elsewhere
 
 
 def handed_in(arrival: Arrival) -> Arrival:

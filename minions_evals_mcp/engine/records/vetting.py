@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
 from minions_evals_mcp.engine.records.schedules import vet_schedule
 from minions_evals_mcp.errors import InvalidRecordError, RuleError
 from minions_evals_mcp.judges.heuristic import guide, takes_proposal
-from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.assertions.table import vet
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import vet_rubric
 from minions_evals_mcp.scoring.verdicts.expected import expectation

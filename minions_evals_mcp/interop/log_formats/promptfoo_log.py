@@ -17,7 +17,7 @@ from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produ
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under, the_object
 from minions_evals_mcp.interop.score_rows import vetted
-from minions_evals_mcp.scoring.nunjucks import rendered_within
+from minions_evals_mcp.scoring.nunjucks.templates import rendered_within
 
 NAME = "promptfoo"
 VERSION = 3

@@ -20,16 +20,15 @@ from minions_evals_mcp.interop.promptfoo_config.source.reading import YAML, Node
 from minions_evals_mcp.interop.promptfoo_config.source.references import with_included
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.source.snippets import javascript_code, python_code, transform_code
-from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.assertions.judges import vet_own
 from minions_evals_mcp.scoring.assertions.kinds.code_context import CODE
 from minions_evals_mcp.scoring.assertions.kinds.meteor import METEOR, WEIGHTS
 from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE, UNNAMED
 from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
 from minions_evals_mcp.scoring.assertions.kinds.snippets import PYTHON
-from minions_evals_mcp.scoring.assertions.table import KINDS
+from minions_evals_mcp.scoring.assertions.table import KINDS, vet
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
-from minions_evals_mcp.scoring.nunjucks import rendered
+from minions_evals_mcp.scoring.nunjucks.templates import rendered
 from minions_evals_mcp.targets.prompted import PythonTransform
 
 KEYS = ("type", "value", "threshold", "weight", "metric", "transform", "assert", "provider", "rubricPrompt", "config",

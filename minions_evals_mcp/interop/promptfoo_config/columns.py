@@ -27,7 +27,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.references import allowed
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.test_providers import reads_config
 from minions_evals_mcp.models.responses import RESPONSES
-from minions_evals_mcp.scoring.nunjucks import printed_names, prompt_text, templates_in, vet_template
+from minions_evals_mcp.scoring.nunjucks.templates import printed_names, prompt_text, templates_in, vet_template
 from minions_evals_mcp.scoring.reserved_inputs import PREFIX, STORES, SUFFIX
 from minions_evals_mcp.targets.conversation import takes_calls, turns
 

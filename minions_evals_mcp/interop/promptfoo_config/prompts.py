@@ -35,7 +35,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.reading import (
 )
 from minions_evals_mcp.interop.promptfoo_config.source.references import with_included
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import NOTHING, Refusals
-from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
+from minions_evals_mcp.scoring.nunjucks.templates import templates_in, vet_template
 from minions_evals_mcp.scoring.values import js_json
 
 MOST_SHOWN = 102_400

@@ -33,7 +33,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.snippets import transform
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
 from minions_evals_mcp.scoring.checks import Broke, Ran
-from minions_evals_mcp.scoring.nunjucks import rendered
+from minions_evals_mcp.scoring.nunjucks.templates import rendered
 from minions_evals_mcp.scoring.nunjucks.values import js_string
 
 ROUNDS = 5

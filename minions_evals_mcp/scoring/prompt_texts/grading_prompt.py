@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.lenient import parsed
-from minions_evals_mcp.scoring.nunjucks import rendered, rendered_within, templates_in, vet_template
+from minions_evals_mcp.scoring.nunjucks.templates import rendered, rendered_within, templates_in, vet_template
 from minions_evals_mcp.scoring.nunjucks.values import whole
 
 SEVERAL = "of its messages only one from the system and one from the user, in this order, are carried out"

@@ -22,7 +22,7 @@ NUNJUCKS = "nunjucks"
 def version_text(version: PromptVersion, inputs: Mapping[str, JsonValue]) -> str:
     """The version's content rendered in its syntax; raises `BadInputError` for what cannot be rendered."""
     if NUNJUCKS in version.tags:
-        from minions_evals_mcp.scoring.nunjucks import prompt_text  # noqa: PLC0415  jinja2 costs what few runs need
+        from minions_evals_mcp.scoring.nunjucks.templates import prompt_text  # noqa: PLC0415  jinja2 costs what few runs need
 
         return prompt_text(version.content, inputs)
     return render(version.content, inputs)

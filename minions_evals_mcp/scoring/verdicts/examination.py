@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.assertions import check_all, needs
+from minions_evals_mcp.scoring.assertions.table import check_all, needs
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, Selection, select
 from minions_evals_mcp.scoring.verdicts.expected import expected_needs, meets

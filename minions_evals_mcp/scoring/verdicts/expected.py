@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.domain.values import Json
-from minions_evals_mcp.scoring.assertions import check, needs
+from minions_evals_mcp.scoring.assertions.table import check, needs
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Checked, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.values import js_text
 

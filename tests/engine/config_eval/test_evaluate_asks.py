@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import EvalsError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
-from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from tests.engine.config_eval.asks_config import FILES
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import Server, serving

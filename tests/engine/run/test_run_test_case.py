@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun, ApprovalRequest
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InstrumentError, UnsupportedError
-from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from tests.engine.run.test_case_outputs import WANTS_GOOD
 from tests.shared.fakes.llm_server import serving
 from tests.workshop import (

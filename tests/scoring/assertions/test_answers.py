@@ -22,7 +22,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.regex import RegexSandbox
-from minions_evals_mcp.scoring.assertions import KINDS, check, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.table import KINDS, check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Grade, GradeNeed, RegexNeed, Subject
 from minions_evals_mcp.scoring.metrics import metric_scores, named_in
 

@@ -12,10 +12,10 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, check_all, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
 from minions_evals_mcp.scoring.assertions.scoring_code import rescored, scoring_need
+from minions_evals_mcp.scoring.assertions.table import check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Broke,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
-from minions_evals_mcp.scoring.assertions import check, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.table import check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, RegexNeed, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.examination import Checks
 

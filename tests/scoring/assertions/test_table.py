@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import UnsupportedError
-from minions_evals_mcp.scoring.assertions import KINDS, SCORER_VERSION, check, check_all, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
+from minions_evals_mcp.scoring.assertions.table import KINDS, SCORER_VERSION, check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Checked,

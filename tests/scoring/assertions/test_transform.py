@@ -14,7 +14,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions import needs, vet
+from minions_evals_mcp.scoring.assertions.table import needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.examination import Checks
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.failures import FailedCriterion, FailedOutput
+from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput
 
 QUIET = FailedOutput(
     output={"output": "blue"},

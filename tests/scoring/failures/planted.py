@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.failures import FailedOutput
+from minions_evals_mcp.scoring.failures.failed import FailedOutput
 
 PEOPLE = (
     "Anna Berg", "Tomás Rivera", "Lucie Moreau", "Jonas Keller", "Mirela Popa", "Oluwaseun Ade", "Petra Lind", "Ikram Haddad",

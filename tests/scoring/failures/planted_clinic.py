@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.failures import FailedOutput
+from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from tests.scoring.failures.planted import Planted
 
 PATIENTS = (

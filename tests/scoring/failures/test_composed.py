@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.scoring.classification import classify
-from minions_evals_mcp.scoring.failures import FailedCriterion, FailedOutput
+from minions_evals_mcp.scoring.classification.classify import classify
+from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.failures.limits import names_limit, says_limit_reached
 
 LIMITS = (

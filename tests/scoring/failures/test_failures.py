@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.classification import classify
-from minions_evals_mcp.scoring.failures import FailedCriterion
+from minions_evals_mcp.scoring.classification.classify import classify
+from minions_evals_mcp.scoring.failures.failed import FailedCriterion
 from minions_evals_mcp.scoring.failures.texts import told_apart
 from tests.scoring.failures.failed_outputs import QUIET, logged, lost, saying
 

@@ -10,9 +10,9 @@ import pytest
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.classification import classify
+from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.scoring.failure_causes import suggestion
-from minions_evals_mcp.scoring.failures import FailedOutput
+from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from tests.scoring.failures import planted_clinic
 from tests.scoring.failures.planted import FAULTS, Planted, failed, sound
 

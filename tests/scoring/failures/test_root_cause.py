@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.classification import classify
+from minions_evals_mcp.scoring.classification.classify import classify
 from tests.scoring.failures.failed_outputs import QUIET, logged, saying
 
 

@@ -15,8 +15,8 @@ from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.scoring.classification import classify
-from minions_evals_mcp.scoring.failures import Analysis, FailedCriterion, FailedOutput
+from minions_evals_mcp.scoring.classification.classify import classify
+from minions_evals_mcp.scoring.failures.failed import Analysis, FailedCriterion, FailedOutput
 
 CLASSES: tuple[FailureType, ...] = ("wrong-output", "hallucination", "format-error", "timeout", "refusal")
 

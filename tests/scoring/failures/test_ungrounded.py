@@ -8,7 +8,7 @@ import pytest
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.classification import classify
+from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.scoring.failures.given import has_context
 from tests.scoring.failures.failed_outputs import QUIET, logged, saying
 

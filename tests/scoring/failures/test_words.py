@@ -8,8 +8,8 @@ import pytest
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.assertions.declining import refusal
-from minions_evals_mcp.scoring.classification import classify
-from minions_evals_mcp.scoring.failures import FailedCriterion, FailedOutput
+from minions_evals_mcp.scoring.classification.classify import classify
+from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.failures.judged import form_doubt, says_declined, says_made_up
 from minions_evals_mcp.scoring.failures.texts import seen_apart
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
-from minions_evals_mcp.scoring.nunjucks import prompt_text, rendered, vet_template
+from minions_evals_mcp.scoring.nunjucks.templates import prompt_text, rendered, vet_template
 
 VARIABLES: dict[str, JsonValue] = {
     "b": True, "n": 5, "f": 1.0, "nul": None, "l": [[1, 2], 3], "o": {"k": "v", "n": 1}, "emp": {}, "el": [], "s": "Abc", "z": 0,

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.assertions.table import vet
 from minions_evals_mcp.scoring.checks import Checked, Evidence, RegexNeed, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.expected import expectation, expected_needs, meets
 

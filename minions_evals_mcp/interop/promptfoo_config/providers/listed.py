@@ -29,7 +29,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.code import SCRIPTS, comm
 from minions_evals_mcp.interop.promptfoo_config.source.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.source.snippets import transform_code
-from minions_evals_mcp.scoring.nunjucks import vet_template
+from minions_evals_mcp.scoring.nunjucks.templates import vet_template
 from minions_evals_mcp.targets.module_file import ModuleError, described
 
 PARTS = ("id", "label", "config", "prompts", "transform", "delay")

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.known_secrets import SECRET_NAME
-from minions_evals_mcp.scoring.nunjucks import rendered_of
+from minions_evals_mcp.scoring.nunjucks.templates import rendered_of
 
 _PLACE = re.compile(r"\{\{(?:[^}]|\}(?!\}))*\}\}")
 _NAME = re.compile(r"""\benv\.(\w+)|\benv\[['"]([^'"]+)['"]\]""")

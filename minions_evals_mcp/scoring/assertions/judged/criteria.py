@@ -137,7 +137,7 @@ def _goal(assertion: Assertion, subject: Subject) -> str:
     """The goal; one in an object is filled with the test's variables."""
     if not isinstance(assertion.value, dict):
         return str(assertion.value)
-    from minions_evals_mcp.scoring.nunjucks import rendered  # noqa: PLC0415  jinja2 costs what few runs need
+    from minions_evals_mcp.scoring.nunjucks.templates import rendered  # noqa: PLC0415  jinja2 costs what few runs need
 
     variables: Json = {name: value for name, value in subject.variables.items() if name not in HIDDEN}
     return rendered(str(assertion.value["goal"]), variables)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.scoring.assertions import check, refusal_signals
+from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
+from minions_evals_mcp.scoring.assertions.table import check
 from minions_evals_mcp.scoring.checks import Checked, Subject
 
 REFUSALS = [

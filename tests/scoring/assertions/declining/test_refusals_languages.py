@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from minions_evals_mcp.scoring.assertions import refusal_signals
 from minions_evals_mcp.scoring.assertions.declining import refusal
+from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
 
 REFUSALS = [
     "Dabei kann ich Ihnen leider nicht helfen.",

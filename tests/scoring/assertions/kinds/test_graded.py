@@ -7,8 +7,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.graded import asks_grade
+from minions_evals_mcp.scoring.assertions.table import check, needs, vet
 from minions_evals_mcp.scoring.checks import Checked, Evidence, Grade, GradeNeed, Subject, Unchecked
 
 SUBJECT = Subject("hello")

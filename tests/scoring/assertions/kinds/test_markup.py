@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, vet
 from minions_evals_mcp.scoring.assertions.kinds.xml_tree import Span, candidates, flaw, has_path, tree
+from minions_evals_mcp.scoring.assertions.table import check, vet
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
 
 BOMB = '<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]><a>&c;</a>'

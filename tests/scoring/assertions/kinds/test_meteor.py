@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.embedding.wordnet import files_at, synonyms
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, needs, vet
+from minions_evals_mcp.scoring.assertions.table import check, needs, vet
 from minions_evals_mcp.scoring.checks import Checked, Evidence, Subject, SynonymNeed, Unchecked
 from tests.scoring.assertions.kinds.wordnet_folder import write_wordnet
 

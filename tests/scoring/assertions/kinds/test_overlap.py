@@ -11,7 +11,6 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, vet
 from minions_evals_mcp.scoring.assertions.kinds.overlap import (
     bleu_score,
     gleu_score,
@@ -19,6 +18,7 @@ from minions_evals_mcp.scoring.assertions.kinds.overlap import (
     treebank_words,
     words,
 )
+from minions_evals_mcp.scoring.assertions.table import check, vet
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
 
 KINDS = ("rouge-n", "bleu", "gleu")

@@ -15,8 +15,8 @@ from minions_evals_mcp.embedding.embedder import Vector
 from minions_evals_mcp.embedding.local import WORDLLAMA_NAME
 from minions_evals_mcp.engine.judge.door import similarities
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.similar import asks_similarity
+from minions_evals_mcp.scoring.assertions.table import check, needs, vet
 from minions_evals_mcp.scoring.checks import Checked, Evidence, SimilarityNeed, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.likeness.similarity import cosine, disagreements, distance, dot
 

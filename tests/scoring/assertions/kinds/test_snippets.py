@@ -9,8 +9,8 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions import check, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.snippets import CODE_LIMIT, own_code
+from minions_evals_mcp.scoring.assertions.table import check, needs, vet
 from minions_evals_mcp.scoring.checks import Broke, Checked, Evidence, Ran, SnippetNeed, Subject, Unchecked
 from minions_evals_mcp.scoring.values import said
 

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, vet
 from minions_evals_mcp.scoring.assertions.kinds.sql import DIALECTS, fenced, flaw
+from minions_evals_mcp.scoring.assertions.table import check, vet
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
 
 WORDS = st.sampled_from(["SELECT", "a", "FROM", "t", ",", "(", ")", "'", "`", "1", "*", ";", "WHERE", "=", "--", "```"])

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.assertions import check, vet
+from minions_evals_mcp.scoring.assertions.table import check, vet
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.lenient import json_objects
 from tests.hang import HANG_S

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
+from minions_evals_mcp.scoring.assertions.table import check, needs, vet
 from minions_evals_mcp.scoring.checks import Checked, Evidence, RegexNeed, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.patterns import Elsewhere, compiled, linear
 from minions_evals_mcp.scoring.values import js_text

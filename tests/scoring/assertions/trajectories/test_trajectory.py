@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, vet
+from minions_evals_mcp.scoring.assertions.table import check, vet
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
 
 LOG = (

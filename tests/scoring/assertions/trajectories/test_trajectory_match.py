@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check, needs, vet
+from minions_evals_mcp.scoring.assertions.table import check, needs, vet
 from minions_evals_mcp.scoring.assertions.trajectories.steps import Step, steps_of
 from minions_evals_mcp.scoring.assertions.trajectories.trajectory_match import Edit, Match, matched
 from minions_evals_mcp.scoring.assertions.trajectories.trajectory_plan import Plan, Wanted, plan_of, vet_plan
