@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.definitions import Benchmark, Fields
 from minions_evals_mcp.domain.outcomes import NotJudgeable, Observed, UnitKey
 from minions_evals_mcp.domain.records import RESULTS, Record
 from minions_evals_mcp.domain.relations import RELATIONS, Relation
 from minions_evals_mcp.errors import ConflictError, RuleError
 from minions_evals_mcp.store import events, jobs, records, rows, runs
+from minions_evals_mcp.store.benchmarks import benchmark_head, note_last_run
 from minions_evals_mcp.store.connection import Db, open_raw
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.jobs import VerdictKey
@@ -325,6 +326,17 @@ async def test_a_result_written_twice_is_refused(small_store: Path) -> None:
             await store.write(lambda db: rows.insert(db, a_test_run("run1:1.1", passed=True)))
         with pytest.raises(ConflictError, match="judged already"):
             await store.write(lambda db: rows.insert(db, judgment("run1:1.1")))
+
+
+async def test_when_a_benchmark_ran_last_is_noted_as_if_it_had_been_saved_whole(small_store: Path) -> None:
+    async with open_store(small_store) as store:
+        for score in (0.1 + 0.2, 1.5e-7, 1.0):
+            await store.write(lambda db, score=score: note_last_run(db, "bench", ran_at=START, score=score))
+            kept = await store.read(lambda db: records.require(db, "bench", Benchmark))
+            assert (kept.fields.last_run_at, kept.fields.last_score) == (START, score)
+            assert await store.read(lambda db: records.kept_digests(db, ["bench"])) == {"bench": kept.content_digest()}
+            assert kept.fields.test_case_ids == CASES
+            assert (await store.read(lambda db: benchmark_head(db, "bench"))).title == kept.title
 
 
 async def test_the_sums_of_a_benchmark_run_are_of_the_units_that_were_judged(small_store: Path) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalMetric
@@ -27,7 +27,8 @@ from minions_evals_mcp.scoring.failure_causes import tells_cause
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.stats.intervals import ScoreSums, score_interval, wilson
 from minions_evals_mcp.stats.paired import evidence
-from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store import jobs, runs
+from minions_evals_mcp.store.benchmarks import BenchmarkHead, benchmark_head, note_last_run
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import outputs, shared_cases
@@ -38,7 +39,7 @@ NAMED_SKIPPED = 20
 
 def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     """Writes the benchmark-run and all that follows from it; the caller's transaction makes it all or nothing."""
-    benchmark = records.require(db, about.request.subject_id, Benchmark)
+    benchmark = benchmark_head(db, about.request.subject_id)
     means = runs.means(db, about.run_id)
     beside = standing(db, about, benchmark.id, means)
     run = _benchmark_run(db, about, benchmark, beside)
@@ -52,7 +53,7 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
     _record_metrics(db, run, means)
     if whole:
-        _update_benchmark(db, benchmark, run)
+        note_last_run(db, benchmark.id, ran_at=run.fields.ran_at, score=run.fields.overall_score)
         record_trend(db, run, about.series, rule=about.skills.detect_trend.parameters, benchmark=benchmark)
         if beside.regression is None and run.fields.passed is False:
             _tell_below_threshold(db, benchmark, run, beside.dropped_most, about.at)
@@ -60,12 +61,12 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
 
 
 def _benchmark_run(
-    db: Db, about: Concluding, benchmark: Record[Benchmark], beside: Standing
+    db: Db, about: Concluding, benchmark: BenchmarkHead, beside: Standing
 ) -> Record[BenchmarkRun]:  # fmt: skip
     sums, shared = runs.sums(db, about.run_id), beside.shared
     overall = min(1.0, max(0.0, sums.score / sums.possible))
     interval = wilson(sums.passed, sums.runs)
-    threshold = benchmark.fields.passing_threshold
+    threshold = benchmark.passing_threshold
     fields = BenchmarkRun(
         benchmark_id=benchmark.id,
         overall_score=overall,
@@ -166,15 +167,8 @@ def _record_metrics(db: Db, run: Record[BenchmarkRun], means: Sequence[runs.Mean
         )
 
 
-def _update_benchmark(db: Db, benchmark: Record[Benchmark], run: Record[BenchmarkRun]) -> None:
-    fields = benchmark.fields.model_copy(
-        update={"last_run_at": run.fields.ran_at, "last_score": run.fields.overall_score}
-    )
-    records.save(db, benchmark.touched(fields, benchmark.updated_at))  # nobody edited it
-
-
 def _tell_regression(
-    db: Db, about: Concluding, benchmark: Record[Benchmark], run: Record[BenchmarkRun], fall: Regression
+    db: Db, about: Concluding, benchmark: BenchmarkHead, run: Record[BenchmarkRun], fall: Regression
 ) -> None:
     """The critical eval-failure, the task and the message to the orchestrator: at once, with the run (HR5)."""
     rule = about.skills.run_benchmark.parameters
@@ -213,9 +207,7 @@ def _tell_regression(
     record = Record(f"{run.id}:regression", failure, f"regression: {benchmark.title}", about.at, about.at)
     insert(db, record)
     append(db, Event("regression-found", "eval-failure", record.id, {"benchmarkRunId": run.id}), at=about.at)
-    to_do = task(
-        rule.task_title, sentence, priority="critical", about=run.id, owner=benchmark.fields.owner_id, at=about.at
-    )
+    to_do = task(rule.task_title, sentence, priority="critical", about=run.id, owner=benchmark.owner_id, at=about.at)
     queue(db, f"{run.id}:task", to_do, key=f"investigate-regression:{run.id}", at=about.at)
     payload: Json = {
         "causes": [*causes], "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": fall.previous.id, "summary": sentence,
@@ -227,10 +219,10 @@ def _tell_regression(
 
 
 def _tell_below_threshold(
-    db: Db, benchmark: Record[Benchmark], run: Record[BenchmarkRun], fallen: str | None, at: datetime
+    db: Db, benchmark: BenchmarkHead, run: Record[BenchmarkRun], fallen: str | None, at: datetime
 ) -> None:
     """One task each time the benchmark falls below its threshold, until it passes again."""
-    threshold = benchmark.fields.passing_threshold
+    threshold = benchmark.passing_threshold
     assert threshold is not None, "a run fails a threshold that there is"
     title = f"Investigate {benchmark.title}: {run.fields.overall_score:.2f} below {threshold:.2f}"
     since = runs.last_passing(db, benchmark.id, threshold - TOLERANCE) or "the beginning"
@@ -238,5 +230,5 @@ def _tell_below_threshold(
     sentence = f"{counted} in {run.id}; last above the threshold: {since}."
     if fallen:
         sentence += f" {fallen}."
-    to_do = task(title, sentence, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
+    to_do = task(title, sentence, priority="high", about=run.id, owner=benchmark.owner_id, at=at)
     queue(db, f"{run.id}:below", to_do, key=f"below-threshold:{benchmark.id}:{since}", at=at)

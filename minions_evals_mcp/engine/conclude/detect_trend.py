@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, Direction, EvalTrend
@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.skills import DetectTrendParameters
 from minions_evals_mcp.stats.series.trend import read_trend, streak_start
 from minions_evals_mcp.store import records
+from minions_evals_mcp.store.benchmarks import BenchmarkHead
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import trend_points
@@ -25,7 +26,7 @@ DEGRADING, FALLEN = "trend-degrading", "level-fallen"
 
 
 def record_trend(
-    db: Db, run: Record[BenchmarkRun], series: str, *, rule: DetectTrendParameters, benchmark: Record[Benchmark]
+    db: Db, run: Record[BenchmarkRun], series: str, *, rule: DetectTrendParameters, benchmark: BenchmarkHead
 ) -> None:
     """Writes the trend of the series that the run belongs to; `consecutive` degrading in a row escalate once."""
     at = run.fields.ran_at
@@ -37,7 +38,7 @@ def record_trend(
     standing = record_levels(db, run, series, points, variance=rule.variance)
     fields = EvalTrend(
         benchmark_id=benchmark.id,
-        dimension=benchmark.fields.dimension,
+        dimension=benchmark.dimension,
         data_points=json.dumps(
             [
                 {"date": iso(point.at), "score": round(point.score, 6), "direction": direction}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.outbox import queue, task
 from minions_evals_mcp.scoring.failure_causes import CauseGroup, cause_sentence
+from minions_evals_mcp.store.benchmarks import BenchmarkHead
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import failure_causes
@@ -19,7 +20,7 @@ NAMED_CAUSES = 5
 """So many causes are told of a regression."""
 
 
-def record_causes(db: Db, run: Record[BenchmarkRun], benchmark: Record[Benchmark], *, at: datetime) -> None:
+def record_causes(db: Db, run: Record[BenchmarkRun], benchmark: BenchmarkHead, *, at: datetime) -> None:
     """Keeps which causes the benchmark has now: new ones, those seen again, those that are gone; tells of one that came back."""
     groups = {group.key: group for group in failure_causes.causes_of_run(db, run.id).groups}
     kept = failure_causes.kept_causes(db, benchmark.id)
@@ -37,7 +38,7 @@ def record_causes(db: Db, run: Record[BenchmarkRun], benchmark: Record[Benchmark
 def _tell_back(
     db: Db,
     run: Record[BenchmarkRun],
-    benchmark: Record[Benchmark],
+    benchmark: BenchmarkHead,
     group: CauseGroup,
     before: KeptCause,
     *,
@@ -52,7 +53,7 @@ def _tell_back(
         f" seen in {before.first_run_id}. {group.suggestion}"
     )
     title = f"{benchmark.title}: a cause of failures came back"
-    to_do = task(title, message, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
+    to_do = task(title, message, priority="high", about=run.id, owner=benchmark.owner_id, at=at)
     queue(db, f"{run.id}:back:{group.key}", to_do, key=f"cause-came-back:{benchmark.id}:{group.key}:{times}", at=at)
 
 
