@@ -8,8 +8,9 @@ from types import ModuleType
 
 from minions_evals_mcp.crashes import reported
 
-ROUND = 200_000
-"""So many objects more, and it is looked for garbage in circles: little of a command's is, and the imports alone make 180 looks."""
+ROUND = 1_000_000
+"""So many objects more, and it is looked for garbage in circles: little of a command's is, the imports alone make 180 looks, and one
+among the ten thousand cases that a run holds takes a twentieth of it."""
 
 
 def evals() -> None:

@@ -64,7 +64,7 @@ class TestCase(Fields):
 
     @model_validator(mode="after")
     def _expected_is_not_blank(self) -> Self:
-        if self.expected_outputs is not None and any(value == "" for value in self.expected_outputs.values()):
+        if self.expected_outputs is not None and "" in self.expected_outputs.values():
             raise ValueError('expectedOutputs: an expected output of "" matches everything; leave it out instead')
         return self
 

@@ -27,7 +27,7 @@ class _Field(NamedTuple):
 
 def json_fields(value: Value, *, exclude: AbstractSet[str] = _ANYTHING) -> dict[str, JsonValue]:
     """The fields under their names on the wire, but for those; mappings of JSON are the value's own, not copies."""
-    fields = _fields(type(value))
+    fields = _fields(type(value), frozenset(exclude))
     if fields is None:
         return value.model_dump(mode="json", exclude=set(exclude))
     held = value.__dict__
@@ -35,12 +35,14 @@ def json_fields(value: Value, *, exclude: AbstractSet[str] = _ANYTHING) -> dict[
     others: dict[str, str] = {}
     for name, wire, is_json, left_out in fields:
         part = held[name]
-        if name in exclude or (left_out is not None and left_out(part)):
+        if left_out is not None and left_out(part):
             continue
         gathered[wire] = part
+        if part.__class__ in _SCALARS or is_json:
+            continue
         if part.__class__ is tuple and not part:
             gathered[wire] = []
-        elif part.__class__ not in _SCALARS and not is_json:
+        else:
             others[name] = wire
     if others:
         gathered |= value.model_dump(mode="json", include=set(others))
@@ -48,15 +50,15 @@ def json_fields(value: Value, *, exclude: AbstractSet[str] = _ANYTHING) -> dict[
 
 
 @cache
-def _fields(kind: type[Value]) -> tuple[_Field, ...] | None:
-    """The fields of a type; None where it writes itself in a way of its own."""
+def _fields(kind: type[Value], exclude: frozenset[str]) -> tuple[_Field, ...] | None:
+    """The fields of a type but for those; None where it writes itself in a way of its own."""
     own = kind.__pydantic_decorators__
     if own.field_serializers or own.model_serializers or own.computed_fields:
         return None
     return tuple(
         _Field(name, field.serialization_alias or name, _is_json(field.annotation), field.exclude_if)
         for name, field in kind.model_fields.items()
-        if not field.exclude
+        if not field.exclude and name not in exclude
     )
 
 

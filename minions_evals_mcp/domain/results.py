@@ -35,6 +35,13 @@ class Digests(Value):
     prompt_version: str | None = None
     target: str | None = None
 
+    def __eq__(self, other: object) -> bool:
+        """Compared with the digests of nothing wherever a row is written: pydantic's own way takes as long as the row."""
+        return other.__class__ is Digests and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.__dict__.values()))
+
 
 class DiffPart(Value):
     """A stretch of text that two outputs share, or that only one of them has."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 
 from pydantic import JsonValue
 
@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import answered_record, output_text, output_value
+from minions_evals_mcp.frozen_types import once
 from minions_evals_mcp.judges.code_facts import told_of
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
@@ -46,7 +47,7 @@ class Work:
         """The output's text."""
         return output_text(self.observed.output)
 
-    @cached_property
+    @once
     def subject(self) -> Subject:
         """The output as assertions see it."""
         seen, value = self.observed, output_value(self.observed.output)
@@ -66,7 +67,7 @@ class Work:
             answered_record(seen.output) if seen.told is None and seen.agent_run_id is None else None,
         )
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """The digest of all that a judge is shown of it: of the output as it is kept, so that it is the same after a restart."""
         return digest([self.inputs, self.expected, masked_json(self.observed.output)])
@@ -79,7 +80,7 @@ class Criterion:
     id: str
     fields: RubricCriterion
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """The digest of all that a judge is told of it."""
         return criterion_digest(self.fields)

@@ -16,19 +16,28 @@ MEMORY = 64 << 20
 """In less, RE2 would search in a slower way."""
 _LETTERS = r"\x{80}-\x{10FFFF}"
 _CONTROLS = r"\x0b\x1c-\x1f"
-_MARK = re.compile(r"\\.|[\[\]]|\(\?[!=]", re.DOTALL)
+_MARK = re.compile(r"\\.|[\[\]^$]|\(\?[!=]", re.DOTALL)
+_BEGINS = rf"(?:^|[\s{_CONTROLS}{_LETTERS}.!?\"'])"
+"""The beginning of the text, of a sentence in it, or of a string."""
 _I = str.maketrans("\u0130\u0131", "ii")
 """Python takes them for an i whatever the case."""
 
 
 def first_look(
-    patterns: Iterable[re.Pattern[str]], *, ascii_only: Iterable[re.Pattern[str]] = (), ignore_case: bool = False
+    patterns: Iterable[re.Pattern[str]],
+    *,
+    ascii_only: Iterable[re.Pattern[str]] = (),
+    ignore_case: bool = False,
+    anywhere: bool = False,
 ) -> Callable[[str], bool]:
-    """Returns what tells whether one of the patterns may stand in a text; `ascii_only` have no letter beyond ASCII at a word's end."""
+    """Returns what tells whether one of the patterns may stand in a text; `ascii_only` have no letter beyond ASCII at a word's end.
+
+    `anywhere`: in any of its sentences, too, for which they are made.
+    """
     several = [
-        _widened(pattern.pattern).replace(r"\b", "") for pattern in patterns
+        _widened(pattern.pattern, anywhere=anywhere).replace(r"\b", "") for pattern in patterns
     ]  # RE2 sees no end of a word beside an é
-    several += [_widened(pattern.pattern) for pattern in ascii_only]
+    several += [_widened(pattern.pattern, anywhere=anywhere) for pattern in ascii_only]
     options = re2.Options()
     options.never_capture, options.max_mem, options.case_sensitive = True, MEMORY, not ignore_case
     pattern_found = re2.compile("(?m)" + "|".join(f"(?:{pattern})" for pattern in several), options)
@@ -41,8 +50,8 @@ def first_look(
     return may_hold
 
 
-def _widened(pattern: str) -> str:
-    """The pattern without look-aheads, with every letter, digit and space."""
+def _widened(pattern: str, *, anywhere: bool) -> str:
+    """The pattern without look-aheads, with every letter, digit and space; `anywhere`: at the beginning of each sentence."""
     kept: list[str] = []
     at, in_class = 0, False
     while mark := _MARK.search(pattern, at):
@@ -50,6 +59,8 @@ def _widened(pattern: str) -> str:
         at = mark.end()
         if mark[0] in {"(?!", "(?="}:
             at = _end(pattern, mark.start())
+        elif mark[0] in {"^", "$"}:
+            kept.append(mark[0] if in_class or not anywhere else _BEGINS if mark[0] == "^" else "")
         elif mark[0] in {"[", "]"}:
             kept.append(mark[0])
             in_class = mark[0] == "["

@@ -6,10 +6,10 @@ none. An event's digest is made with the one before it: no event can be taken ou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
-from struct import pack
+from struct import Struct
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db, sqlite
@@ -83,10 +83,19 @@ def _joined(mark: str, *parts: object) -> str:
 
 
 def _digest(content: bytes, *reals: float | None) -> int:
-    exact = (
-        content if not reals else content + (repr(reals).encode() if None in reals else pack(f"{len(reals)}d", *reals))
-    )
-    return int.from_bytes(blake2b(exact, digest_size=8).digest(), "big", signed=True)
+    exact = content
+    if reals:
+        exact += repr(reals).encode() if None in reals else _packed(len(reals))(*reals)
+    return _NUMBER.unpack(blake2b(exact, digest_size=8).digest())[0]
+
+
+_NUMBER = Struct(">q")
+
+
+@cache
+def _packed(count: int) -> Callable[..., bytes]:
+    """Writes so many reals exactly."""
+    return Struct(f"{count}d").pack
 
 
 def keep(db: Db) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase
@@ -14,7 +13,7 @@ from minions_evals_mcp.domain.outcomes import Expected
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.seals import SEALED
 from minions_evals_mcp.errors import NotFoundError, SealedError
-from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.scoring.assertions.table import asks_outside
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import RubricInUse, in_use
@@ -70,11 +69,11 @@ class Measure:
         """The digest of all of the case that bears on the verdict."""
         return self._case_digest
 
-    @cached_property
+    @once
     def _case_digest(self) -> str:
         return case_digest(self.case)
 
-    @cached_property
+    @once
     def expected(self) -> Expected | None:
         """Returns what outputs of the case are compared with, where that is a text."""
         return expected_of(self.case.fields)

@@ -24,7 +24,8 @@ def refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     """The stop reason, then the text; where a refusal was expected, a refusing text is not what is wrong."""
     reason = (failed.stop_reason or "").casefold()
     stopped = (Signal("stop reason", reason, 0.98),) if reason in REFUSED else ()
-    declined = wording.refusal(failed.text)
+    may_decline = not wording.holds_no_refusal(failed.text)
+    declined = wording.refusal(failed.text) if may_decline else None
     if declined:
         wanted = failed.expected is not None and wording.refusal(output_text(failed.expected)) is not None
         regrets = wanted or (not declined.outright and tells_what_was_found(failed))
@@ -41,6 +42,8 @@ def refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     if judged and DECLINED.search(flat(failed.inputs)):
         judged = []  # to decline is what was asked for
     stopped = (*stopped, *(Signal("judge", rationale, JUDGED) for rationale in judged), *unwilling)
+    if not may_decline:
+        return stopped
     # A sentence that would refuse if it stood alone, within a text that does not: a part may have been declined.
     sentences = dict.fromkeys(_SENTENCE.findall(failed.text[:READ])[:SENTENCES_READ])
     return (*stopped, *(Signal("refusing sentence", sentence, 0.3) for sentence in wording.refusing([*sentences])))

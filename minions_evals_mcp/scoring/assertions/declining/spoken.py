@@ -35,5 +35,9 @@ def spoken(text: str) -> Iterator[str]:
 
 def sentences(text: str) -> list[str]:
     """The sentences, lower case, with typewriter quotes and without markup."""
-    plain = _MARKUP.sub("", text.translate(_QUOTES)).lower()
-    return [sentence for part in _SENTENCE_END.split(plain) if (sentence := part.strip())]
+    return [sentence for part in _SENTENCE_END.split(plain(text)) if (sentence := part.strip())]
+
+
+def plain(text: str) -> str:
+    """The text in lower case, with typewriter quotes and without markup."""
+    return _MARKUP.sub("", text.translate(_QUOTES)).lower()

@@ -28,6 +28,13 @@ def refusal(text: str) -> Refusal | None:
     return declining.refusal(text)
 
 
+def holds_no_refusal(text: str) -> bool:
+    """Returns whether neither the text nor a sentence of it may decline, told by one look."""
+    from minions_evals_mcp.scoring.assertions import declining  # noqa: PLC0415  as above
+
+    return declining.holds_no_refusal(text)
+
+
 def refusing(texts: Sequence[str]) -> Iterator[str]:
     """Those of the texts, each of them one line, that decline."""
     from minions_evals_mcp.scoring.assertions import declining  # noqa: PLC0415  as above
