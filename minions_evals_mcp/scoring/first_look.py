@@ -1,6 +1,6 @@
 """The quick test whether any of many patterns may stand in a text, told in one pass: most texts hold none, and are not searched one by one.
 
-RE2 looks for all of them at once. It knows no look-ahead and no letters beyond ASCII, so what it looks for is wider than each
+RE2 looks for all of them at once. It knows no look ahead or back and no letters beyond ASCII, so what it looks for is wider than each
 pattern: a text in which it sees nothing holds none of them, another may.
 """
 
@@ -16,7 +16,7 @@ MEMORY = 64 << 20
 """In less, RE2 would search in a slower way."""
 _LETTERS = r"\x{80}-\x{10FFFF}"
 _CONTROLS = r"\x0b\x1c-\x1f"
-_MARK = re.compile(r"\\.|[\[\]^$]|\(\?[!=]", re.DOTALL)
+_MARK = re.compile(r"\\.|[\[\]^$]|\(\?<?[!=]", re.DOTALL)
 _BEGINS = rf"(?:^|[\s{_CONTROLS}{_LETTERS}.!?\"'])"
 """The beginning of the text, of a sentence in it, or of a string."""
 _I = str.maketrans("\u0130\u0131", "ii")
@@ -51,13 +51,13 @@ def first_look(
 
 
 def _widened(pattern: str, *, anywhere: bool) -> str:
-    """The pattern without look-aheads, with every letter, digit and space; `anywhere`: at the beginning of each sentence."""
+    """The pattern without looks ahead and back, with every letter, digit and space; `anywhere`: at the beginning of each sentence."""
     kept: list[str] = []
     at, in_class = 0, False
     while mark := _MARK.search(pattern, at):
         kept.append(pattern[at : mark.start()])
         at = mark.end()
-        if mark[0] in {"(?!", "(?="}:
+        if mark[0].startswith("(?"):
             at = _end(pattern, mark.start())
         elif mark[0] in {"^", "$"}:
             kept.append(mark[0] if in_class or not anywhere else _BEGINS if mark[0] == "^" else "")

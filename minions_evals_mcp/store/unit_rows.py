@@ -52,7 +52,7 @@ def rows_of(key: UnitKey, case_id: str, ended: Ended, *, observed: Observed | No
     """The rows of a unit that ended so; `observed` is its output, where that is to be kept with it."""
     outcome, reason, seen, packet, run_id = _end(ended)
     unit = unit_values(key, case_id, outcome, reason, seen or observed, packet, run_id)
-    if not isinstance(ended, Passed | Failed):
+    if not isinstance(ended, (Passed, Failed)):
         return UnitRows(unit, outcome)
     return UnitRows(
         unit,

@@ -44,6 +44,8 @@ BREAKER = 12
 Once an output was judged, only errors count that nothing about the output explains: a judge may decline single outputs.
 """
 
+_OF_THE_INSTRUMENT = JudgeErrored, TargetErrored
+_JUDGED = Passed, Failed, UnitRows
 T = TypeVar("T")
 Progress = Callable[[Outcome], Awaitable[None]]
 PageProgress = Callable[[Sequence[Outcome]], Awaitable[None]]
@@ -99,10 +101,10 @@ class Health:
     def saw(self, ended: Ending) -> None:
         """Counts an ending; breaks the run off where the instrument can be blamed."""
         self.counts[outcome_of(ended)] += 1
-        if not isinstance(ended, JudgeErrored | TargetErrored):
+        if not isinstance(ended, _OF_THE_INSTRUMENT):
             self.failed += isinstance(ended, Failed) or (isinstance(ended, UnitRows) and ended.failure is not None)
             self.errors_in_a_row = 0
-            self.judged = self.judged or isinstance(ended, Passed | Failed | UnitRows)
+            self.judged = self.judged or isinstance(ended, _JUDGED)
             return
         self.errors_in_a_row = self.errors_in_a_row + 1 if ended.unanswered or not self.judged else 0
         if ended.fatal:

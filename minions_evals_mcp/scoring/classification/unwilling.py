@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 
 from minions_evals_mcp.domain.outputs import value_text
@@ -20,6 +20,7 @@ from minions_evals_mcp.scoring.failures.given import ASKING_KEYS
 from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.referrals import refers_on
 from minions_evals_mcp.scoring.failures.texts import leaves, straight
+from minions_evals_mcp.scoring.first_look import first_look
 
 ENOUGH = 0.85
 """The sum of weights from which an answer is unwilling."""
@@ -156,6 +157,8 @@ def unwilling_cues(failed: FailedOutput) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)  # many outputs have sentences in common
 def _own_weight(sentence: str) -> float:
     """Returns how much the sentence itself speaks for it."""
+    if sentence.isascii() and not _may_speak_for_it()(sentence):
+        return 0.0
     of_itself, does_not = _I.search(sentence) is not None, _DOES_NOT.search(sentence) is not None
     if not (of_itself or does_not) or is_business(sentence.casefold()):
         return 0.0
@@ -164,6 +167,11 @@ def _own_weight(sentence: str) -> float:
     if _EPISTEMIC.search(sentence):
         return 0.0
     return DOES_NOT if does_not else OF_ITSELF
+
+
+@cache
+def _may_speak_for_it() -> Callable[[str], bool]:
+    return first_look([], ascii_only=[_I, _DOES_NOT], ignore_case=True)
 
 
 def sends_elsewhere(failed: FailedOutput) -> str:
