@@ -17,7 +17,7 @@ from agent.retry import retry as revived
 from agent.service import work
 from agent.settings import Working, engine_on, store_path
 from agent.sources.standard_input import read_letter
-from agent.status import Status, told
+from agent.status import Status, in_words
 from agent.status import status as status_of
 from minions_evals_mcp.cli.app import INTERRUPTED, tell_error
 from minions_evals_mcp.cli.session import missing_store, say, short_path
@@ -123,7 +123,7 @@ def status(*, db: Db = None, as_json: AsJson = False) -> None:
     if as_json:
         say(state.model_dump(mode="json"))
     else:
-        tell(told(state))
+        tell(in_words(state))
 
 
 async def _status(db: Path | None) -> Status:
@@ -146,7 +146,7 @@ def show(ident: str, /, *, db: Db = None, as_json: AsJson = False) -> None:
     if as_json:
         say(shown)
     else:
-        tell(letters.told(shown))
+        tell(letters.in_words(shown))
 
 
 async def _show(db: Path | None, ident: str) -> Json:

@@ -58,7 +58,7 @@ def _run_of(message: Message) -> str | None:
     return run if isinstance(run, str) else None
 
 
-def told(shown: Json) -> str:
+def in_words(shown: Json) -> str:
     """The same for a person: how it ended first, then why, what was asked, and what came of it."""
     is_message = "payload" in shown
     lines = [*(_of_message if is_message else _of_delivery)(shown)]

@@ -54,7 +54,7 @@ class MessageWork:
         """Under which everything that the message sets off is kept once."""
         return f"{OF_MESSAGE}{self.message.id}"
 
-    def said(self, payload: type[P]) -> P:
+    def payload_as(self, payload: type[P]) -> P:
         """The message's payload as that type; raises `InvalidRecordError` naming the field that does not fit."""
         return payloads.payload_as(payload, self.message.payload, message=f"message {self.message.id}")
 

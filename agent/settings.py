@@ -91,7 +91,7 @@ class Working:
     def judging(self) -> Judging:
         """Returns which traces are judged, and by what; raises `BadInputError` for measures that cannot be, or that measure nothing."""
         judging = Judging(self.otlp_rate, self.otlp_daily, self.otlp_rubric, self.otlp_alert)
-        given = [] if self.otlp is not None else judging.given()
+        given = [] if self.otlp is not None else judging.set_options()
         if given:
             raise BadInputError(
                 f"{' and '.join(given)} without --otlp: no trace comes in that {'it' if len(given) == 1 else 'they'} could be about.",

@@ -82,7 +82,7 @@ def _cannot_write(held: Lease, store: Path) -> str:
     return f"nothing could be written since {iso(held.expires_at)}; {free_mb:,.1f} MB are free on the store's disk"
 
 
-def told(state: Status) -> str:
+def in_words(state: Status) -> str:
     """The status for a person."""
     own = {name: number - state.sent[name] for name, number in state.messages.items()}
     lines = [

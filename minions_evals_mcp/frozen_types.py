@@ -96,7 +96,7 @@ def _comparison_of(kind: type[Any]) -> tuple[Callable[[Any, object], bool], Call
 
 
 @recursive_repr("...")
-def _shown(self: Any) -> str:
+def _repr(self: Any) -> str:
     shown = ", ".join(f"{part.name}={getattr(self, part.name)!r}" for part in fields(self) if part.repr)
     return f"{self.__class__.__qualname__}({shown})"
 
@@ -117,5 +117,5 @@ def _restored(self: Any, state: list[object]) -> None:
 
 
 _METHODS: dict[str, Any] = {
-    "__repr__": _shown, "__setattr__": _refused, "__delattr__": _refused, "__getstate__": _state, "__setstate__": _restored,
+    "__repr__": _repr, "__setattr__": _refused, "__delattr__": _refused, "__getstate__": _state, "__setstate__": _restored,
 }  # fmt: skip

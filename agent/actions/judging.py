@@ -25,13 +25,13 @@ from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs
 
 async def judge_case(work: MessageWork) -> Json:
     """run-test-case: one case is judged."""
-    payload = work.said(payloads.RunTestCase)
+    payload = work.payload_as(payloads.RunTestCase)
     return await _run_said(work, await run_test_case(work.engine, _request(work, payload, payload.test_case_id)))
 
 
 async def judge_benchmark(work: MessageWork) -> Json:
     """run-benchmark: a benchmark is run, and a regression told."""
-    payload = work.said(payloads.RunBenchmark)
+    payload = work.payload_as(payloads.RunBenchmark)
     return await _run_said(work, await run_benchmark(work.engine, _request(work, payload, payload.benchmark_id)))
 
 
@@ -42,7 +42,7 @@ def _request(work: MessageWork, run: payloads.Running, subject_id: str) -> RunRe
 
 async def judge_on_schedule(work: MessageWork) -> Json:
     """schedule: a benchmark is run because its time has come."""
-    ident = work.said(payloads.ScheduleDue).benchmark_id
+    ident = work.payload_as(payloads.ScheduleDue).benchmark_id
     request = RunRequest(
         subject_id=ident, target=work.target, triggered_by=f"schedule:{ident}", purpose="scheduled", key=work.key
     )
@@ -66,7 +66,7 @@ async def _run_said(work: MessageWork, job: Job) -> Json:
 
 async def judge_agent_run(work: MessageWork) -> Json:
     """agent-run-completed: what an agent produced is recorded as it is, and judged by every case that asked for it."""
-    payload = work.said(payloads.AgentRunCompleted)
+    payload = work.payload_as(payloads.AgentRunCompleted)
     run = await _recorded(work, payload)
     if run.fields.status in {"running", "pending-approval"}:
         raise BadInputError(
@@ -108,6 +108,6 @@ async def _asking_cases(engine: Engine, run: Record[AgentRun]) -> list[str]:
 
 async def take_answer(work: MessageWork) -> Json:
     """approval-decided: a person's scores become judgments."""
-    decided = work.said(payloads.ApprovalDecided)
+    decided = work.payload_as(payloads.ApprovalDecided)
     speaking = work.engine.speaking(work.spoken_by(decided.decided_by))
     return await _run_said(work, await take_decision(speaking, decided))

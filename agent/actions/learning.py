@@ -26,7 +26,7 @@ from minions_evals_mcp.store.seals import is_sealed
 
 async def compare(work: MessageWork) -> Json:
     """compare-prompts: a benchmark is run under two versions, and "comparison-complete" told."""
-    payload = work.said(payloads.ComparePrompts)
+    payload = work.payload_as(payloads.ComparePrompts)
     request = ComparisonRequest.asked_by(
         payload, version_a=payload.prompt_version_a, version_b=payload.prompt_version_b, target=payload.target or work.target,
         triggered_by=work.by(payload.triggered_by), key=work.key,
@@ -41,7 +41,7 @@ async def compare(work: MessageWork) -> Json:
 
 async def decide_version(work: MessageWork) -> Json:
     """approve-prompt-version: a decision is written down, or refused by HR2; the same message decides once."""
-    payload = work.said(payloads.ApprovePromptVersion)
+    payload = work.payload_as(payloads.ApprovePromptVersion)
     ident = f"approval:{text_digest(work.message.id)}"
     kept = await work.engine.store.read(lambda db: records.get(db, ident, Approval))
     if kept is None:
@@ -55,14 +55,14 @@ async def decide_version(work: MessageWork) -> Json:
 async def classify(work: MessageWork) -> Json:
     """classify-failure: a failed test-run, or each of a run, is analysed again."""
     by = await explaining_today(work.engine)
-    failures = await classify_failures(work.engine, work.said(payloads.ClassifyFailure).run_id, by=by)
+    failures = await classify_failures(work.engine, work.payload_as(payloads.ClassifyFailure).run_id, by=by)
     return {"evalFailures": [failure.id for failure in failures]}
 
 
 async def learn_from_failure(work: MessageWork) -> Json:
     """test-run-recorded: its eval-failure stands already; a model may say more where the operator allows it, and the agent is to
     remember."""
-    ident = work.said(payloads.EventSeen).subject_id
+    ident = work.payload_as(payloads.EventSeen).subject_id
     try:
         by = await explaining_today(work.engine)
         if by.model is None:
@@ -93,12 +93,12 @@ async def explaining_today(engine: Engine) -> Explainer:
 
 async def see_trend(work: MessageWork) -> Json:
     """detect-trend: the trend as it was computed with the benchmark's last run."""
-    return await _trend_said(work.engine, work.said(payloads.DetectTrend).benchmark_id)
+    return await _trend_said(work.engine, work.payload_as(payloads.DetectTrend).benchmark_id)
 
 
 async def check_trend(work: MessageWork) -> Json:
     """benchmark-run-recorded: the trend was written in the transaction of the run; a comparison's run is no point of it."""
-    ident = work.said(payloads.EventSeen).subject_id
+    ident = work.payload_as(payloads.EventSeen).subject_id
     run = await work.engine.store.read(lambda db: runs.benchmark_run(db, ident))
     assert run is not None, ident
     if run.fields.purpose == "comparison":

@@ -28,7 +28,7 @@ SKILL_DUE = "skill-due"
 
 async def follow_instruction(work: MessageWork) -> Json:
     """instruction: what its text asks for is done, step by step, by the model that is set up."""
-    text = work.said(payloads.Instruction).text
+    text = work.payload_as(payloads.Instruction).text
     return await _carried_out(work, text, _work(work, work.bounds))
 
 
@@ -47,7 +47,7 @@ async def start_skill(skill: OwnSkill, work: MessageWork) -> Json:
 
 async def follow_skill(skills: Mapping[str, OwnSkill], doing: MessageWork) -> Json:
     """Returns what a skill of one's own says is done within its limits; the message that started it is data to the model."""
-    due = doing.said(payloads.SkillDue)
+    due = doing.payload_as(payloads.SkillDue)
     skill = skills.get(due.skill)
     if skill is None:
         raise UnsupportedError(

@@ -30,7 +30,7 @@ class Judging:
                 remedy="A rate over 0 up to 1, one trace a day or more, an alert from 0 to 1.",
             )
 
-    def given(self) -> list[str]:
+    def set_options(self) -> list[str]:
         """The options that say otherwise than the default."""
         usual = Judging()
         options = {

@@ -20,7 +20,7 @@ from minions_evals_mcp.cluster.orders import Chunk, Message, Orders
 from minions_evals_mcp.cluster.out import Out, Sent, listening_s
 from minions_evals_mcp.cluster.permits import Permits
 from minions_evals_mcp.cluster.returns import Returns
-from minions_evals_mcp.cluster.wire import taken
+from minions_evals_mcp.cluster.wire import unpacked_masked
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.engine.run.pipeline import Health
 from minions_evals_mcp.engine.run.units import Bench, Unit
@@ -217,7 +217,7 @@ class Dispatch:
 
         def hear(content: bytes) -> None:
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the run has ended
-                for message in taken(content):
+                for message in unpacked_masked(content):
                     self.hear(worker, message)
 
         await channel.serve(hear)

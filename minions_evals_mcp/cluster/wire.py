@@ -44,7 +44,7 @@ def unpacked(content: bytes) -> Any:
     return _Unmasking(io.BytesIO(content)).load()
 
 
-def taken(content: bytes) -> Any:
+def unpacked_masked(content: bytes) -> Any:
     """The same of bytes from elsewhere: a secret that is known here, and was not there, stands in it as its mark."""
     value = unpacked(content)
     return unpacked(packed(value)) if _says_secret(content) else value

@@ -34,7 +34,7 @@ class Grader(Value):
         return canonical(self.model_dump(mode="json"))
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """The model, with whatever else tells it from the same one elsewhere."""
         return self.name if self.needs_config else self.model
 

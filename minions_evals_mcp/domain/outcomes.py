@@ -145,7 +145,7 @@ class NotJudgeable:
     reason: str
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The reason, beside the criterion where somebody wrote one."""
         is_written = self.criterion_id and not self.criterion_id.startswith(IMPLICIT)
         return f"{self.criterion_id}: {self.reason}" if is_written else self.reason

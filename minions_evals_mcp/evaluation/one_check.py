@@ -113,12 +113,12 @@ def _asked_once(own: OwnCheck) -> OwnCheck:
     """The function, called for the run; what it said is used again where each check's own verdict is told."""
     answers: list[OwnVerdict | Unmet] = []
 
-    async def asked(work: Work) -> OwnVerdict | Unmet:
+    async def answer_once(work: Work) -> OwnVerdict | Unmet:
         if not answers:
             answers.append(await own(work))
         return answers[0]
 
-    return asked
+    return answer_once
 
 
 async def _unit(engine: Engine, job_id: str) -> UnitRow:

@@ -87,11 +87,11 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     if result.summary.outcomes.get("awaiting-judgments") and result.asked.lacks_judge:
         yield Text(NO_JUDGE)
     if result.asked.is_default_store:
-        yield _kept(result)
+        yield _store_line(result)
     yield f"next: {next_command(result)}"
 
 
-def _kept(result: Figures) -> str:
+def _store_line(result: Figures) -> str:
     """Returns where it is kept; at first also what that place is, and how to have another."""
     db = result.asked.config.db
     is_shared = db == default_db() and result.before is None

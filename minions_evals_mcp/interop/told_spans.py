@@ -24,10 +24,10 @@ def told_spans(document: JsonValue) -> Iterator[tuple[str, Json]]:
         span_of(raw, service)  # refuses what is no span
         if not raw.get("startTimeUnixNano"):
             raise ValueError(f"span {raw.get('spanId')} has no startTimeUnixNano")
-        yield _ident(raw.get("traceId"), TRACE_DIGITS), _told(raw, around)
+        yield _ident(raw.get("traceId"), TRACE_DIGITS), _span(raw, around)
 
 
-def _told(raw: Json, around: Json) -> Json:
+def _span(raw: Json, around: Json) -> Json:
     status, scope, code = obj(raw.get("status")), obj(around.get("scope")), _kind_code(raw.get("kind"))
     by_kind = isinstance(code, int) and 0 <= code < len(KINDS)
     given: Json = {

@@ -37,16 +37,16 @@ async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, Spent]
         variables, held = given["vars"], given["context"]
         assert isinstance(variables, dict), "whoever asks says them"
         context = [str(passage) for passage in held] if isinstance(held, list) else str(held)
-        return await PROTOCOLS[need.type](partial(_asked, judge), need, variables, context)
+        return await PROTOCOLS[need.type](partial(_ask, judge), need, variables, context)
     if need.type != G_EVAL:
-        return await _asked(judge, need.type, need.template, given, READINGS.get(need.type, rubric_reply))
+        return await _ask(judge, need.type, need.template, given, READINGS.get(need.type, rubric_reply))
     criteria: Json = {"criteria": need.asked}
-    planned = await _asked(judge, f"{G_EVAL}-steps", STEPS, criteria, _steps)
+    planned = await _ask(judge, f"{G_EVAL}-steps", STEPS, criteria, _steps)
     if isinstance(planned, JudgeErrored):
         return planned
     steps, spent = planned
     wire: Json = {**criteria, "steps": "\n- ".join(steps), "maxScore": str(MOST), **given}
-    graded = await _asked(judge, G_EVAL, need.template, wire, _of_ten)
+    graded = await _ask(judge, G_EVAL, need.template, wire, _of_ten)
     if isinstance(graded, JudgeErrored):
         return graded
     spent.include(graded[1])
@@ -58,11 +58,11 @@ async def choice_by_code(
 ) -> Choice | JudgeErrored:
     """The output that the code chooses, asked once: whether it goes by place is its author's affair."""
     given = choice_given(criterion, outputs, inputs)
-    choice = await _asked(judge, SELECT_BEST, template, given, partial(choice_reply, outputs=len(outputs)))
+    choice = await _ask(judge, SELECT_BEST, template, given, partial(choice_reply, outputs=len(outputs)))
     return choice if isinstance(choice, JudgeErrored) else choice[0]
 
 
-async def _asked(
+async def _ask(
     judge: LlmJudge, label: str, template: str, given: Json, read: Callable[[str], T | Flaw]
 ) -> tuple[T, Spent] | JudgeErrored:
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import filled  # noqa: PLC0415  jinja2 costs what few runs need

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.judges.task import Work, shown
+from minions_evals_mcp.judges.task import Work, judge_text
 
 OPENERS = (
     "thought process",
@@ -26,10 +26,10 @@ def no_answer(work: Work) -> str | None:
     opener = text.casefold().replace("’", "'").strip(" :.,!…*#")
     if opener in OPENERS and not _expected_text(work).casefold().startswith(opener):
         return f"the output is only an opener: {text[:40]!r}"
-    if text.casefold() == shown(work.inputs).strip().casefold():
+    if text.casefold() == judge_text(work.inputs).strip().casefold():
         return "the output repeats the question"
     return None
 
 
 def _expected_text(work: Work) -> str:
-    return "" if work.expected is None else shown(work.expected).strip()
+    return "" if work.expected is None else judge_text(work.expected).strip()

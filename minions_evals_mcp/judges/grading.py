@@ -31,7 +31,7 @@ from minions_evals_mcp.judges.llm import (
     marked,
     said_twice,
 )
-from minions_evals_mcp.judges.task import Criterion, Work, shown
+from minions_evals_mcp.judges.task import Criterion, Work, judge_text
 from minions_evals_mcp.judges.templated import Choice, choice_question, grade_question
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 
@@ -181,7 +181,7 @@ async def best_of(
 
 
 def _best(mark: str, criterion: str, outputs: Sequence[str], inputs: Json) -> Question[Choice] | JudgeErrored:
-    given = shown(inputs)
+    given = judge_text(inputs)
     if any(mark in text for text in (given, *outputs)):
         return JudgeErrored(FORGED)
     parts = [f"Criterion: {criterion}", marked("Input that the agent was given", given, mark)]
@@ -196,10 +196,10 @@ def _grade_question(need: GradeNeed, work: Work, mark: str) -> Question[Grade] |
     if need.type in TYPES:
         return _of_type(TYPES[need.type], need, work, mark)
     reference = need.asked if need.type == "factuality" else ""
-    if any(mark in text for text in (need.text, shown(work.inputs), reference)):
+    if any(mark in text for text in (need.text, judge_text(work.inputs), reference)):
         return JudgeErrored(FORGED)
     output = marked("Output under test", need.text, mark)
-    given = marked("Input that the agent was given", shown(work.inputs), mark)
+    given = marked("Input that the agent was given", judge_text(work.inputs), mark)
     if need.type == "llm-rubric":
         form: Json = {"pass": {"type": "boolean"}, "score": {"type": "number"}}
         return _question(RUBRIC, mark, [f"Rubric:\n{need.asked}", given, output], form, _by_rubric)
@@ -209,7 +209,7 @@ def _grade_question(need: GradeNeed, work: Work, mark: str) -> Question[Grade] |
 
 def _of_type(question: TypeQuestion, need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
     parts = question.shown(need)
-    given = [] if need.given else [("Input that the agent was given", shown(work.inputs))]
+    given = [] if need.given else [("Input that the agent was given", judge_text(work.inputs))]
     if any(mark in text for _, text in (*parts, *given)):
         return JudgeErrored(FORGED)
     texts = [marked(heading, text, mark) for heading, text in (*given, *parts)]

@@ -20,7 +20,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.heuristic import by_rule
 from minions_evals_mcp.judges.panel_verdict import panel_verdict
-from minions_evals_mcp.judges.task import Criterion, Said, Work, shown
+from minions_evals_mcp.judges.task import Criterion, Said, Work, judge_text
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Truncated
@@ -131,7 +131,7 @@ class LlmJudge:
 
     async def _ask(self, criteria: tuple[Criterion, ...], work: Work) -> list[Said]:
         mark = self.mark()
-        if any(mark in text for text in (work.text, shown(work.inputs), shown(work.expected or {}))):
+        if any(mark in text for text in (work.text, judge_text(work.inputs), judge_text(work.expected or {}))):
             return [JudgeErrored(FORGED) for _ in criteria]
         question = Question(
             system=SYSTEM.format(mark=mark),
@@ -254,8 +254,8 @@ def _question(criteria: tuple[Criterion, ...], work: Work, mark: str) -> str:
         for number, criterion in enumerate(criteria, 1)
     ]
     if work.expected is not None:
-        parts.append(marked("Reference (what was expected)", shown(work.expected), mark))
-    parts.append(marked("Input that the agent was given", shown(work.inputs), mark))
+        parts.append(marked("Reference (what was expected)", judge_text(work.expected), mark))
+    parts.append(marked("Input that the agent was given", judge_text(work.inputs), mark))
     parts.append(marked("Output under test", work.text, mark))
     return "\n\n".join(parts)
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import NotJudgeable, Verdict
-from minions_evals_mcp.judges.task import shown
+from minions_evals_mcp.judges.task import judge_text
 
 ProbeKind = Literal["padded", "injected", "empty", "off-topic", "truncated", "reference", "order"]
 PROBES: tuple[ProbeKind, ...] = ("padded", "injected", "empty", "off-topic", "truncated", "reference", "order")
@@ -70,7 +70,7 @@ def probes_of(judged: Judged) -> Iterator[Probe]:
     yield Probe("empty", judged.subject, EMPTY, most=fails)
     if judged.other and judged.other.strip().casefold() != judged.text.strip().casefold():
         yield Probe("off-topic", judged.subject, judged.other, most=fails)
-    reference = None if judged.expected is None else shown(judged.expected)
+    reference = None if judged.expected is None else judge_text(judged.expected)
     whole = reference or (judged.text if passes else "")
     if cut := truncated(whole):
         yield Probe("truncated", judged.subject, cut, most=fails)

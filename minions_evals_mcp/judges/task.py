@@ -17,7 +17,7 @@ from minions_evals_mcp.judges.code_facts import told_of
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
 from minions_evals_mcp.scoring.rubric import criterion_digest
-from minions_evals_mcp.scoring.values import said
+from minions_evals_mcp.scoring.values import searched_text
 from minions_evals_mcp.scoring.verdicts.history import Likeness, Sample
 
 Said = Verdict | NotJudgeable | JudgeErrored
@@ -52,7 +52,9 @@ class Work:
         """The output as assertions see it."""
         seen, value = self.observed, output_value(self.observed.output)
         return Subject(
-            self.text if seen.told is None else said(value),  # what a config asked for is searched as promptfoo does
+            self.text
+            if seen.told is None
+            else searched_text(value),  # what a config asked for is searched as promptfoo does
             seen.latency_ms,
             seen.cost_usd,
             self.inputs,
@@ -94,6 +96,6 @@ class Criterion:
         )  # fmt: skip
 
 
-def shown(value: Json) -> str:
+def judge_text(value: Json) -> str:
     """A mapping as a judge reads it: the text alone where it has one key, else canonical JSON."""
     return output_text(value) if len(value) == 1 else canonical(value)

@@ -66,10 +66,10 @@ def choice_given(criterion: str, outputs: Sequence[str], inputs: Json) -> Json:
 
 
 def _question(template: str, given: Json, read: Callable[[str], T | Flaw]) -> Question[T] | JudgeErrored:
-    from minions_evals_mcp.scoring.prompt_texts.grading_prompt import told  # noqa: PLC0415  as above
+    from minions_evals_mcp.scoring.prompt_texts.grading_prompt import filled_prompt  # noqa: PLC0415  as above
 
     try:
-        question = told(template, given)
+        question = filled_prompt(template, given)
     except BadInputError as error:
         return JudgeErrored(f"rubricPrompt: {error.message}")
     return Question(question.system, question.user, MAX_TOKENS, None, read)

@@ -57,7 +57,7 @@ def _properties(report: Report) -> Iterator[tuple[str, object]]:
 
 
 def _testcase(report: Report, case: ReportedCase) -> str:
-    tried = case.shown
+    tried = case.either_trial
     about: dict[str, object] = {
         "name": case_title(case),
         "classname": f"{report.run.summary.subject_id}.{case.test_case_id}",
@@ -68,7 +68,7 @@ def _testcase(report: Report, case: ReportedCase) -> str:
 
 
 def _verdict(case: ReportedCase) -> str:
-    tried = case.shown
+    tried = case.either_trial
     if tried.passed:
         return ""
     if tried.passed is None:
@@ -85,7 +85,7 @@ def _verdict(case: ReportedCase) -> str:
 
 
 def _failure(case: ReportedCase) -> Iterator[str]:
-    tried = case.shown
+    tried = case.either_trial
     if case.change is not None:
         yield change_words(case.change)
     if tried.cause is not None:

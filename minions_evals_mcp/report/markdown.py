@@ -82,7 +82,7 @@ def _trust(report: Report, store: Path | None) -> Iterator[str]:
     """Yields what is known of the judge and of the checks."""
     summary = report.run.summary
     for line in sentences.trust(summary, report.comparison):
-        is_audit = summary.audit is not None and line == summary.audit.said
+        is_audit = summary.audit is not None and line == summary.audit.sentence
         said = (
             _audit(summary.audit, store) if is_audit and summary.audit else inert(printable(in_store(line, store), 500))
         )
@@ -152,7 +152,7 @@ def inert(text: str) -> str:
 
 def _case(case: ReportedCase) -> str:
     """A case as a block of HTML on lines of its own, within which Markdown is not read."""
-    shown = case.shown
+    shown = case.either_trial
     score = "" if shown.score is None else f", {shown.score:.2f}"
     change_text = f" · {_escaped(change_words(case.change))}" if case.change is not None else ""
     lines = [

@@ -56,7 +56,7 @@ def _heading(title: str) -> str:
 
 
 def _cells(case: ReportedCase) -> list[object]:
-    shown, cause = case.shown, case.shown.cause
+    shown, cause = case.either_trial, case.either_trial.cause
     return [
         case.test_case_id, case.title, case.trial, case.status, shown.outcome, shown.score, shown.points, shown.possible,
         case.before.score if case.before is not None and case.change is not None else None,
@@ -69,7 +69,10 @@ def _cells(case: ReportedCase) -> list[object]:
 
 
 def _scores(case: ReportedCase, criteria: Sequence[str]) -> list[object]:
-    scores = {**case.shown.metrics, **{judgment.criterion_id: judgment.score for judgment in case.shown.judgments}}
+    scores = {
+        **case.either_trial.metrics,
+        **{judgment.criterion_id: judgment.score for judgment in case.either_trial.judgments},
+    }
     return [scores.get(ident) for ident in criteria]
 
 

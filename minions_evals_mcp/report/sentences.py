@@ -131,7 +131,7 @@ def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list
     """Returns whether judge and checks can be trusted, and what people's labels make of the pass rate or of a comparison's difference."""
     sentences = [] if summary.judge is None else [str(summary.judge.brief()["inWords"])]
     if summary.audit is not None and summary.audit.state != "audited":
-        sentences.append(summary.audit.said)
+        sentences.append(summary.audit.sentence)
     if summary.corrected is not None:
         sentences.append(summary.corrected.in_words("the pass rate"))
     if compared is not None and (label_text := labels_words(compared)):

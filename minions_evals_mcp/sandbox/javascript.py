@@ -13,7 +13,7 @@ from typing import Self
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.sandbox.limits import Limits, returned, shown
+from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.worker import WorkerDiedError, Workers, python_command
 from minions_evals_mcp.scoring.checks import Broke, Guards, Ran
 
@@ -97,6 +97,6 @@ def _outcome(answer: JsonValue, limits: Limits) -> Ran | Broke:
         case {"kind": ("time-limit" | "memory-limit" | "output-limit") as kind}:
             return limits.exceeded(kind)
         case {"kind": ("raised" | "syntax" | "unsupported") as kind, "error": str(error), "name": str(name)}:
-            return Broke(kind, shown(error), name)
+            return Broke(kind, short_error(error), name)
         case _:
             return Broke("died", "the JavaScript process gave an answer that is none")

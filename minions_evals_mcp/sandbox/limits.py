@@ -117,6 +117,6 @@ def _text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def shown(error: str) -> str:
+def short_error(error: str) -> str:
     """An error that fits into a reason."""
     return error if len(error) <= MOST_SHOWN else error[: MOST_SHOWN - 1] + "…"

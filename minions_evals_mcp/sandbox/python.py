@@ -24,7 +24,7 @@ from anyio.to_thread import run_sync
 from pydantic import JsonValue
 
 from minions_evals_mcp.sandbox.lacking import answered_otherwise, lacking
-from minions_evals_mcp.sandbox.limits import Limits, returned, shown
+from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.python_reads import unread_in_python
 from minions_evals_mcp.scoring.checks import Broke, Guards, Ran
 
@@ -197,7 +197,7 @@ def _run(pool: Monty, call: Call, limits: Limits) -> Ran | Broke:
     except (MontySyntaxError, MontyRuntimeError) as error:
         return limits.exceeded("output-limit") if sink.left < 0 else _broke(error, limits, place)
     except (MontyError, ValueError) as error:  # a value that cannot leave the interpreter
-        return Broke("raised", shown(f"{place}{error}"))
+        return Broke("raised", short_error(f"{place}{error}"))
     except RuntimeError as error:
         return Broke("died", f"the Python process does not start: {error}")
     return returned(value, limits)
@@ -231,7 +231,7 @@ def _broke(error: MontySyntaxError | MontyRuntimeError, limits: Limits, place: s
     raised = error.exception()
     message = str(raised)
     if isinstance(raised, Exception) and (lacks := lacking(raised)) is not None:
-        return Broke("unsupported", shown(f"{place}{_where(error)}the sandbox's Python: {lacks}"))
+        return Broke("unsupported", short_error(f"{place}{_where(error)}the sandbox's Python: {lacks}"))
     match raised:
         case TimeoutError() if "limit exceeded" in message:
             return limits.exceeded("time-limit")
@@ -240,13 +240,13 @@ def _broke(error: MontySyntaxError | MontyRuntimeError, limits: Limits, place: s
         case NotImplementedError() if message.startswith(_PARSER):
             return Broke("unsupported", f"{place}the sandbox's Python has no {message.removeprefix(_PARSER)}")
         case ModuleNotFoundError() | PermissionError():
-            return Broke("unsupported", shown(f"{place}{message}"))
+            return Broke("unsupported", short_error(f"{place}{message}"))
         case RuntimeError() if "not supported in this environment" in message or message.startswith("suspension limit"):
-            return Broke("unsupported", shown(f"{place}{message}"))
+            return Broke("unsupported", short_error(f"{place}{message}"))
         case _:
             kind = "syntax" if isinstance(raised, SyntaxError) and not place else "raised"
             name = type(raised).__name__
-            return Broke(kind, shown(f"{place}{_where(error)}{name}: {message}"), name)
+            return Broke(kind, short_error(f"{place}{_where(error)}{name}: {message}"), name)
 
 
 def _where(error: MontySyntaxError | MontyRuntimeError) -> str:

@@ -10,7 +10,7 @@ from typing import Self
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.sandbox.limits import Limits, returned, shown
+from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.python import Call
 from minions_evals_mcp.sandbox.worker import WorkerDiedError, Workers, python_command
 from minions_evals_mcp.scoring.checks import Broke, Ran
@@ -75,6 +75,6 @@ def _outcome(answer: JsonValue, limits: Limits) -> Ran | Broke:
         case {"kind": ("time-limit" | "wall-limit" | "memory-limit") as kind}:
             return limits.exceeded(kind)
         case {"kind": ("raised" | "syntax" | "unsupported") as kind, "error": str(error), "name": str(name)}:
-            return Broke(kind, shown(error), name)
+            return Broke(kind, short_error(error), name)
         case _:
             return Broke("died", "the Python process ended without an answer")

@@ -18,7 +18,7 @@ import anyio
 from anyio.abc import Process
 from pydantic import JsonValue
 
-from minions_evals_mcp.sandbox.limits import Limits, returned, shown
+from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.sandbox.worker import python_command
 from minions_evals_mcp.scoring.checks import Broke, Guards, Language, Ran
@@ -112,6 +112,6 @@ def _outcome(reply: bytes, limits: Limits) -> Ran | Broke:
         case {"kind": "memory-limit"}:
             return limits.exceeded("memory-limit")
         case {"kind": ("raised" | "syntax" | "unsupported") as kind, "error": str(error), "name": str(name)}:
-            return Broke(kind, shown(error), name)
+            return Broke(kind, short_error(error), name)
         case _:
             return Broke("died", "the interpreter gave an answer that is none")

@@ -44,7 +44,7 @@ class Subject(NamedTuple):
     """The whole record that a program answered with, of which `text` may be a part; None where that is not known."""
 
     @property
-    def told(self) -> Mapping[str, JsonValue]:
+    def facts(self) -> Mapping[str, JsonValue]:
         """What code is told of the output and its test beside the variables, by its name in `context`."""
         return self.tell()
 

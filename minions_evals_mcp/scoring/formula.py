@@ -15,7 +15,7 @@ from statistics import fmean
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.values import shown
+from minions_evals_mcp.scoring.values import excerpt
 
 LONGEST = 500
 DEEPEST = 50
@@ -104,7 +104,7 @@ def parse_formula(text: str) -> Formula:
 
 
 def _refused(text: str, reason: str) -> InvalidRecordError:
-    return InvalidRecordError(f"the formula {shown(text)} is refused: {reason}", field="value")
+    return InvalidRecordError(f"the formula {excerpt(text)} is refused: {reason}", field="value")
 
 
 class _Reading:

@@ -17,7 +17,7 @@ import re2
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
-from minions_evals_mcp.scoring.values import shown
+from minions_evals_mcp.scoring.values import excerpt
 
 Search = Callable[[str], bool]
 
@@ -125,13 +125,13 @@ def compiled(pattern: str) -> Search | Elsewhere:
     except (_Re2Error, UnicodeEncodeError):
         return _elsewhere(pattern, rewritten)
 
-    def found(text: str) -> bool:  # as bytes: told where in a text it found something, it would count characters
+    def matches(text: str) -> bool:  # as bytes: told where in a text it found something, it would count characters
         try:
             return search(text.encode()) is not None
         except UnicodeEncodeError:
             return search(_without_lone_surrogates(text).encode()) is not None
 
-    return found
+    return matches
 
 
 def _elsewhere(pattern: str, rewritten: str) -> Elsewhere:
@@ -154,7 +154,7 @@ def _is_sound(text: str) -> bool:
 
 
 def _bad(pattern: str, reason: str) -> InvalidRecordError:
-    return InvalidRecordError(f"the pattern {shown(pattern)} is refused: {reason}", field="value")
+    return InvalidRecordError(f"the pattern {excerpt(pattern)} is refused: {reason}", field="value")
 
 
 class _Rewriting:

@@ -33,7 +33,7 @@ class Case:
     names: frozenset[str] = frozenset()
     is_active: bool = True
 
-    def shown(self) -> Json:
+    def documented(self) -> Json:
         """The case as an evaluator sees it: the documented keys, whatever the case was read from."""
         (expected,) = (
             self.expected.values() if self.expected is not None and len(self.expected) == 1 else (self.expected,)

@@ -61,7 +61,7 @@ def js_json(value: JsonValue) -> str:
             return js_text(value)
 
 
-def said(value: JsonValue) -> str:
+def searched_text(value: JsonValue) -> str:
     """The text of what an output says, as promptfoo searches it."""
     return value if isinstance(value, str) else js_json(value)
 
@@ -75,7 +75,7 @@ def _float_text(value: float) -> str:
     return f"{mantissa}e{int(exponent):+d}"
 
 
-def shown(value: object, limit: int = 80) -> str:
+def excerpt(value: object, limit: int = 80) -> str:
     """A quoted excerpt that fits into a reason."""
     text = value if isinstance(value, str) else str(value)
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")

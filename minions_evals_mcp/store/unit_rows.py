@@ -94,7 +94,7 @@ def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str |
         case Skipped():
             return "skipped", ended.reason, None, None, None
         case NotJudgeable():
-            return "not-judgeable", ended.told, None, None, None
+            return "not-judgeable", ended.sentence, None, None, None
 
 
 def _events(ended: Passed | Failed) -> Iterator[EventRow]:

@@ -137,7 +137,7 @@ class TracedCall:
     place: TestPlace
     began: float
 
-    async def told(self, variables: Json, response: Json) -> Json:
+    async def trace_facts(self, variables: Json, response: Json) -> Json:
         """Returns what code is told of the trace, once the spans of that answer are there.
 
         What is not known of it is left out: a repeated test's number, the spans of a model's provider.

@@ -195,11 +195,11 @@ def _read(body: bytes, exchange: Exchange) -> Observed:
     selects = (exchange.output, exchange.tool_calls, *exchange.usage.model_dump(by_alias=False).values())
     if answer is None:
         if any(selects):
-            raise AnswerError(f"its answer is no JSON: {_shown(body)}")
+            raise AnswerError(f"its answer is no JSON: {_excerpt(body)}")
         return Observed(output={"output": body.decode("utf-8", "replace").rstrip("\r\n")})
     value = answer[0] if exchange.output is None else _selected(answer[0], exchange.output)
     if value is None:
-        raise AnswerError(f"there is no {exchange.output or 'output'} in its answer: {_shown(body)}")
+        raise AnswerError(f"there is no {exchange.output or 'output'} in its answer: {_excerpt(body)}")
     log = None if exchange.tool_calls is None else _tool_calls(_selected(answer[0], exchange.tool_calls))
     return Observed(
         output=value if isinstance(value, dict) else {"output": value},
@@ -243,9 +243,9 @@ def _number(answer: JsonValue, selector: str | None, kind: TypeAdapter[N]) -> N 
     try:
         return kind.validate_python(value)
     except ValidationError:
-        raise AnswerError(f"{selector} is {_shown(canonical(value).encode())}, no number from 0") from None
+        raise AnswerError(f"{selector} is {_excerpt(canonical(value).encode())}, no number from 0") from None
 
 
-def _shown(body: bytes) -> str:
+def _excerpt(body: bytes) -> str:
     text = " ".join(masked(body.decode("utf-8", "replace"))[: 4 * SHOWN].split())
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

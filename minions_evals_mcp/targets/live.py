@@ -92,7 +92,7 @@ def seen_in(reply: Reply, name: str, ref: str | None, *, timeout_ms: int | None)
             return TargetErrored(f"{name}: {reply.kind}: {reply.reason}", reply.fatal, unanswered)
         case _:
             assert_never(reply)
-    seen = _seen(name, ref, reply.text, finish=finish, timeout_ms=timeout_ms, latency_ms=reply.latency_ms)
+    seen = _observed(name, ref, reply.text, finish=finish, timeout_ms=timeout_ms, latency_ms=reply.latency_ms)
     usage = reply.usage
     return seen.model_copy(
         update={
@@ -117,7 +117,9 @@ def _beyond_text(text: str, value: JsonValue, log_probs: tuple[float, ...]) -> d
     return beyond
 
 
-def _seen(name: str, ref: str | None, text: str, *, finish: str, timeout_ms: int | None, latency_ms: float) -> Observed:
+def _observed(
+    name: str, ref: str | None, text: str, *, finish: str, timeout_ms: int | None, latency_ms: float
+) -> Observed:
     return Observed(
         output={"output": text},
         prompt_version_ref=ref,

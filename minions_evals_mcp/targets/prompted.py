@@ -246,7 +246,7 @@ class PromptedTarget:
             if isinstance(seen, TargetErrored) or seen.timed_out:
                 return seen
             about = seen.told or AnswerFacts()
-            trace = await call.told(prompt.variables, about.response)
+            trace = await call.trace_facts(prompt.variables, about.response)
         return seen.model_copy(update={"told": about.model_copy(update={"trace": trace})})
 
     async def _recalled(self, inputs: Json) -> Json | TargetErrored:

@@ -54,21 +54,21 @@ class McpLine:
 
         Raises `InstrumentError` where the server cannot be started or reached, breaks off, or takes too long.
         """
-        return await self._asked(tool, lambda client: client.call_tool(tool, arguments))
+        return await self._ask(tool, lambda client: client.call_tool(tool, arguments))
 
     async def tools(self) -> frozenset[str]:
         """The names of the tools that the server has; raises as `call` does."""
         names: list[str] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            page = await self._asked("tools/list", partial(Client.list_tools, cursor=cursor))
+            page = await self._ask("tools/list", partial(Client.list_tools, cursor=cursor))
             names += [tool.name for tool in page.tools]
             cursor = page.next_cursor
             if cursor is None:
                 break
         return frozenset(names)
 
-    async def _asked(self, what: str, ask: Callable[[Client], Awaitable[T]]) -> T:
+    async def _ask(self, what: str, ask: Callable[[Client], Awaitable[T]]) -> T:
         held = await self._connected()
         try:
             with anyio.fail_after(CALL_S):

@@ -27,7 +27,7 @@ async def audit(request: Request) -> Response:
     named = [ident, *(() if record is None else (case.test_case_id for case in record.fields.cases))]
     titles = await engine.store.read(partial(report_units.titles, idents=named))
     title = titles.get(ident, ident)
-    answer = standing.said if record is None else verdict_line(record.fields.model_copy(update={"subject": title}))
+    answer = standing.sentence if record is None else verdict_line(record.fields.model_copy(update={"subject": title}))
     return rendered(
         "audit",
         ident=ident,

@@ -17,7 +17,7 @@ from minions_evals_mcp.report.charts.trend import trend_chart
 from minions_evals_mcp.report.sentences import run_answer
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.view.parameters import required
-from minions_evals_mcp.view.reading_cache import kept
+from minions_evals_mcp.view.reading_cache import cached
 from minions_evals_mcp.view.rendering import begun, part
 
 NEWEST = 10
@@ -26,10 +26,10 @@ NEWEST = 10
 async def benchmark(request: Request) -> Response:
     """A benchmark's history, and its runs."""
     ident = required(request, "id")
-    first, is_measured = await kept(request, "benchmark", partial(_first, ident=ident), ident)
+    first, is_measured = await cached(request, "benchmark", partial(_first, ident=ident), ident)
     if not is_measured:
         return HTMLResponse(first)
-    return begun(first, partial(kept, request, "levels", partial(_levels, ident=ident), ident))
+    return begun(first, partial(cached, request, "levels", partial(_levels, ident=ident), ident))
 
 
 async def _first(engine: Engine, *, ident: str) -> tuple[str, bool]:

@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store.queries.pages.matrix_cells import Only
 from minions_evals_mcp.view.parameters import engine_of, named, page_number, required
-from minions_evals_mcp.view.reading_cache import kept
+from minions_evals_mcp.view.reading_cache import cached
 from minions_evals_mcp.view.rendering import part, rendered
 
 PAGE = 30
@@ -25,7 +25,7 @@ async def comparison(request: Request) -> Response:
     ident = named(request, "id")
     before, after = ("", "") if ident else (required(request, "before"), required(request, "after"))
     make = partial(_comparison, ident=ident, before=before, after=after)
-    return HTMLResponse(await kept(request, "comparison", make, ident, before, after))
+    return HTMLResponse(await cached(request, "comparison", make, ident, before, after))
 
 
 async def _comparison(engine: Engine, *, ident: str, before: str, after: str) -> str:

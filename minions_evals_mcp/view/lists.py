@@ -18,7 +18,7 @@ from minions_evals_mcp.report.documents.forms import FORMS
 from minions_evals_mcp.report.documents.page import report_policy
 from minions_evals_mcp.store.queries.pages import page_lists
 from minions_evals_mcp.view.parameters import engine_of, named, required
-from minions_evals_mcp.view.reading_cache import kept
+from minions_evals_mcp.view.reading_cache import cached
 from minions_evals_mcp.view.rendering import part, rendered
 
 PAGE = 50
@@ -29,7 +29,7 @@ RUNS = 20
 
 async def failures(request: Request) -> Response:
     """Returns why the newest run of each benchmark failed, by cause: groups first, with cases that show them."""
-    return HTMLResponse(await kept(request, "failures", _failures))
+    return HTMLResponse(await cached(request, "failures", _failures))
 
 
 async def _failures(engine: Engine) -> str:

@@ -41,7 +41,7 @@ class ReadingCache:
         return made
 
 
-async def kept(request: Request, what: str, make: Callable[[Engine], Awaitable[T]], *about: Hashable) -> T:
+async def cached(request: Request, what: str, make: Callable[[Engine], Awaitable[T]], *about: Hashable) -> T:
     """Returns what `make` reads or writes for a page, under its name and what it is about, made once while nothing is written."""
     engine, answers = engine_of(request), request.app.state.kept
     assert isinstance(answers, ReadingCache)

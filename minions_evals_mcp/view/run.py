@@ -18,7 +18,7 @@ from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.pages.run_cases import SORTS, CaseFilter
 from minions_evals_mcp.view.overview import IN_PROGRESS
 from minions_evals_mcp.view.parameters import named, page_number, required
-from minions_evals_mcp.view.reading_cache import kept
+from minions_evals_mcp.view.reading_cache import cached
 from minions_evals_mcp.view.rendering import begun, part, unless_seen
 
 PAGE = 100
@@ -36,7 +36,7 @@ async def run(request: Request) -> Response:
     if request.headers.get("hx-target") == "cases":
         return await cases(request)
     ident, case_filter, number = required(request, "id"), _case_query(request), page_number(request)
-    head = await kept(request, "head", partial(read_run_head, ident=ident), ident)
+    head = await cached(request, "head", partial(read_run_head, ident=ident), ident)
     live = head.side.summary.state in IN_PROGRESS
     first = part("run", head=head, answer=run_answer(head.side), live=live)
     return begun(first, partial(_rest, request, head, case_filter, number))
@@ -51,7 +51,7 @@ async def cases(request: Request) -> Response:
 async def progress(request: Request) -> Response:
     """The answer and the figures alone, which are renewed while the run goes on."""
     ident = required(request, "id")
-    return unless_seen(request, await kept(request, "progress", partial(_progress, ident=ident), ident))
+    return unless_seen(request, await cached(request, "progress", partial(_progress, ident=ident), ident))
 
 
 async def _progress(engine: Engine, *, ident: str) -> str:
@@ -103,7 +103,7 @@ async def _rest(request: Request, head: RunHead, filters: Asked, number: int) ->
     """Returns what grows with the run: the cases, then passes by criterion and tag."""
     run_id = head.side.summary.run_id
     table = await _table(request, run_id, filters, number)
-    return table + await kept(request, "bars", partial(_bars, head=head), run_id)
+    return table + await cached(request, "bars", partial(_bars, head=head), run_id)
 
 
 async def _bars(engine: Engine, *, head: RunHead) -> str:
@@ -115,9 +115,9 @@ async def _bars(engine: Engine, *, head: RunHead) -> str:
 
 
 async def _table(request: Request, ident: str, filters: Asked, number: int) -> str:
-    outline = await kept(request, "outline", partial(read_run_outline, ident=ident, tags=TAGS), ident)
+    outline = await cached(request, "outline", partial(read_run_outline, ident=ident, tags=TAGS), ident)
     make = partial(_cases, outline=outline, asked=filters[0], columns=filters[1], number=number)
-    return await kept(request, "cases", make, outline.run_id, filters, number)
+    return await cached(request, "cases", make, outline.run_id, filters, number)
 
 
 async def _cases(

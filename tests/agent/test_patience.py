@@ -19,7 +19,7 @@ from agent.daemon import Agent
 from agent.integrations.neighbours import Origin
 from agent.integrations.reading import Reader
 from agent.sources import watched_folder
-from agent.status import Status, status, told
+from agent.status import Status, in_words, status
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.send_message import Letter, Receipt, send_message
 from minions_evals_mcp.errors import InstrumentError
@@ -152,7 +152,7 @@ async def test_a_source_that_is_down_is_told_in_the_status_until_it_is_up_again(
             tasks.start_soon(partial(reader.follow, once=False))
             down = await seen(1)
             assert down.sources_down[0]["reason"] == "nobody is at home."
-            assert "source crm is down since" in told(down)
+            assert "source crm is down since" in in_words(down)
             source.up = True
             await seen(0)
             tasks.cancel_scope.cancel()
@@ -165,8 +165,8 @@ def test_a_file_that_cannot_be_moved_away_is_told_of_once_and_holds_nothing_up(d
     (folder / "bad.json").write_text("{")
     os.utime(folder / "bad.json", (0, 0))
     (folder / "good.json").write_text(json.dumps({**RUN, "id": "good"}))
-    told = desk.ran(AGENT, "drain", "--watch", "incoming")
-    assert (told.code, told.err.count("watch-failed")) == (0, 1)
+    in_words = desk.ran(AGENT, "drain", "--watch", "incoming")
+    assert (in_words.code, in_words.err.count("watch-failed")) == (0, 1)
     assert desk.result("good")["state"] == "completed"
 
 
@@ -208,6 +208,6 @@ def test_a_broken_file_from_a_clock_that_is_ahead_is_refused_and_ends_the_draini
 def test_a_watched_path_that_is_no_folder_is_refused_before_anything_runs(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     (tmp_path / "incoming").write_text("")
-    told = desk.ran(AGENT, "run", "--watch", "incoming")
-    assert (told.code, "Name a folder" in told.err) == (2, True)
+    in_words = desk.ran(AGENT, "run", "--watch", "incoming")
+    assert (in_words.code, "Name a folder" in in_words.err) == (2, True)
     assert not desk.db.exists()

@@ -21,7 +21,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
-from minions_evals_mcp.interop.log_formats.table import matching, opened, seen
+from minions_evals_mcp.interop.log_formats.table import matching, opened, sniff
 from minions_evals_mcp.interop.log_intake.intake import Counted
 from tests.bench.readers.large_logs import BIG, write
 from tests.shared.bench.process import PATH, measured
@@ -29,7 +29,7 @@ from tests.shared.bench.process import PATH, measured
 
 def counted(path: Path) -> tuple[str, int, int]:
     """The format, and how many samples and scores our reader finds."""
-    form = matching(seen(path))
+    form = matching(sniff(path))
     if form is None:
         return "none", 0, 0
     _, items = opened(form, path)

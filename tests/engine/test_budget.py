@@ -114,7 +114,7 @@ async def test_calls_that_were_written_down_are_sent_while_the_next_are_being_wr
     for _ in range(4 * AHEAD):
         await send()
     written = anyio.Event()
-    writes = len(begun)
+    writes, writing, sent_meanwhile = len(begun), 0, 0
     async with anyio.create_task_group() as calls:
         for _ in range(8 * AHEAD):
             calls.start_soon(send)

@@ -16,7 +16,7 @@ from minions_evals_mcp.judges.packets import (
     packet_digest,
     verdicts_for,
 )
-from minions_evals_mcp.judges.task import shown
+from minions_evals_mcp.judges.task import judge_text
 from tests.judges.workpieces import Json, criterion, work
 
 UNIT = UnitKey("job1", 0, 1)
@@ -120,6 +120,6 @@ def test_a_submission_names_its_run_and_its_judge_and_holds_a_packet() -> None:
 
 
 def test_a_mapping_with_one_key_is_shown_as_its_text_any_other_as_json() -> None:
-    assert shown({"question": "Why?"}) == "Why?"
-    assert shown({"n": 5}) == '{"n":5}'
-    assert shown({"b": "x", "a": None}) == '{"a":null,"b":"x"}'
+    assert judge_text({"question": "Why?"}) == "Why?"
+    assert judge_text({"n": 5}) == '{"n":5}'
+    assert judge_text({"b": "x", "a": None}) == '{"a":null,"b":"x"}'

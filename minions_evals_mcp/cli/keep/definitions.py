@@ -43,7 +43,7 @@ async def add(
     id
         Its id; else one is given.
     """
-    given = _given(fields)
+    given = named_fields(fields)
     async with session(common, makes=True) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is made is theirs
         made = await (_case_made(engine, given, id) if type == TestCase.slug else _branch_made(engine, given, id))
@@ -85,7 +85,7 @@ async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # n
     fields
         FIELD=VALUE, as often as needed.
     """
-    given = _given(fields)
+    given = named_fields(fields)
     async with session(common) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is changed is theirs
         ident = await meant_id(engine, id, "test-case", "test-branch")
@@ -118,7 +118,7 @@ def _vet_case_fields(given: Json) -> None:
         )
 
 
-def _given(fields: tuple[str, ...]) -> Json:
+def named_fields(fields: tuple[str, ...]) -> Json:
     """The fields as they were given; raises `BadInputError` for what is no FIELD=VALUE, or none at all."""
     if not fields:
         raise BadInputError("no field is named.", remedy="Give FIELD=VALUE.")

@@ -14,7 +14,7 @@ from minions_evals_mcp.cli.session import Common, reply, session
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.log_formats.table import Format, matching, named, seen
+from minions_evals_mcp.interop.log_formats.table import Format, matching, named, sniff
 from minions_evals_mcp.interop.log_intake.intake import Taken, take_log
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
 from minions_evals_mcp.report.plain import printable
@@ -31,7 +31,7 @@ def format_of(file: Path, name: str | None) -> Format | None:
     """
     if name is not None:
         return None if name == SUITE else named(name)
-    look = seen(file)
+    look = sniff(file)
     form = matching(look)
     if form is None and not look.is_lines and file.stat().st_size > LONGEST and "minions" not in obj(look.first):
         size = file.stat().st_size // 1_000_000
@@ -62,7 +62,7 @@ def _read_as(form: Format, error: T) -> T:
     return error
 
 
-def told(taken: Taken, store: Path | None) -> str:
+def import_summary(taken: Taken, store: Path | None) -> str:
     """Returns what came in, what its scores are worth here, and the next command."""
     counted = taken.counted
     named_scores = ", ".join(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.models.registry import Models
 
 
-async def asked(
+async def answer_rows(
     pages: Iterable[Sequence[Asked]],
     tally: Tally,
     write: Callable[[Sequence[Answer]], None],

@@ -99,23 +99,23 @@ def _answered(source: Source, how: Answering, tally: Tally) -> dict[str, float]:
     """Returns what the judge was paid, once every row is answered: without an event loop, until a row needs what is outside."""
     lines = batches(source)
     if how.judge_model is not None:  # a name that is none is refused before anything is checked
-        return _asked(lines, how, tally)
+        return _answer_with_evidence(lines, how, tally)
     for batch in lines:
         verdicts = answers_alone(rows_of(batch, how.read), tally)
         if verdicts is None:
-            return _asked(chain([batch], lines), how, tally)
+            return _answer_with_evidence(chain([batch], lines), how, tally)
         _write(verdicts)
     return {}
 
 
-def _asked(lines: Iterable[Batch], how: Answering, tally: Tally) -> dict[str, float]:
+def _answer_with_evidence(lines: Iterable[Batch], how: Answering, tally: Tally) -> dict[str, float]:
     import anyio  # noqa: PLC0415  most rows need no evidence, nor the tenth of a second that what fetches it takes
 
-    from minions_evals_mcp.cli.keep.row_evidence import asked  # noqa: PLC0415  as above
+    from minions_evals_mcp.cli.keep.row_evidence import answer_rows  # noqa: PLC0415  as above
 
     pages = (rows_of(batch, how.read) for batch in lines)
     models = {"judge_model": how.judge_model, "max_cost_usd": how.max_cost_usd}
-    return anyio.run(partial(asked, pages, tally, _write, trusted=how.trusted, **models))
+    return anyio.run(partial(answer_rows, pages, tally, _write, trusted=how.trusted, **models))
 
 
 def _write(verdicts: Sequence[Answer]) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.keep.log_imports import export_log, format_of, import_log, told
+from minions_evals_mcp.cli.keep.log_imports import export_log, format_of, import_log, import_summary
 from minions_evals_mcp.cli.keep.row_imports import BY, RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
@@ -99,7 +99,9 @@ async def _import_files(files: list[Path], name: str | None, common: Common) -> 
                 _say(file, saved, went_on, common)
             else:
                 taken = await import_log(engine, form, file)
-                _say(file, taken.saved, taken.went_on, common, about=taken.wire(), lines=told(taken, common.db))
+                _say(
+                    file, taken.saved, taken.went_on, common, about=taken.wire(), lines=import_summary(taken, common.db)
+                )
     return 0
 
 

@@ -147,14 +147,14 @@ class _Asking:
 
     def answer(self) -> Sequence[GivenJudgment] | Literal["skip", "leave"]:
         """All judgments once they are handed in, or how the person went on."""
-        sys.stdout.write("\n".join(_shown(self.question, LONG)) + "\n")
+        sys.stdout.write("\n".join(_output_lines(self.question, LONG)) + "\n")
         while True:
             word = self._criterion() if len(self.given) < len(self.question.criteria) else self._last_look()
             match word:
                 case "undo":
                     self._undo()
                 case "more":
-                    sys.stdout.write("\n".join(_shown(self.question, None)) + "\n")
+                    sys.stdout.write("\n".join(_output_lines(self.question, None)) + "\n")
                 case "skip" | "leave":
                     return word
                 case "hand-in":
@@ -217,7 +217,7 @@ def _typed(text: str) -> str:
     return line.strip() if line else "q"
 
 
-def _shown(question: Question, limit: int | None) -> Iterator[str]:
+def _output_lines(question: Question, limit: int | None) -> Iterator[str]:
     yield f"\n── {printable(question.title, 120)} " + "─" * 20
     for name, values in (
         ("input", question.inputs),

@@ -76,7 +76,7 @@ async def execute(run: AbRun, position: int, iteration: int) -> Outcome:
     if isinstance(reply, Failed):
         fields, outcome = _failed(run, branch, reply, took_ms), "target-error"
     else:
-        seen = await _seen(run, reply)
+        seen = await _measured(run, reply)
         fields = _answered(run, branch, reply, seen)
         outcome: Outcome = "timed-out" if _is_late(run, reply) else "scored"
         detail |= _detail(reply, seen)
@@ -102,7 +102,7 @@ async def _reply(run: AbRun, branch: TestBranch) -> Reply:
     return await client.complete(request, deadline_s=deadline_s)
 
 
-async def _seen(run: AbRun, reply: Answered) -> _Seen:
+async def _measured(run: AbRun, reply: Answered) -> _Seen:
     usage = reply.usage
     if usage is not None:
         read, written = usage.input_tokens, usage.output_tokens

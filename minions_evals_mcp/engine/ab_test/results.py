@@ -194,7 +194,7 @@ def _result(arms: _StoredArms, pick: AbPick | None) -> AbTestResult:
     counted = won if request.is_single else Counter[str]()
     overall = ranked([_mean(arms, branch, counted[branch.id]) for branch in arms.branches], request.winner_criteria)
     against = against_control(arms.branches, {branch.id: arms.by_unit(branch.id) for branch in arms.branches})
-    shown = [_shown(arms, standing, won, len(rounds), against) for standing in overall.standings]
+    shown = [_branch(arms, standing, won, len(rounds), against) for standing in overall.standings]
     leads = won[shown[0].branch_id] > 0 if request.is_single else overall.winner is not None
     first = shown[0] if leads else None
     test = None if first is None else _how_sure(arms, rankings, first.branch_id)
@@ -274,7 +274,7 @@ def _mean(arms: _StoredArms, branch: Record[TestBranch], wins: int) -> Contender
     )
 
 
-def _shown(
+def _branch(
     arms: _StoredArms, standing: Standing, won: Mapping[str, int], rounds: int, against: Mapping[str, AgainstControl]
 ) -> AbBranch:
     branch = next(branch for branch in arms.branches if branch.id == standing.branch_id)

@@ -24,7 +24,7 @@ class CaseLine:
     change: CaseChange | None = None
 
     @property
-    def shown(self) -> ToldUnit:
+    def either_trial(self) -> ToldUnit:
         """The trial of the run that the report is about, else that of the run beside it."""
         return either(self.tried, self.before)
 

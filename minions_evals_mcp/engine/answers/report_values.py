@@ -136,7 +136,7 @@ class ReportedCase(Value):
     change: CaseChange | None
 
     @property
-    def shown(self) -> Tried:
+    def either_trial(self) -> Tried:
         """The trial of the run that the report is about, else that of the run beside it."""
         return either(self.tried, self.before)
 

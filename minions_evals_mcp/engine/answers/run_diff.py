@@ -96,10 +96,10 @@ async def diff_runs(engine: Engine, before: str, after: str, *, limit: int) -> R
     Raises `NotFoundError` for a run that is not there, `BadInputError` where the two have no case in common.
     """
     first, other = await find_benchmark_run(engine, before), await find_benchmark_run(engine, after)
-    return await engine.store.read(partial(_shown, before=first, after=other, limit=limit))
+    return await engine.store.read(partial(_diff, before=first, after=other, limit=limit))
 
 
-def _shown(db: Db, *, before: str, after: str, limit: int) -> RunDiff:
+def _diff(db: Db, *, before: str, after: str, limit: int) -> RunDiff:
     return first_changes(db, run_diff(db, before, after), limit=limit)
 
 

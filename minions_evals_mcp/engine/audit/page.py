@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.audit.case_rules import rules_of
 from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.scoring.audit.cheats import AuditedCase
-from minions_evals_mcp.scoring.audit.holes import Holes, Passing, Plan, found, plan_of
+from minions_evals_mcp.scoring.audit.holes import Holes, Passing, Plan, holes_of, plan_of
 from minions_evals_mcp.scoring.audit.mutants import Mutant
 from minions_evals_mcp.scoring.audit.references import reference_of
 from minions_evals_mcp.scoring.audit.rules import Trial, Tried
@@ -55,7 +55,7 @@ class Looks:
     mutants: int = 0
     looks: int = 0
 
-    def kept(self, made: Sequence[Mutant]) -> tuple[Mutant, ...]:
+    def without_surplus(self, made: Sequence[Mutant]) -> tuple[Mutant, ...]:
         """The mutants without those for a person to look at that would be too many."""
         self.mutants += sum(not mutant.look for mutant in made)
         kept: list[Mutant] = []
@@ -106,7 +106,7 @@ def _plans(
         )
         for number, (case, case_rules, reference) in enumerate(zip(cases, rules, references, strict=True))
     )
-    return [replace(plan, mutants=looks.kept(plan.mutants)) for plan in plans]
+    return [replace(plan, mutants=looks.without_surplus(plan.mutants)) for plan in plans]
 
 
 def question_of(inputs: Json) -> str:
@@ -148,7 +148,7 @@ async def _holes(measures: Sequence[Measure], plans: Sequence[Plan], judges: Jud
     probing = [plan.probing(verdicts) if verdicts else None for plan, verdicts in zip(plans, trials_made, strict=True)]
     probed = await _tried([[] if plan is None else list(plan.trials()) for plan in probing], judges)
     return [
-        found(plan, [*verdicts, *(probe.verdicts(more) if probe else ())], canary=measure.case.fields.canary)
+        holes_of(plan, [*verdicts, *(probe.verdicts(more) if probe else ())], canary=measure.case.fields.canary)
         if verdicts
         else Holes()
         for measure, plan, verdicts, probe, more in zip(measures, plans, trials_made, probing, probed, strict=True)

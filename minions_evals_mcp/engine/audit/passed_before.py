@@ -30,7 +30,7 @@ async def with_passed_before(engine: Engine, page: Sequence[Audited], judges: Ju
         return [*page]
     verdicts = iter(await judge([trial for several in trials for trial in several], judges))
     return [
-        _told(case, several, [verdict.passed for verdict in islice(verdicts, len(several))])
+        _with_doubt(case, several, [verdict.passed for verdict in islice(verdicts, len(several))])
         for case, several in zip(page, trials, strict=True)
     ]
 
@@ -41,7 +41,7 @@ def _trial(case: Audited, output: Json) -> Trial:
     return Trial(Rules(parts=(Part("", "", checks),)), output, None, case.measure.case.fields.inputs)
 
 
-def _told(case: Audited, trials: Sequence[Trial], passed: Sequence[bool | None]) -> Audited:
+def _with_doubt(case: Audited, trials: Sequence[Trial], passed: Sequence[bool | None]) -> Audited:
     failing = [output_text(trial.output) for trial, verdict in zip(trials, passed, strict=True) if verdict is False]
     if not failing or case.audit.suggestion is None:
         return case

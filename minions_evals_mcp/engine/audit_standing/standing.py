@@ -35,14 +35,14 @@ class AuditStanding(Value):
     mutation_score: float | None = None
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The sentence, with what to do next."""
         return f"{self.in_words} Next: {self.next}" if self.next else self.in_words
 
     def brief(self) -> Json:
         """State, sentence and figures."""
         figures: Json = {"cheatPassRate": self.cheat_pass_rate, "mutationScore": self.mutation_score}
-        return {"state": self.state, "inWords": self.said, **({} if self.audit_id is None else figures)}
+        return {"state": self.state, "inWords": self.sentence, **({} if self.audit_id is None else figures)}
 
 
 def benchmark_digest(db: Db, benchmark_id: str) -> str | None:

@@ -199,7 +199,7 @@ def _tell_regression(
         description=sentence,
         affected_criterion_ids=groups.criteria,
         severity=rule.severity,
-        root_cause=f"{'; '.join(str(cause['summary']) for cause in causes)}; {groups.said()}; largest loss: {worst.case_id}",
+        root_cause=f"{'; '.join(str(cause['summary']) for cause in causes)}; {groups.in_words()}; largest loss: {worst.case_id}",
         classified_by=RULES,
         confidence=1.0 if fall.evidence == "supported" else 0.5,
         signals=tuple(f"newly failing: {case_id}" for case_id in named),

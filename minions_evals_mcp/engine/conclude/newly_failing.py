@@ -24,7 +24,7 @@ class FailureGroups:
     types: tuple[tuple[FailureType, int], ...]
     criteria: tuple[str, ...]
 
-    def said(self) -> str:
+    def in_words(self) -> str:
         """The groups in words."""
         tags = ", ".join(f"{tag} ({count} of {self.cases})" for tag, count in self.tags[:NAMED]) or "untagged"
         types = ", ".join(f"{kind} ({count})" for kind, count in self.types[:NAMED])

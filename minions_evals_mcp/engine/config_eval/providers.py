@@ -78,13 +78,13 @@ class Providers:
 
     async def models(self, spec: ModelSpec) -> Models:
         """The clients for a model: the engine's, else ones with the address and key that the config gives."""
-        given = Access(self._given(spec.api_key) or None, self._given(spec.base_url) or None)
+        given = Access(self._with_environment(spec.api_key) or None, self._with_environment(spec.base_url) or None)
         if given == NO_ACCESS:
             return self.engine.models
         settings = self.engine.config.providers.reached(spec.model.partition(":")[0], given)
         return await self.opened.enter_async_context(Models(settings))
 
-    def _given(self, text: str | None) -> str | None:
+    def _with_environment(self, text: str | None) -> str | None:
         return None if text is None else with_variables(text, self.environment)
 
     def target(

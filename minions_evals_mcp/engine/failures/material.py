@@ -48,7 +48,7 @@ def material(db: Db, *, test_run_id: str) -> Material:
     run, failure = failed_run(db, test_run_id)
     (measure,) = measures(db, (run.fields.test_case_id,), {})
     case = measure.case.fields
-    work = Work(case.inputs, case.expected_outputs, _seen(db, run, measure.case), written=case.written)
+    work = Work(case.inputs, case.expected_outputs, _observed(db, run, measure.case), written=case.written)
     return Material(
         run, failure, measure, work, [_verdict(judgment) for judgment in runs.judgments_of(db, test_run_id)]
     )
@@ -62,7 +62,7 @@ def failed_run(db: Db, test_run_id: str) -> tuple[Record[TestRun], Record[EvalFa
     return run, runs.failures_of(db, [test_run_id])[test_run_id]
 
 
-def _seen(db: Db, record: Record[TestRun], case: Record[TestCase]) -> Observed:
+def _observed(db: Db, record: Record[TestRun], case: Record[TestCase]) -> Observed:
     """Returns what was seen when the run was made: from its agent-run, else as its unit kept it, else from the run itself."""
     run = record.fields
     agent_run = None if run.agent_run_id is None else records.get(db, run.agent_run_id, AgentRun)

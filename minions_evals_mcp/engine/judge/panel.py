@@ -167,7 +167,7 @@ class Panel:
             case ByAssertions():
                 graders = embedders_asked(yardstick.asking)
                 return ", ".join(
-                    sorted({grader.shown if grader else self.engine.embedder().name for grader in graders})
+                    sorted({grader.label if grader else self.engine.embedder().name for grader in graders})
                 )
             case RubricInUse() | ByExpectation() | ByNothing():
                 return ""

@@ -55,12 +55,12 @@ def vet_webhook(url: str, allowed: Sequence[str]) -> None:
     """Raises `BadInputError` where the operator has not named the address: an output is sent to no other."""
     if not any(_within(url, prefix) for prefix in allowed):
         raise BadInputError(
-            f"the webhook {_shown(url)} is not an address that you allowed.",
+            f"the webhook {_without_secrets(url)} is not an address that you allowed.",
             remedy=f"Outputs, prompts and variables are sent there. Allow it with MINIONS_EVALS_WEBHOOKS={origin(url)}",
         )
 
 
-def _shown(url: str) -> str:
+def _without_secrets(url: str) -> str:
     """The address without what may be secret in it."""
     return f"{origin(url).rpartition('@')[2] if '@' in url else origin(url)}{urlsplit(url).path}"
 
@@ -86,13 +86,15 @@ async def ask_webhook(web: Web, need: ServiceNeed, allowed: Sequence[str], *, de
     with anyio.move_on_after(deadline_s):
         body = await fetched(web, question)
     if body is None:
-        return Unmet(f"the webhook {_shown(need.service)} did not answer within {deadline_s:g} s", unanswered=True)
+        return Unmet(
+            f"the webhook {_without_secrets(need.service)} did not answer within {deadline_s:g} s", unanswered=True
+        )
     if not isinstance(body, bytes):
         return Unmet(f"the webhook failed: {body.reason}", body.fatal, body.unanswered)
     try:
         answer: JsonValue = json.loads(body)
     except ValueError:
-        return Unmet(f"the webhook {_shown(need.service)} answered no JSON")
+        return Unmet(f"the webhook {_without_secrets(need.service)} answered no JSON")
     return answer
 
 

@@ -102,7 +102,7 @@ class BranchFields(Value):
     is_active: bool | None = None
     other_params: Json | None = None
 
-    def given(self) -> Json:
+    def named_fields(self) -> Json:
         """The fields that the message names."""
         return self.model_dump(mode="json", exclude_unset=True, exclude={"branch_id"})
 
@@ -254,11 +254,11 @@ async def _accept(engine: Engine, request: UpdateExpectedOutput, asking: Asking)
 
 async def _create_branch(engine: Engine, request: CreateTestBranch, asking: Asking) -> Json:
     ident = request.branch_id or asking.ident
-    return {"branch": (await branches.create_branch(engine, request.given(), branch_id=ident)).wire()}
+    return {"branch": (await branches.create_branch(engine, request.named_fields(), branch_id=ident)).wire()}
 
 
 async def _update_branch(engine: Engine, request: UpdateTestBranch, _: Asking) -> Json:
-    return {"branch": (await branches.update_branch(engine, request.branch_id, request.given())).wire()}
+    return {"branch": (await branches.update_branch(engine, request.branch_id, request.named_fields())).wire()}
 
 
 async def _delete_branch(engine: Engine, request: OfBranch, _: Asking) -> Json:

@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.prompt_scoring.calling import answered
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.llm import marked
-from minions_evals_mcp.judges.task import Work, shown
+from minions_evals_mcp.judges.task import Work, judge_text
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.table import vet
@@ -120,18 +120,18 @@ def _vector(value: object) -> Sequence[float]:
 def _work(response: str, test_case: Json) -> Work:
     expected = test_case.get("expectedOutput")
     return Work(
-        _given(test_case), None if expected is None else {"output": expected}, Observed(output={"output": response})
+        _inputs(test_case), None if expected is None else {"output": expected}, Observed(output={"output": response})
     )
 
 
-def _given(test_case: Json) -> Json:
+def _inputs(test_case: Json) -> Json:
     given = test_case.get("input", {})
     return given if isinstance(given, dict) else {"input": given}
 
 
 def _texts(response: str, test_case: Json) -> dict[str, str]:
     """Returns what others wrote, by what it is; the response last."""
-    texts = {"What the model was given": shown(_given(test_case)) or "nothing"}
+    texts = {"What the model was given": judge_text(_inputs(test_case)) or "nothing"}
     expected = test_case.get("expectedOutput")
     if expected is not None:
         texts["Expected output"] = value_text(expected)

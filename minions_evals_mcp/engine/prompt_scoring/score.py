@@ -222,7 +222,7 @@ async def _response(trial: _Trial, llm: Llm) -> str:
 
 async def _evaluated(case: Case, response: str, evaluator: Evaluator) -> float:
     try:
-        result = await answered(evaluator, response=response, test_case=case.shown())
+        result = await answered(evaluator, response=response, test_case=case.documented())
     except Exception as error:  # a user's function may raise anything
         raise _failed(case, "the evaluator failed", error) from error
     return given_score(result, case.max_score, test_case_id=case.id)

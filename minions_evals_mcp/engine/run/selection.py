@@ -43,7 +43,7 @@ class Selection(Value):
     seed: Count = 0
     limit: Annotated[int, Field(ge=1)] | None = None
 
-    def said(self) -> str:
+    def in_words(self) -> str:
         """The selection in words; empty where it selects nothing."""
         parts = [*(text.strip() for text in self.conditions)]
         if self.rerun_failed is not None:
@@ -61,7 +61,7 @@ async def select_cases(engine: Engine, request: RunRequest, selection: Selection
     It stays as it is where all of the benchmark's cases are selected. Of `rerun_failed` the prompt version is taken over
     where the request has none. Raises `BadInputError` where no case is left, `NotFoundError`.
     """
-    if not selection.said():
+    if not selection.in_words():
         return request
     before = None if selection.rerun_failed is None else await _run_of(engine, selection.rerun_failed, request)
     meant = selection
@@ -81,9 +81,9 @@ async def select_cases(engine: Engine, request: RunRequest, selection: Selection
 
 def _is_same(kept: str, selection: Selection, meant: Selection) -> bool:
     """Returns whether those words are of that selection; what was the latest run when it was made need not be so now."""
-    before, _, after = selection.said().partition(LATEST)
+    before, _, after = selection.in_words().partition(LATEST)
     if selection.rerun_failed != LATEST:
-        return kept.startswith(f"{meant.said()}: ")
+        return kept.startswith(f"{meant.in_words()}: ")
     return re.match(rf"{re.escape(before)}\S+?{re.escape(after)}: ", kept) is not None
 
 
@@ -104,12 +104,12 @@ async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, b
     chosen = _cut(kept_ids, selection)
     if not chosen:
         raise BadInputError(
-            f"no case of {request.subject_id} is selected by: {selection.said()}.",
+            f"no case of {request.subject_id} is selected by: {selection.in_words()}.",
             remedy=f"`minions-evals show {request.subject_id}` shows its cases.",
         )
     if len(chosen) == active:
         return request
-    words = f"{selection.said()}: {len(chosen)} of {active} cases"
+    words = f"{selection.in_words()}: {len(chosen)} of {active} cases"
     return request.model_copy(update={"case_ids": tuple(chosen), "selection": words})
 
 

@@ -15,8 +15,8 @@ from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.archive import Archive, archive
 from minions_evals_mcp.interop.logs.conversation import (
-    asked,
     count,
+    inputs_of,
     last_answer,
     message_text,
     number,
@@ -100,7 +100,7 @@ def _sample(value: JsonValue, judging: Json, where: str) -> Sample:
         raise InvalidRecordError("a sample has an id and an input", where=where)
     held = obj(document.get("attachments"))
     targets = texts(document.get("target"))
-    question = asked(_resolved(document["input"], held))
+    question = inputs_of(_resolved(document["input"], held))
     choices = document.get("choices")
     return Sample(
         id=document["id"],

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
-from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, number, summed, texts, without
+from minions_evals_mcp.interop.logs.conversation import count, inputs_of, last_answer, number, summed, texts, without
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
 from minions_evals_mcp.interop.logs.shapes import objects_under
 
@@ -78,7 +78,7 @@ def _item(row: Json, where: str) -> Sample:
     expected = row.get("expectedOutput")
     answer = expected if isinstance(expected, dict) and expected and "" not in expected.values() else None
     return Sample(
-        id=row.get("id"), inputs=asked(parsed(row.get("input"))), targets=texts(expected), expected=answer,
+        id=row.get("id"), inputs=inputs_of(parsed(row.get("input"))), targets=texts(expected), expected=answer,
         extra=without(row, "id", "input", "expectedOutput"), where=where,
     )  # fmt: skip
 
@@ -96,7 +96,7 @@ def _trace(rows: list[Json], where: str) -> Sample:
     return Sample(
         id=_key(rows[0]),
         case="",
-        inputs=asked(question),
+        inputs=inputs_of(question),
         name=str(root.get("name") or ""),
         produced=Produced(
             output=last_answer(answer) if isinstance(answer, list) else answer,

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
-from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, number, objects, texts, without
+from minions_evals_mcp.interop.logs.conversation import count, inputs_of, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under
 
@@ -81,7 +81,9 @@ def _sample(root: Json, rows: list[Json], where: str) -> Sample:
     return Sample(
         id=root.get("id"),
         case=str(root.get("reference_example_id") or ""),
-        inputs=asked(inputs["messages"]) if isinstance(inputs.get("messages"), list) and len(inputs) == 1 else inputs,
+        inputs=inputs_of(inputs["messages"])
+        if isinstance(inputs.get("messages"), list) and len(inputs) == 1
+        else inputs,
         name=str(root.get("name") or ""),
         produced=Produced(
             output=_output(obj(root.get("outputs"))),

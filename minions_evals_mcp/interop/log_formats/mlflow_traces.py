@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, rows_of
-from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, objects, without
+from minions_evals_mcp.interop.logs.conversation import count, inputs_of, last_answer, objects, without
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.logs.shapes import objects_under
 
@@ -62,7 +62,7 @@ def _sample(row: Json, where: str) -> Sample:
     return Sample(
         id=ident,
         case="",
-        inputs=asked(_messages(question)),
+        inputs=inputs_of(_messages(question)),
         targets=() if wanted is None else (value_text(wanted),),
         extra=without({"expectations": expected or None, "ofExpectations": [*_expectations(assessments)] or None}),
         produced=Produced(

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, objects, text_of, texts, without
+from minions_evals_mcp.interop.logs.conversation import count, inputs_of, last_answer, objects, text_of, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines
 from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
@@ -52,7 +52,7 @@ def read_samples(path: Path) -> Iterator[Item]:
         if not is_samples(line):
             raise InvalidRecordError("a sample has input and ideal", where=where)
         ideal = texts(document["ideal"])
-        question = asked(document["input"])
+        question = inputs_of(document["input"])
         about = without({**without(document, "input", "ideal"), "ideal": document["ideal"]})
         yield Sample(number, question, targets=ideal, extra=about, where=where)
 
@@ -159,7 +159,7 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
     beside: list[JsonValue] = [kept for event in events if event not in others and (kept := _beside(event))]
     return Sample(
         id=name,
-        inputs=asked(sampling[0].get("prompt")) if sampling else {"input": name},
+        inputs=inputs_of(sampling[0].get("prompt")) if sampling else {"input": name},
         targets=targets,
         assertions=_checks(wanted, targets),
         produced=Produced(

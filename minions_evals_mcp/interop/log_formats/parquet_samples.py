@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import asked, count, number, objects, texts, without
+from minions_evals_mcp.interop.logs.conversation import count, inputs_of, number, objects, texts, without
 from minions_evals_mcp.interop.logs.files import whole_json
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.table_rows import read_rows
@@ -119,7 +119,7 @@ def _sample(cells: Json, number: int, labels: dict[str, list[str]], where: str) 
     beside = {name: cells[name] for name in BESIDE if cells.get(name) is not None}
     return Sample(
         id=cells[ident] if ident is not None and cells[ident] is not None else number,
-        inputs={**asked(cells[question]), **beside},
+        inputs={**inputs_of(cells[question]), **beside},
         targets=() if answer is None else _answers(cells[answer], labels.get(answer, [])),
         extra=without(cells, question, *beside, *([ident] if ident else [])),
         where=where,

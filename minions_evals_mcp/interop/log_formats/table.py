@@ -92,7 +92,7 @@ FORMATS: tuple[Format, ...] = (
 BY_NAME = {format_.name: format_ for format_ in FORMATS}
 
 
-def seen(path: Path) -> Seen:
+def sniff(path: Path) -> Seen:
     """Returns what the file looks like; raises `BadInputError` where it cannot be read."""
     head = head_of(path)
     magic = head[:4]

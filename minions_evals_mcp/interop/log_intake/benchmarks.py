@@ -102,11 +102,11 @@ async def grow_benchmarks(
 def vet_benchmarks(db: Db, log: Log) -> None:
     """Raises `BadInputError` where what is kept under the id of a benchmark of the log's is none."""
     part = _Part(log, 1, "", MOST_CASES)
-    while _kept(db, part) is not None:
+    while _stored_benchmark(db, part) is not None:
         part = part.next()
 
 
-def _kept(db: Db, part: _Part) -> Record[Benchmark] | None:
+def _stored_benchmark(db: Db, part: _Part) -> Record[Benchmark] | None:
     record = records.find(db, part.id)
     benchmark = of_type(record, Benchmark)
     if record is not None and benchmark is None:
@@ -116,7 +116,7 @@ def _kept(db: Db, part: _Part) -> Record[Benchmark] | None:
 
 def _grow(db: Db, *, part: _Part, waiting: CaseIds, left: CaseIds, by: str, now: datetime) -> Saved | None:
     """Writes the benchmark with what it takes of the cases; None where none of them stands in it."""
-    held = _kept(db, part)
+    held = _stored_benchmark(db, part)
     there = set[str]() if held is None else set(held.fields.test_case_ids)
     room, number, new = _room(db, part, held), 0, list[str]()
     left.clear()

@@ -43,7 +43,7 @@ def last_answer(messages: Sequence[JsonValue]) -> str | None:
     return next((text for text in answers if text), None)
 
 
-def asked(conversation: JsonValue) -> Json:
+def inputs_of(conversation: JsonValue) -> Json:
     """Returns what a sample asks, as a case's inputs: one question as a text, several messages as they are."""
     if isinstance(conversation, list):
         messages = [_plain(obj(message)) for message in conversation if isinstance(message, dict)]

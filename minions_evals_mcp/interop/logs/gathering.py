@@ -87,7 +87,7 @@ class _Waiting:
             self._put(key, packed)
             return None
         if self._groups.add(key, packed) == wanted:
-            return self._groups.taken(key)
+            return self._groups.take(key)
         if self._groups.size > MOST_HELD:
             self._put_away()
         return None
@@ -133,7 +133,7 @@ class _Groups:
             )
         return len(self._held[key])
 
-    def taken(self, key: str) -> Group[Any]:
+    def take(self, key: str) -> Group[Any]:
         """The group, which waits no more."""
         self.size -= self._sizes.pop(key)
         packed = self._held.pop(key)
@@ -142,7 +142,7 @@ class _Groups:
     def all_taken(self) -> Iterator[Group[Any]]:
         """All groups one by one, which wait no more."""
         for key in list(self._held):
-            yield self.taken(key)
+            yield self.take(key)
 
     def rows(self) -> Iterator[tuple[str, _Packed]]:
         """Every row with its key."""

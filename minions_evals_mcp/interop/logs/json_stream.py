@@ -194,12 +194,12 @@ class _Stream:
 def glimpse(text: str, *, depth: int = 4) -> JsonValue:
     """Returns what can be seen of a JSON document in its first characters: the cut-off values as far as they go; None where nothing can."""
     try:
-        return _seen(text.removeprefix("\ufeff"), 0, depth)[0]
+        return _value_at(text.removeprefix("\ufeff"), 0, depth)[0]
     except (ValueError, RecursionError):
         return None
 
 
-def _seen(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
+def _value_at(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
     """The value at that place and where it ends; what is cut off ends with the text."""
     at = _past(text, at)
     try:
@@ -217,7 +217,7 @@ def _seen_object(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
             key, at = _DECODER.raw_decode(text, at)
         except json.JSONDecodeError:
             break
-        value, at = _seen(text, _past(text, at) + 1, depth - 1)
+        value, at = _value_at(text, _past(text, at) + 1, depth - 1)
         members[key] = value
     return members, len(text)
 
@@ -225,7 +225,7 @@ def _seen_object(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
 def _seen_list(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
     items: list[JsonValue] = []
     while (at := _past(text, at, also=",")) < len(text):
-        value, at = _seen(text, at, depth - 1)
+        value, at = _value_at(text, at, depth - 1)
         items.append(value)
     return items, len(text)
 

@@ -41,7 +41,7 @@ def otlp_app(
     """The endpoint; with a token, only for those who bring it. Where it is full, exporters are asked to wait."""
     kinds = {KINDS[name] for name in formats}
 
-    async def taken(request: Request) -> Response:
+    async def receive(request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if token is not None and not _brings(request, token):
             return _refused("A bearer token that is known is needed.", 401)
@@ -60,7 +60,7 @@ def otlp_app(
             return _refused(str(error), 400)
         return Response(b"{}" if kind == JSON else b"", 200, media_type=kind)
 
-    return Starlette(routes=[Route(PATH, taken, methods=["POST"])])
+    return Starlette(routes=[Route(PATH, receive, methods=["POST"])])
 
 
 def is_loopback(host: str) -> bool:

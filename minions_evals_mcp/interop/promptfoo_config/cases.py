@@ -153,7 +153,7 @@ def _around(test: Test, asks: Asks, prompts: Sequence[str]) -> Json:
     if any(HISTORY in prompt for prompt in prompts):
         talk = test.metadata.get("conversationId")
         around[CONVERSATION] = "" if talk is None else value_text(talk.value)
-    return around if asks.given is None else {**around, GIVEN: asks.given}
+    return around if asks.output_digest is None else {**around, GIVEN: asks.output_digest}
 
 
 def _fields(test: Test, inputs: Json, checks: Checks, options: Options) -> TestCase:

@@ -81,7 +81,7 @@ def _in_order(provider: Provider, cases: Sequence[Case]) -> Iterator[Part]:
 def _answering(provider: Provider, case: Case) -> Provider:
     """Returns who answers the test in that column; what its provider and the test transform is the same whoever answers."""
     own, transform = case.asks.provider, case.asks.transform
-    if case.asks.given is not None:
+    if case.asks.output_digest is not None:
         provider = provider.model_copy(update={"id": GIVEN, "spec": GivenSpec()})
     elif own is not None:
         told = own.told if provider.told and not isinstance(own.spec, ModuleSpec) else {}  # its class was not asked
@@ -112,7 +112,7 @@ def _bringing(provider: Provider, cases: Sequence[Case]) -> Provider:
     """The provider with the outputs that those tests bring."""
     if not isinstance(provider.spec, GivenSpec):
         return provider
-    outputs = {case.asks.given: case.asks.output for case in cases if case.asks.given is not None}
+    outputs = {case.asks.output_digest: case.asks.output for case in cases if case.asks.output_digest is not None}
     return provider.model_copy(update={"spec": GivenSpec(outputs=outputs)})
 
 

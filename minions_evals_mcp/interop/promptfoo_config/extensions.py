@@ -123,7 +123,7 @@ class _After:
         notes: dict[str, None] = {}
         scores: dict[tuple[int, int], dict[str, float]] = {}
         for result in _results(results_json(matrix, evaluation, at=at)):
-            after_hook = await self._one(result, notes)
+            after_hook = await self._named_scores(result, notes)
             place = (int(str(result["testIdx"])), int(str(result["promptIdx"])))
             if after_hook != result["namedScores"]:
                 scores[place] = {
@@ -143,7 +143,7 @@ class _After:
             raise BadInputError(f"extensions: {error}. What was judged is kept.") from None
         return matrix
 
-    async def _one(self, result: Json, notes: dict[str, None]) -> Json:
+    async def _named_scores(self, result: Json, notes: dict[str, None]) -> Json:
         """The named scores of one result after the hooks; a hook that fails changes none, and is noted."""
         case = result["testCase"]
         test: Json = {**(case if isinstance(case, dict) else {}), "vars": result["vars"]}

@@ -40,7 +40,7 @@ class Asks:
     """What the test asks of a model."""
 
     @property
-    def given(self) -> str | None:
+    def output_digest(self) -> str | None:
         """The digest of the output that the test brings; None where an answer is asked for."""
         return None if self.output is None else digest(self.output)[:16]
 

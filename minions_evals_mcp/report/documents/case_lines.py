@@ -47,7 +47,7 @@ def _cut(value: JsonValue, limit: int) -> JsonValue:
 
 def case_line(case: CaseLine, room: Room) -> str:
     """The case in brief, what was asked, and what came of it: JSON between tabs, safe inside a script element."""
-    shown, before, change = case.shown, case.before, case.change
+    shown, before, change = case.either_trial, case.before, case.change
     brief: list[JsonValue] = [
         shown.case_id,
         printable(shown.title, 200),

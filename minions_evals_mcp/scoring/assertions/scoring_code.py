@@ -29,7 +29,7 @@ from minions_evals_mcp.scoring.checks import (
     Unchecked,
 )
 from minions_evals_mcp.scoring.metrics import metric_scores, metric_weights, named_scores
-from minions_evals_mcp.scoring.values import shown
+from minions_evals_mcp.scoring.values import excerpt
 
 NAME = "assertScoringFunction"
 ARGUMENTS = "namedScores, context"
@@ -67,13 +67,13 @@ def rescored(aggregate: Aggregate, ran: Ran | Broke) -> Aggregate | Unchecked:
         ):
             named = ran.value.get("namedScores")
             if named is not None and not _are_scores(named):
-                return Unchecked(NAME, f"the code must give namedScores as {{name: number}}, not {shown(named)}")
+                return Unchecked(NAME, f"the code must give namedScores as {{name: number}}, not {excerpt(named)}")
             share = min(1.0, max(0.0, float(score)))
             return Aggregate(
                 passed, share, aggregate.results, reason or "no reason is given", _weighed(aggregate, named)
             )
         case _:
-            return Unchecked(NAME, f"the code must give {{pass, score, reason}}, not {shown(ran.value)}")
+            return Unchecked(NAME, f"the code must give {{pass, score, reason}}, not {excerpt(ran.value)}")
 
 
 def _are_scores(named: JsonValue) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 MOST_NESTED = 8
 
@@ -21,7 +21,7 @@ def as_one(verdict: Aggregate | Unchecked) -> CheckResult | Unmet:
     if isinstance(verdict, Unchecked):
         return Unmet(f"{verdict.type}: {verdict.reason}", not_judgeable=verdict.not_judgeable)
     failed = [result for result in verdict.results if not result.passed]
-    reasons = shown("; ".join(f"{result.type}: {result.reason}" for result in failed), 200)
+    reasons = excerpt("; ".join(f"{result.type}: {result.reason}" for result in failed), 200)
     reason = f"score {verdict.score:.2f}, {len(verdict.results) - len(failed)} of {len(verdict.results)} hold"
     return CheckResult(
         verdict.passed, f"{reason}; {reasons}" if failed else reason, verdict.score, parts=verdict.results
@@ -33,7 +33,7 @@ def vet_set(assertion: Assertion) -> None:
     if not assertion.assertions:
         raise InvalidRecordError("must hold at least one assertion", field="assert")
     if assertion.value is not None:
-        raise InvalidRecordError(f"a set takes none, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"a set takes none, not {excerpt(assertion.value)}", field="value")
     if depth(assertion) > MOST_NESTED:
         raise InvalidRecordError(f"sets are nested more than {MOST_NESTED} deep", field="assert")
 

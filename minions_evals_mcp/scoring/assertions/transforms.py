@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.snippets import transform_run, vet_source
 from minions_evals_mcp.scoring.checks import Behind, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import said
+from minions_evals_mcp.scoring.values import searched_text
 
 Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
 
@@ -40,7 +40,7 @@ def _changed(subject: Subject, ran: Ran) -> Subject | Unmet:
     value = ran.value
     if value is None:
         return Unmet("transform: it returned nothing")
-    text = said(value)
+    text = searched_text(value)
     return subject._replace(text=text, value=None if isinstance(value, str) else value, record=None)
 
 

@@ -27,7 +27,7 @@ def needs_of_value(assertion: Assertion, subject: Subject, needs: Needs, vet: Ve
     snippet = value_need(assertion, subject)
 
     def behind(ran: Ran) -> tuple[Need, ...]:
-        known = _given(assertion, ran, vet)
+        known = _with_value(assertion, ran, vet)
         return () if isinstance(known, Unmet) else needs(known, subject)
 
     return (snippet, Behind(snippet, behind))
@@ -42,10 +42,10 @@ def with_value(assertion: Assertion, subject: Subject, evidence: Evidence, vet: 
     ran = evidence.snippets[need]
     if isinstance(ran, Broke) and need.language == "python" and ran.kind in {"raised", "syntax"}:
         return CheckResult(passed=False, reason=f"value: {ran.error}")
-    return _given(assertion, ran, vet) if isinstance(ran, Ran) else Unmet(f"value: {ran.error}")
+    return _with_value(assertion, ran, vet) if isinstance(ran, Ran) else Unmet(f"value: {ran.error}")
 
 
-def _given(assertion: Assertion, ran: Ran, vet: Vet) -> Assertion | Unmet:
+def _with_value(assertion: Assertion, ran: Ran, vet: Vet) -> Assertion | Unmet:
     value = ran.value
     if value is None or isinstance(value, bool) or (isinstance(value, dict) and "pass" in value):
         return Unmet(f"value: the code gives {'nothing' if value is None else 'a verdict'}, not what is expected")

@@ -161,7 +161,7 @@ def plan_of(request: AuditedCase, question: str) -> Plan:
     return Plan(request, tuple(cheats(request)), tuple(made))
 
 
-def found(plan: Plan, verdicts: Sequence[Tried], *, canary: bool = False) -> Holes:
+def holes_of(plan: Plan, verdicts: Sequence[Tried], *, canary: bool = False) -> Holes:
     """The holes of a case, from the verdicts on `plan.trials()`."""
     reference, rules = plan.asked.reference, plan.asked.rules
     ours = 0 if reference is None else 1 + len(reference.paraphrases)

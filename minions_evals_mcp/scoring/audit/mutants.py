@@ -195,10 +195,10 @@ def _of_structure(value: JsonValue) -> Iterator[_Change]:
         if number >= MOST_LEAVES:
             return
         for kind, other, sure in _of_leaf(path, leaf):
-            yield kind, _with(value, path, other), f"{_shown(path)}: {leaf!r} → {other!r}", sure
+            yield kind, _with(value, path, other), f"{_path_text(path)}: {leaf!r} → {other!r}", sure
     for path, held in _lists(value):
         if len(held) > 1:
-            yield "step", _with(value, path, held[:-1]), f"{_shown(path)} without its last element", True
+            yield "step", _with(value, path, held[:-1]), f"{_path_text(path)} without its last element", True
 
 
 _ARGUMENTS = frozenset({"arguments", "args", "parameters", "params", "input", "arguments_json", "kwargs"})
@@ -275,7 +275,7 @@ def _with(value: JsonValue, path: Sequence[str | int], leaf: JsonValue) -> JsonV
     return [_with(inner, rest, leaf) if number == first else inner for number, inner in enumerate(value)]
 
 
-def _shown(path: Sequence[str | int]) -> str:
+def _path_text(path: Sequence[str | int]) -> str:
     return ".".join(map(str, path)) or "the value"
 
 

@@ -55,7 +55,7 @@ def classify(failed: FailedOutput, *, critical_below: float = 0.25, major_below:
         description=_description(failed, affected),
         affected_criterion_ids=tuple(criterion.criterion_id for criterion in affected),
         root_cause=root_cause(failed, failure_type, signals),
-        signals=tuple(dict.fromkeys(signal.shown for signal in signals))[:MOST_SIGNALS],
+        signals=tuple(dict.fromkeys(signal.quoted for signal in signals))[:MOST_SIGNALS],
         confidence=confidence,
         sure=sure,
     )

@@ -20,7 +20,7 @@ def root_cause(failed: FailedOutput, failure_type: FailureType, signals: Sequenc
         return f"There is no tool-call log; {_without_log(failed, failure_type, signals)}"
     finding = most_likely(failed, signals)
     if finding is not None:
-        return finding.shown
+        return finding.sentence
     if is_truncated(failed):
         return _stopped(failed)
     if not failed.tool_calls:
@@ -43,7 +43,7 @@ def _read_through(failed: FailedOutput) -> str:
 
 def _without_log(failed: FailedOutput, failure_type: FailureType, signals: Sequence[Signal]) -> str:
     """Returns what can be said of the cause from the output alone."""
-    first = f" ({signals[0].shown})" if signals else ""
+    first = f" ({signals[0].quoted})" if signals else ""
     if is_truncated(failed):
         return _stopped(failed)
     if failed.agent_error:

@@ -104,7 +104,7 @@ class Signal:
         return self.confidence >= 0.5
 
     @property
-    def shown(self) -> str:
+    def quoted(self) -> str:
         """The signal as it is kept: its kind and a quotation of at most 120 characters."""
         return f"{self.kind}: {cut(self.detail)}"
 

@@ -54,12 +54,12 @@ def hallucination_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     given = has_context(failed.inputs)
     signals: list[Signal] = []
     if failed.has_log:
-        heard = " ".join(flat(value) for value in _given(failed)).casefold()
+        heard = " ".join(flat(value) for value in _source_values(failed)).casefold()
         claims = unfounded_claims(prose_text, failed.tool_calls, heard, has_context=given)
         signals += [Signal("claim", claim.quoted, 0.85) for claim in claims[:MOST_PER_KIND]]
     if given or failed.tool_calls:
         signals += [*_unsupported(failed, prose_text), *_forbidden(failed, prose_text)]
-        source = straight("\n".join(map(flat, _given(failed))))[:LOOKED_AT]
+        source = straight("\n".join(map(flat, _source_values(failed))))[:LOOKED_AT]
         signals += contradictions(prose_text, source, asked=flat(failed.inputs)[:LOOKED_AT])
     if tells_all_the_same(flat(failed.expected), prose_text):
         signals.append(Signal("claims to know", cut(prose_text), CLAIMED))
@@ -86,14 +86,14 @@ def _judged(failed: FailedOutput) -> Iterator[Signal]:
 
 def _forbidden(failed: FailedOutput, text: str) -> Iterator[Signal]:
     """Yields what a check forbids to say, the answer says, and nothing that was given does."""
-    text, given = text.casefold(), "\n".join(map(flat, _given(failed))).casefold()
+    text, given = text.casefold(), "\n".join(map(flat, _source_values(failed))).casefold()
     for check in flattened(failed.checks):
         words = check.value.casefold() if check.type in _FORBIDS and isinstance(check.value, str) else ""
         if len(words.split()) > 1 and words in text and words not in given and set(WORD.findall(words)) - ORDINARY:
             yield Signal("forbidden claim", words, 0.6)
 
 
-def _given(failed: FailedOutput) -> tuple[JsonValue, ...]:
+def _source_values(failed: FailedOutput) -> tuple[JsonValue, ...]:
     """Inputs, tool results, and what successful calls were asked for."""
     heard: list[JsonValue] = [failed.inputs]
     for call in failed.tool_calls:
@@ -104,7 +104,7 @@ def _given(failed: FailedOutput) -> tuple[JsonValue, ...]:
 
 
 def _unsupported(failed: FailedOutput, text: str) -> Iterator[Signal]:
-    reading, stated = read(text), material(_given(failed))
+    reading, stated = read(text), material(_source_values(failed))
     grounds = (stated, material([failed.expected, _right(failed)])) if failed.expected or failed.checks else (stated,)
     by_work = _must_work_out(failed, stated, text)
     for signal in (
@@ -192,7 +192,7 @@ def _unknown_numbers(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
 def _otherwise_labelled(text: str, failed: FailedOutput) -> Iterator[Signal]:
     """Numbers after a word that has another number, and only one, in what was given ("platform 9", where it is 4)."""
     given: dict[str, set[str]] = {}
-    for label, number in islice(_LABELLED.findall("\n".join(map(flat, _given(failed)))), MOST_NUMBERS):
+    for label, number in islice(_LABELLED.findall("\n".join(map(flat, _source_values(failed)))), MOST_NUMBERS):
         given.setdefault(label.casefold(), set()).add(number)
     expected = flat(failed.expected)
     for label, number in islice(_LABELLED.findall(text), MOST_PER_KIND):

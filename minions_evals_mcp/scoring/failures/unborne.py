@@ -90,20 +90,20 @@ def names_only_omitted(failed: FailedOutput, rationale: str) -> bool:
     """Returns whether the judge names something of the material that the answer leaves out, and nothing that only the answer has."""
     if not (_LEAVES_OUT.search(rationale) or _MENTIONS.search(rationale)) or not _names_unsaid(failed, rationale):
         return False
-    return not _terms([rationale]) & _terms([failed.text]) - _terms(_given(failed))
+    return not _terms([rationale]) & _terms([failed.text]) - _terms(_source_values(failed))
 
 
 def _names_unsaid(failed: FailedOutput, rationale: str) -> bool:
     """Returns whether it names something of the material that the answer does not say."""
-    return bool(_terms([rationale]) & _terms(_given(failed)) - _terms([failed.text]))
+    return bool(_terms([rationale]) & _terms(_source_values(failed)) - _terms([failed.text]))
 
 
 def _own(failed: FailedOutput) -> frozenset[str]:
     """Returns what only the answer says."""
-    return _stems([failed.text]) - _stems(_given(failed))
+    return _stems([failed.text]) - _stems(_source_values(failed))
 
 
-def _given(failed: FailedOutput) -> list[JsonValue]:
+def _source_values(failed: FailedOutput) -> list[JsonValue]:
     return [failed.inputs, *(value for call in failed.tool_calls for value in (call.result, call.arguments, call.tool))]
 
 

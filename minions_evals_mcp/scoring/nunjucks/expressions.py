@@ -45,7 +45,7 @@ class Expressions:
         self._scope = scope
         self._filters = {**FILTERS, **own}
         self._kinds: Mapping[type[nodes.Node], Callable[[Any], object]] = {
-            nodes.Name: lambda node: scope.found(node.name),
+            nodes.Name: lambda node: scope.lookup(node.name),
             nodes.Const: lambda node: node.value.copy() if isinstance(node.value, JsRegExp) else node.value,
             nodes.Getattr: lambda node: looked_up(self.value(node.node), node.attr),
             nodes.Getitem: lambda node: looked_up(self.value(node.node), self.value(node.arg)),

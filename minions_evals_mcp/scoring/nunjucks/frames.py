@@ -21,7 +21,7 @@ class Frame:
         self.around = around
         self.isolated = isolated
 
-    def found(self, name: str) -> object:
+    def lookup(self, name: str) -> object:
         """Returns what the name stands for here or around here."""
         frame: Frame | None = self
         while frame is not None:
@@ -48,9 +48,9 @@ class Scope:
         self._variables = dict(variables)
         self._top = self.frame = Frame()
 
-    def found(self, name: str) -> object:
+    def lookup(self, name: str) -> object:
         """Returns what the name stands for."""
-        value = self.frame.found(name)
+        value = self.frame.lookup(name)
         return self._variables.get(name, UNDEFINED) if value is _ABSENT else value
 
     def assign(self, name: str, value: object) -> None:

@@ -147,7 +147,7 @@ def _ordered(held: list[Any]) -> list[Any]:
     return held
 
 
-def _taken(held: list[Any], *, at: int) -> object:
+def _popped(held: list[Any], *, at: int) -> object:
     return held.pop(at) if held else UNDEFINED
 
 
@@ -178,7 +178,7 @@ _OF_TEXTS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _OF_LISTS: dict[str, Callable[..., Any]] = {
     **_OF_BOTH, "join": _join_list, "concat": _lists_joined, "push": _pushed, "toString": js_string,
-    "reverse": _turned, "sort": _ordered, "pop": partial(_taken, at=-1), "shift": partial(_taken, at=0),
+    "reverse": _turned, "sort": _ordered, "pop": partial(_popped, at=-1), "shift": partial(_popped, at=0),
 }  # fmt: skip
 _OF_NUMBERS: dict[str, Callable[..., Any]] = {"toFixed": _fixed, "toString": js_string}
 _OF_OBJECTS: dict[str, Callable[..., Any]] = {"hasOwnProperty": _own}

@@ -43,7 +43,7 @@ def vet_words(template: str) -> None:
         raise InvalidRecordError(SEVERAL, field="rubricPrompt")
 
 
-def told(template: str, given: Mapping[str, JsonValue]) -> FilledPrompt:
+def filled_prompt(template: str, given: Mapping[str, JsonValue]) -> FilledPrompt:
     """The template filled with those values; raises `BadInputError` where that cannot be done.
 
     An object among the values is filled in as JSON, as promptfoo does.
@@ -54,7 +54,7 @@ def told(template: str, given: Mapping[str, JsonValue]) -> FilledPrompt:
 
 
 def filled(template: str, given: Mapping[str, JsonValue]) -> str:
-    """The filled template as one text; raises as `told` does. In one that is JSON each text is filled by itself."""
+    """The filled template as one text; raises as `filled_prompt` does. In one that is JSON each text is filled by itself."""
     values = {name: _flat(value) for name, value in given.items()}
     whole = _json(template)
     return rendered(template, values) if whole is None else _text(rendered_within(whole, values))

@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
 from minions_evals_mcp.server.answers.run import brief, next_calls, recorded_calls, run_told
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered
-from minions_evals_mcp.server.edge.refusals import in_tools, told
+from minions_evals_mcp.server.edge.refusals import in_tools, with_remedy
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 from minions_evals_mcp.store.jobs import Job
@@ -100,7 +100,7 @@ async def approval_calls(call: Call, summary: ComparisonSummary | SealedVerdict)
     version, comparison = summary.version_b, summary.comparison_id
     barred = None if call.engine.speaker.is_person else await barred_for_agents(call.engine, version, comparison)
     if barred is not None:
-        return [f"you cannot approve {version} on this: {told(barred)}"]
+        return [f"you cannot approve {version} on this: {with_remedy(barred)}"]
     return [
         f"approve_prompt_version {json.dumps({'promptVersionRef': version, 'comparisonId': comparison, 'decidedBy': 'YOUR-ID'})}"
     ]

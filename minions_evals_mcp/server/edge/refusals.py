@@ -96,7 +96,7 @@ def _remedy(error: EvalsError) -> str:
     return in_tools(error.remedy)
 
 
-def told(error: EvalsError) -> str:
+def with_remedy(error: EvalsError) -> str:
     """The error with its remedy in tools, for an answer that is no refusal itself."""
     return f"{in_arguments(error.message)} {_remedy(error)}".strip()
 

@@ -49,11 +49,11 @@ class _Api(GraphQL[Context, None]):
         del request
         answer: GraphQLHTTPResponse = {"data": result.data}
         if result.errors:
-            answer["errors"] = [_shown(error).formatted for error in result.errors]
+            answer["errors"] = [_public_error(error).formatted for error in result.errors]
         return answer
 
 
-def _shown(error: GraphQLError) -> GraphQLError:
+def _public_error(error: GraphQLError) -> GraphQLError:
     cause = error.original_error
     if cause is None:
         return _with(error, error.message, {"code": "bad-document"})

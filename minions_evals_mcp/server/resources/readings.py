@@ -28,7 +28,7 @@ from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import GetStatistics
 from minions_evals_mcp.server.signatures.records import GetRecord
 from minions_evals_mcp.server.tools.analysis import trend_answer
-from minions_evals_mcp.server.tools.records import record_answer, seen
+from minions_evals_mcp.server.tools.records import record_answer, record_view
 from minions_evals_mcp.server.tools.running import run_answer
 from minions_evals_mcp.server.tools.statistics import get_statistics
 from minions_evals_mcp.skills import NAMES
@@ -97,7 +97,7 @@ async def record(call: Call, kind: str, ident: str) -> str:
         return _text(await run_answer(call, await get_job(call.engine, ident), FULL, limit=20))
     if kind == MESSAGE:
         return await _message(call, ident)
-    record_read = await seen(call.engine, ident)
+    record_read = await record_view(call.engine, ident)
     if record_read is None or isinstance(record_read, Message):
         raise NotFoundError(kind, ident)
     kept = str(record_read.wire["type"])

@@ -61,7 +61,7 @@ class _Active:
         self.why = self.why or why
         self.scope.cancel()
 
-    def told(self) -> str:
+    def progress_text(self) -> str:
         """The units so far, in words."""
         return ", ".join(f"{number} {name}" for name, number in self.done.items())
 
@@ -189,7 +189,7 @@ async def _followed(active: _Active, tell: Tell) -> None:
         done = active.done.total()
         if done > reported:
             reported = done
-            await tell(done, active.job.total, active.told())
+            await tell(done, active.job.total, active.progress_text())
             continue
         await changed.wait()
 

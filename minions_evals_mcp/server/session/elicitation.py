@@ -56,7 +56,7 @@ async def judged_by_person(
     for digest, answer in (context.input_responses or {}).items() if context.request_state == job.id else ():
         if not isinstance(answer, ElicitResult) or answer.action != "accept":
             return None
-        await _taken(call, job, digest, answer)
+        await _keep_verdicts(call, job, digest, answer)
     until = anyio.current_time() + seconds
     while (packet := await _next_packet(call, job)) is not None:
         question = _question(packet)
@@ -65,7 +65,7 @@ async def judged_by_person(
         answer = await _answer(context, question, until)
         if answer is None or answer.action != "accept":
             return None
-        await _taken(call, job, packet.digest, answer)
+        await _keep_verdicts(call, job, packet.digest, answer)
     return None
 
 
@@ -84,7 +84,7 @@ async def _next_packet(call: Call, job: Job) -> Packet | None:
     return None if question.question is None else question.question.packet
 
 
-async def _taken(call: Call, job: Job, digest: str, answer: ElicitResult) -> None:
+async def _keep_verdicts(call: Call, job: Job, digest: str, answer: ElicitResult) -> None:
     """The person's verdicts on that packet, kept; raises `BadInputError` for an answer that does not fit the form."""
     question = await question_of(call.engine, job.id, digest)
     if question is None:

@@ -34,7 +34,7 @@ class Task:
     updated_at: datetime
     detail: Json = field(default_factory=dict[str, JsonValue])
 
-    def told(self) -> Json:
+    def wire(self) -> Json:
         """The task on the wire. It is kept for good, so no time ends it."""
         return {
             "taskId": self.id, "status": self.status, "statusMessage": self.message, "createdAt": _iso(self.created_at),
@@ -93,11 +93,11 @@ class Tasks(Extension):
         if task_id is None or not _knows_handles(ctx):
             return result
         task = await self._known(task_id)
-        return {"resultType": "task", **task.told()}
+        return {"resultType": "task", **task.wire()}
 
     async def _get(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> HandlerResult:
         task = await self._task(ctx, params)
-        return {"resultType": "complete", **task.told(), **task.detail}
+        return {"resultType": "complete", **task.wire(), **task.detail}
 
     async def _update(self, ctx: ServerRequestContext[Any, Any], params: _Answered) -> HandlerResult:
         task = await self._task(ctx, params)

@@ -131,7 +131,7 @@ def _run(job: Job) -> Json:
 
 async def get_record(call: Call, arguments: GetRecord) -> CallToolResult:
     """The record with what it is linked to, or a stretch of its JSON text."""
-    record = await seen(call.engine, arguments.id)
+    record = await record_view(call.engine, arguments.id)
     if record is None:
         raise NotFoundError("record", arguments.id, remedy="list_records shows ids.")
     return message_answer(record, arguments) if isinstance(record, Message) else record_answer(record, arguments)
@@ -166,16 +166,16 @@ def record_answer(seen_record: Seen, arguments: GetRecord) -> CallToolResult:
     return readable_in_parts(answer, arguments.detail)
 
 
-async def seen(engine: Engine, ident: str) -> Seen | Message | None:
+async def record_view(engine: Engine, ident: str) -> Seen | Message | None:
     """The record with its relations and gates, or the message."""
-    stored = await engine.store.read(partial(_seen, ident=ident))
+    stored = await engine.store.read(partial(_record_view, ident=ident))
     if not isinstance(stored, Seen):
         return stored
     (record,) = await with_likeness(engine, [stored.record])
     return replace(stored, record=record)
 
 
-def _seen(db: Db, *, ident: str) -> Seen | Message | None:
+def _record_view(db: Db, *, ident: str) -> Seen | Message | None:
     """The record with its relations and gates, or the message, in one read: each is a way to another thread and back."""
     record = records.find(db, ident)
     if record is None:

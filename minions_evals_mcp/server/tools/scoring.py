@@ -20,7 +20,7 @@ from minions_evals_mcp.scoring.score_card import ScoreCard, Tallies, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge.argument_types import LONGEST_OUTPUT
-from minions_evals_mcp.server.edge.refusals import in_tools, told
+from minions_evals_mcp.server.edge.refusals import in_tools, with_remedy
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.scoring import ScoreOutputs, ScoresAnswer
 
@@ -58,7 +58,7 @@ async def _answer(call: Call, number: int, row: Json, read: Callable[[str | byte
         _vet_length(row)
         return (await judge([read(json.dumps(row))], judges_of(call.engine, apart=True)))[0]
     except EvalsError as error:
-        return {"id": str(row.get("id", ""))[:128], "error": f"row {number}: {told(error)}"}
+        return {"id": str(row.get("id", ""))[:128], "error": f"row {number}: {with_remedy(error)}"}
 
 
 def _vet_length(row: Json) -> None:

@@ -79,14 +79,14 @@ def causes_of_test_runs(db: Db, test_run_ids: Sequence[str]) -> Causes:
 def _causes(db: Db, rows: Iterator[tuple[Any, ...]], new: Collection[str]) -> Causes:
     counted = counted_causes(_lines(db, rows), new=new, examples=MOST_EXAMPLES)
     told = counted.causes[:MOST_CAUSES]
-    seen = _seen(db, [ident for cause in told for *_, ident in cause.worst])
+    seen = _failures_of(db, [ident for cause in told for *_, ident in cause.worst])
     groups = (cause_group(cause, [seen[ident] for *_, ident in cause.worst], counted.loss) for cause in told)
     return Causes(tuple(groups), counted.cases, counted.new)
 
 
 def _lines(db: Db, rows: Iterator[tuple[Any, ...]]) -> Iterator[FailureLine]:
     while page := [*islice(rows, PAGE)]:
-        unnamed = _seen(db, [ident for ident, _, key, _ in page if not key])  # from before causes had keys
+        unnamed = _failures_of(db, [ident for ident, _, key, _ in page if not key])  # from before causes had keys
         keys = {
             ident: cause_key(failure.failure_type, failure.root_cause, failure.signals, failure.criteria)
             for ident, failure in unnamed.items()
@@ -95,7 +95,7 @@ def _lines(db: Db, rows: Iterator[tuple[Any, ...]]) -> Iterator[FailureLine]:
             yield FailureLine(ident, case, key or keys[ident], _share(loss))
 
 
-def _seen(db: Db, test_run_ids: Sequence[str]) -> dict[str, FailureSeen]:
+def _failures_of(db: Db, test_run_ids: Sequence[str]) -> dict[str, FailureSeen]:
     if not test_run_ids:
         return {}
     rows = db.execute(_SEEN, (json.dumps(list(test_run_ids)),))

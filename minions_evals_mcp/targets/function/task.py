@@ -174,7 +174,7 @@ class Task:
             with recording(recorder), anyio.move_on_after(limit) as scope:
                 returned = await collected(await self._called(args, named), self.limiter)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
-            return TargetErrored(f"{self.said} raised {_told(error)}")
+            return TargetErrored(f"{self.said} raised {_raised_text(error)}")
         latency_ms = (time.perf_counter() - started) * 1000
         ref = None if version is None else version.id
         if scope.cancelled_caught:
@@ -198,7 +198,7 @@ class Task:
         except (ValueError, InvalidRecordError) as error:
             return TargetErrored(f"{self.said}: {error}")
         except Exception as error:  # noqa: BLE001  such a generator may raise anything
-            return TargetErrored(f"{self.said} raised {_told(error)}")
+            return TargetErrored(f"{self.said} raised {_raised_text(error)}")
 
     async def _called(self, args: tuple[object, ...], named: Json) -> object:
         if self.is_async:
@@ -252,7 +252,7 @@ def function_name(function: object) -> str:
     return LAMBDA if name == "<lambda>" else name
 
 
-def _told(error: BaseException) -> str:
+def _raised_text(error: BaseException) -> str:
     """Returns what was raised, and the user's line that raised it."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__) if not Path(frame.filename).is_relative_to(OURS)

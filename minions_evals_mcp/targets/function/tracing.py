@@ -127,8 +127,8 @@ class step:  # noqa: N801  read as a word: with step("search", query=q) as s
             return
         self._begun.call = ToolCall(
             tool=self._tool,
-            arguments={name: shown(value) for name, value in self._arguments.items()},
-            result=shown(self.result),
+            arguments={name: as_json(value) for name, value in self._arguments.items()},
+            result=as_json(self.result),
             error=None if error is None or kind is GeneratorExit else f"{type(error).__name__}: {error}",
             duration_ms=(time.perf_counter() - self._started) * 1000,
         )
@@ -147,10 +147,10 @@ class _Marked(step):
             self.result = result
             return result
         begun.items = items = list[JsonValue]()
-        return followed(result, lambda item: items.append(shown(item)), self)
+        return followed(result, lambda item: items.append(as_json(item)), self)
 
 
-def shown(value: object) -> JsonValue:
+def as_json(value: object) -> JsonValue:
     """The value as JSON; what is none as it describes itself, and so is a generator: its items are the caller's."""
     if is_stream(value):
         return repr(value)[:2000]

@@ -126,7 +126,7 @@ async def test_large_outputs_are_told_whole(engine: Engine) -> None:
     )
     await save(engine, [answer(f"a{name}", name, "good " * 1_000_000) for name in names])
     await bench(engine, "b")
-    assert [len(one.shown.text) for one in await cases_of(engine, "b")] == [5_000_000] * 3
+    assert [len(one.either_trial.text) for one in await cases_of(engine, "b")] == [5_000_000] * 3
 
 
 async def test_side_by_side_every_case_has_both_sides(engine: Engine) -> None:
@@ -141,7 +141,7 @@ async def test_side_by_side_every_case_has_both_sides(engine: Engine) -> None:
     assert told == [
         ("c1", "failed", True, "newly-failing"), ("c0", "passed", True, "same"), ("c2", "absent", True, "only-before"),
     ]  # fmt: skip
-    assert found[2].shown.text == "bad"
+    assert found[2].either_trial.text == "bad"
 
 
 async def test_a_comparison_is_a_report_of_its_two_runs(engine: Engine) -> None:

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.log_formats.table import matching, opened, seen
+from minions_evals_mcp.interop.log_formats.table import matching, opened, sniff
 
 if __name__ == "__main__":
     refused = 0
     for name in sys.argv[1:]:
-        form = matching(seen(Path(name)))
+        form = matching(sniff(Path(name)))
         assert form is not None, name
         try:
             for _ in opened(form, Path(name))[1]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
-from minions_evals_mcp.scoring.prompt_texts.grading_prompt import FilledPrompt, perhaps_json, told, vet_words
+from minions_evals_mcp.scoring.prompt_texts.grading_prompt import FilledPrompt, filled_prompt, perhaps_json, vet_words
 
 ROWS: list[dict[str, str]] = [
     json.loads(line) for line in (Path(__file__).parent / "promptfoo_words.jsonl").read_text().splitlines()
@@ -37,7 +37,7 @@ def as_sent(text: str) -> FilledPrompt:
 @pytest.mark.parametrize("row", ROWS)
 def test_a_template_is_filled_as_promptfoo_fills_it(row: dict[str, str]) -> None:
     values = {**VARIABLES, "n": "", "output": perhaps_json(row["output"]), "rubric": "is cats"}
-    found = told(row["template"], values)
+    found = filled_prompt(row["template"], values)
     wanted = as_sent(row["sent"])
     if wanted.user.startswith('[{"role"'):  # a message that is no text: promptfoo sends it, and the provider refuses it
         assert perhaps_json(found.user) == perhaps_json(wanted.user)
@@ -47,17 +47,17 @@ def test_a_template_is_filled_as_promptfoo_fills_it(row: dict[str, str]) -> None
 
 @given(st.text())
 def test_no_output_makes_another_message_of_a_template_that_is_json(output: str) -> None:
-    assert told(CHAT, {"output": output, "rubric": "r"}) == FilledPrompt("Grade.", f"{output} by r")
+    assert filled_prompt(CHAT, {"output": output, "rubric": "r"}) == FilledPrompt("Grade.", f"{output} by r")
 
 
 @given(st.text())
 def test_a_text_is_never_read_as_messages_because_of_the_output(output: str) -> None:
-    assert told("{{ output }}", {"output": output}) == FilledPrompt(None, output)
+    assert filled_prompt("{{ output }}", {"output": output}) == FilledPrompt(None, output)
 
 
 def test_messages_may_be_made_by_filling_in() -> None:
     template = '[{"role": "user", "content": {{ output | dump }}}]'
-    assert told(template, {"output": 'say "hi"'}) == FilledPrompt(None, 'say "hi"')
+    assert filled_prompt(template, {"output": 'say "hi"'}) == FilledPrompt(None, 'say "hi"')
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_what_is_not_carried_out_is_refused(template: str, error: type[Exception
 
 
 def test_a_system_message_alone_is_sent_as_the_users() -> None:
-    assert told('[{"role": "system", "content": "a {{x}}"}]', {"x": 1}) == FilledPrompt(None, "a 1")
+    assert filled_prompt('[{"role": "system", "content": "a {{x}}"}]', {"x": 1}) == FilledPrompt(None, "a 1")

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
-from minions_evals_mcp.interop.log_formats.table import matching, named, opened, seen
+from minions_evals_mcp.interop.log_formats.table import matching, named, opened, sniff
 from minions_evals_mcp.interop.logs.records import records, version
 from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded, Sample
 
@@ -35,7 +35,7 @@ def written(path: Path, value: object) -> Path:
 
 def read(path: Path, form: str | None = None) -> tuple[Log, list[Item]]:
     """The log and all that it holds; of the format that the file looks like, which is asserted where one is named."""
-    sniffed = matching(seen(path))
+    sniffed = matching(sniff(path))
     assert sniffed is not None, f"{path.name} looks like nothing"
     assert form is None or sniffed.name == form, sniffed.name
     log, items = opened(named(sniffed.name), path)

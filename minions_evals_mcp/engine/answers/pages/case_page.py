@@ -109,7 +109,7 @@ def _page(
     earlier = tried[at - 1] if at else None
     later = tried[at + 1] if at is not None and at + 1 < len(tried) else None
     previous, following = case_strip.neighbours(db, run_id, place)
-    judged = [judgment.criterion_id for judgment in case.shown.judgments]
+    judged = [judgment.criterion_id for judgment in case.either_trial.judgments]
     titles = report_units.titles(db, [*judged, job.subject_id])
     return CasePage(
         case=case,
@@ -124,8 +124,8 @@ def _page(
         before_at="" if earlier is None else _address(earlier.run_id, earlier.place),
         before_version="" if earlier is None else named(names, earlier.version),
         prompt=_prompt(db, version, case),
-        steps=read_steps(case.shown.tool_calls),
-        steps_before=read_steps(before[0].shown.tool_calls) if before else (),
+        steps=read_steps(case.either_trial.tool_calls),
+        steps_before=read_steps(before[0].either_trial.tool_calls) if before else (),
         fault=fault_step(case),
         previous="" if previous is None else _address(run_id, previous),
         following="" if following is None else _address(run_id, following),
@@ -168,9 +168,9 @@ def _prompt(db: Db, version: str | None, case: ReportedCase) -> str:
 
 def fault_step(case: ReportedCase) -> int:
     """The number of the step that the cause of the failure names, 0 where it names none."""
-    cause = case.shown.cause
+    cause = case.either_trial.cause
     match = None if cause is None else _STEP.search(cause.root_cause)
-    return 0 if match is None or int(match[1]) > len(case.shown.tool_calls) else int(match[1])
+    return 0 if match is None or int(match[1]) > len(case.either_trial.tool_calls) else int(match[1])
 
 
 def read_steps(calls: Sequence[JsonValue]) -> tuple[Step, ...]:

@@ -18,7 +18,7 @@ from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, judg
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import NO_TRACE, is_traced, spans_of, steps_of_spans
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 G_EVAL_PASSES = 0.7
 BY_PROMPT = frozenset({"answer-relevance", "conversation-relevance", "context-recall", "moderation", "webhook"})
@@ -63,13 +63,15 @@ def vet_criteria(assertion: Assertion) -> None:
     if not _criteria(assertion) or not all(
         isinstance(criterion, str) and criterion.strip() for criterion in _criteria(assertion)
     ):
-        raise InvalidRecordError(f"must be a criterion, or a list of some, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(
+            f"must be a criterion, or a list of some, not {excerpt(assertion.value)}", field="value"
+        )
 
 
 def vet_criterion(assertion: Assertion) -> None:
     """Refuses a `value` that is no text, or blank, and any `threshold`."""
     if not isinstance(assertion.value, str) or not assertion.value.strip():
-        raise InvalidRecordError(f"must be the criterion, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"must be the criterion, not {excerpt(assertion.value)}", field="value")
     if assertion.threshold is not None:
         raise InvalidRecordError(f"{assertion.base_type} has none", field="threshold")
 
@@ -129,7 +131,7 @@ def vet_goal(assertion: Assertion) -> None:
     """Refuses a `value` that is neither a goal nor {goal}."""
     value = assertion.value.get("goal") if isinstance(assertion.value, dict) else assertion.value
     if not isinstance(value, str) or not value.strip():
-        raise InvalidRecordError(f"must be the goal, or {{goal}}, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"must be the goal, or {{goal}}, not {excerpt(assertion.value)}", field="value")
     vet_share(assertion)
 
 

@@ -43,7 +43,7 @@ def given_to_check(code: str, subject: Subject, config: JsonValue, language: Lan
     variables, output = shown_variables(subject), _given_output(code, subject)
     if NAME not in code:
         return Given(as_given({"output": output, NAME: {"vars": variables}}))
-    wire: Json = dict(subject.told)
+    wire: Json = dict(subject.facts)
     provider = wire.get("provider")
     if language == "python" and isinstance(provider, dict):  # a function there, which does not reach Python
         wire["provider"] = {name: value for name, value in provider.items() if name != "id"}
@@ -59,7 +59,7 @@ def given_to_transform(code: str, subject: Subject) -> Given:
     context, output = Json({"vars": shown_variables(subject)}), _given_output(code, subject)
     if NAME not in code:
         return Given(as_given({"output": output, NAME: context}))
-    told = subject.told
+    told = subject.facts
     if "prompt" in told:
         context["prompt"] = {"label": told["prompt"]}
     if "metadata" in told:
@@ -120,7 +120,7 @@ def _guards(subject: Subject, *absent: str) -> Guards:
 
 def _of_address(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The part of an application's answer of which the status is told, and not its headers."""
-    metadata = None if subject.whole_response else subject.told.get("metadata")
+    metadata = None if subject.whole_response else subject.facts.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("http"), dict):
         yield f"{NAME}.metadata.http", ()
         yield f"{NAME}.providerResponse.metadata.http", ()
@@ -128,7 +128,7 @@ def _of_address(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _of_trace(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The parts of the output's trace of which not all is known: its spans, or the number of its test."""
-    trace = subject.told.get("trace")
+    trace = subject.facts.get("trace")
     if isinstance(trace, dict) and "traceId" in trace:
         if "spans" not in trace:
             yield f"{NAME}.trace", ()

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.scoring.checks import Checked, Language, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 SLACK = 1e-9
 
@@ -34,7 +34,7 @@ def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> Ch
         case {"pass": bool()} | {"pass_": bool()}:
             return _graded(assertion, value, language)
         case _:
-            return NoVerdict(f"the code must give a Boolean, a number or {{pass, score, reason}}, not {shown(value)}")
+            return NoVerdict(f"the code must give a Boolean, a number or {{pass, score, reason}}, not {excerpt(value)}")
 
 
 def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> CheckResult | Unmet:
@@ -44,9 +44,9 @@ def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Languag
         return NoVerdict(f"the code must give {{pass, score, reason}}; {' and '.join(lacking)} is missing")
     passed, score = bool(given["pass"]), given["score"]
     if isinstance(score, bool) or not isinstance(score, int | float):
-        return NoVerdict(f"the code must give a number as the score, not {shown(score)}")
+        return NoVerdict(f"the code must give a number as the score, not {excerpt(score)}")
     if not isinstance(given["reason"], str):
-        return NoVerdict(f"the code must give a text as the reason, not {shown(given['reason'])}")
+        return NoVerdict(f"the code must give a text as the reason, not {excerpt(given['reason'])}")
     reason = str(given["reason"] or f"the code gave {'pass' if passed else 'fail'}")
     limit = assertion.threshold
     if language == "python" and limit is not None and score < limit - SLACK:
@@ -73,13 +73,13 @@ def _named(given: Json, language: Language) -> tuple[MetricScore, ...]:
     scores = _value(given, "namedScores", "named_scores", language) or {}
     weights = _value(given, "namedScoreWeights", "named_score_weights", language) or {}
     if not isinstance(scores, dict) or not isinstance(weights, dict):
-        raise _NoFigureError(f"the code must give namedScores as {{name: number}}, not {shown(scores)}")
+        raise _NoFigureError(f"the code must give namedScores as {{name: number}}, not {excerpt(scores)}")
     return tuple(MetricScore(name, _figure(score), _figure(weights.get(name, 1.0))) for name, score in scores.items())
 
 
 def _figure(value: JsonValue) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _NoFigureError(f"the code must give numbers as namedScores, not {shown(value)}")
+        raise _NoFigureError(f"the code must give numbers as namedScores, not {excerpt(value)}")
     return float(value)
 
 

@@ -25,7 +25,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, TEMPLATES
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 LLM_RUBRIC: GradeType = "llm-rubric"
 FACTUALITY: GradeType = "factuality"
@@ -93,7 +93,7 @@ def vet_rubric(assertion: Assertion) -> None:
         and not (isinstance(value, str) and value.strip())
         and not (isinstance(value, dict | list) and value)
     ):
-        raise InvalidRecordError(f"must be a rubric, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be a rubric, not {excerpt(value)}", field="value")
     vet_share(assertion)
 
 
@@ -106,7 +106,7 @@ def vet_share(assertion: Assertion) -> None:
 def vet_facts(assertion: Assertion) -> None:
     """Refuses a `value` that is no text, or blank, any `threshold`, and a `config` that weighs anything but categories."""
     if not isinstance(assertion.value, str) or not assertion.value.strip():
-        raise InvalidRecordError(f"must be the text to compare with, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"must be the text to compare with, not {excerpt(assertion.value)}", field="value")
     if assertion.threshold is not None:
         raise InvalidRecordError("factuality has none", field="threshold")
     weights = {} if assertion.config is None else assertion.config
@@ -148,7 +148,7 @@ def judged_need(kind: GradeType, assertion: Assertion, subject: Subject) -> Grad
     if template is None:
         return GradeNeed(kind, question, subject.text, judge)
     rubric = value if isinstance(value, dict | list) else question
-    given = json.dumps(_given(kind, question, rubric, subject), ensure_ascii=False)
+    given = json.dumps(_template_values(kind, question, rubric, subject), ensure_ascii=False)
     return GradeNeed(kind, question, subject.text, judge, template, given)
 
 
@@ -158,7 +158,7 @@ def template_of(kind: str, assertion: Assertion) -> str | None:
     return TEMPLATES.get(kind) if is_code and assertion.rubric_prompt is None else assertion.rubric_prompt
 
 
-def _given(kind: GradeType, question: str, rubric: JsonValue, subject: Subject) -> Json:
+def _template_values(kind: GradeType, question: str, rubric: JsonValue, subject: Subject) -> Json:
     """Returns what fills a template; a rubric that is a list stays one."""
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 

@@ -13,7 +13,7 @@ from referencing import Registry
 
 from minions_evals_mcp.scoring.assertions.kinds.formats import FORMATS
 from minions_evals_mcp.scoring.patterns import linear
-from minions_evals_mcp.scoring.values import frozen, shown
+from minions_evals_mcp.scoring.values import excerpt, frozen
 
 Errors = Iterator[ValidationError]
 Schema = Mapping[str, Any]
@@ -46,7 +46,7 @@ def _format_checker() -> FormatChecker:
 
 def _pattern(_validator: Descending, pattern: str, instance: JsonValue, _schema: Schema) -> Errors:
     if isinstance(instance, str) and not linear(pattern)(instance):
-        yield ValidationError(f"{shown(instance)} does not match {shown(pattern)}")
+        yield ValidationError(f"{excerpt(instance)} does not match {excerpt(pattern)}")
 
 
 def _pattern_properties(validator: Descending, patterns: Schema, instance: JsonValue, _schema: Schema) -> Errors:
@@ -62,7 +62,7 @@ def _additional_properties(validator: Descending, allowed: Any, instance: JsonVa
         if named or any(linear(pattern)(key) for pattern in schema.get("patternProperties", {})):
             continue
         if allowed is False:
-            yield ValidationError(f"{shown(key)} is an additional property")
+            yield ValidationError(f"{excerpt(key)} is an additional property")
         yield from validator.descend(value, allowed, path=key) if isinstance(allowed, dict) else ()
 
 

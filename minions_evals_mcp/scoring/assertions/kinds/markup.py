@@ -19,7 +19,7 @@ from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.kinds.xml_tree import Span, candidates, flaw, has_path, tree
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import linear
-from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt, js_text
 
 REQUIRED = "requiredElements"
 
@@ -112,15 +112,15 @@ def vet_elements(assertion: Assertion) -> None:
         case dict() if not assertion.value:
             return
         case other:
-            raise InvalidRecordError(f"must name elements, not {shown(other)}", field="value")
+            raise InvalidRecordError(f"must name elements, not {excerpt(other)}", field="value")
     if not all(names):
-        raise InvalidRecordError(f"an element has no name in {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"an element has no name in {excerpt(assertion.value)}", field="value")
 
 
 def vet_no_value(assertion: Assertion) -> None:
     """Refuses a `value`, which would be passed over."""
     if assertion.value not in (None, ""):
-        raise InvalidRecordError(f"is not used by this type, yet it is {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"is not used by this type, yet it is {excerpt(assertion.value)}", field="value")
 
 
 def required(value: JsonValue) -> list[str]:
@@ -142,7 +142,7 @@ def _missing(text: str, wanted: list[str]) -> list[str] | None:
 
 
 def _lacks(missing: list[str]) -> str:
-    return f"XML lacks {shown(', '.join(missing))}"
+    return f"XML lacks {excerpt(', '.join(missing))}"
 
 
 def _too_long(text: str) -> Unmet | None:

@@ -12,7 +12,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt, js_text
 
 DEFAULT_DISTANCE = 5
 DISTANCE_VALUE_LIMIT = 100_000
@@ -72,7 +72,7 @@ def vet_count(assertion: Assertion) -> None:
     if isinstance(value, dict):
         if not value or value.keys() - {"min", "max"}:
             raise InvalidRecordError(
-                f'must have "min" and/or "max" and nothing else, not {shown(value)}', field="value"
+                f'must have "min" and/or "max" and nothing else, not {excerpt(value)}', field="value"
             )
         low, high = _bounds(value)
         if low > high:
@@ -85,7 +85,7 @@ def vet_distance(assertion: Assertion) -> None:
     """Refuses a `value` that is no text or too long a one, and a negative `threshold`."""
     value = assertion.value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InvalidRecordError(f"must be a text, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be a text, not {excerpt(value)}", field="value")
     if len(js_text(value)) > DISTANCE_VALUE_LIMIT:
         raise InvalidRecordError(f"has more than {DISTANCE_VALUE_LIMIT:,} characters", field="value")
     if assertion.threshold is not None:
@@ -120,7 +120,7 @@ def _number(value: JsonValue) -> float:
     except (ValueError, OverflowError):
         number = inf
     if not isfinite(number):
-        raise InvalidRecordError(f"must be a number, or {{min, max}}, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be a number, or {{min, max}}, not {excerpt(value)}", field="value")
     return number
 
 

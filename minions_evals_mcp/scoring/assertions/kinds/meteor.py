@@ -21,7 +21,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE, references_of
 from minions_evals_mcp.scoring.checks import Evidence, Subject, SynonymNeed, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 METEOR = "meteor"
 WEIGHTS = {"alpha": 0.9, "beta": 3.0, "gamma": 0.5}
@@ -78,7 +78,7 @@ def vet_meteor(assertion: Assertion) -> None:
     """Refuses a `value` that is no text or list of texts, a `threshold` outside 0 to 1, and weights that are no numbers."""
     references = assertion.value if isinstance(assertion.value, list) else [assertion.value]
     if not references or not all(isinstance(reference, str) for reference in references):
-        raise InvalidRecordError(f"must be a text or a list of texts, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"must be a text or a list of texts, not {excerpt(assertion.value)}", field="value")
     if assertion.threshold is not None and not 0 <= assertion.threshold <= 1:
         raise InvalidRecordError(f"must lie from 0 to 1, not {assertion.threshold:g}", field="threshold")
     config = assertion.config if isinstance(assertion.config, dict) else {}

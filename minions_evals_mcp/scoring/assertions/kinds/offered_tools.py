@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 VALID = CheckResult(passed=True, reason="every call fits a tool that was offered")
 
@@ -27,7 +27,7 @@ def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Eviden
     value = subject.value or subject.record  # a message's text is taken out of it
     calls = value.get("tool_calls") if isinstance(value, dict) else value
     if not isinstance(calls, list) or not calls or not all(_is_call(call) for call in calls):
-        return _failed(f"the output holds no list of tool calls: {shown(subject.text)}")
+        return _failed(f"the output holds no list of tool calls: {excerpt(subject.text)}")
     offered = subject.offered.get("tools")
     if not isinstance(offered, list):
         return _failed("the provider offers no tools")
@@ -49,7 +49,7 @@ def function_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) 
     if isinstance(value, list) and declared is not None:
         calls = [part["functionCall"] for part in value if isinstance(part, dict) and "functionCall" in part]
         return _all_fit((_as_openai(call) for call in calls), declared)
-    return _failed(f"the output is no function call: {shown(subject.text)}")
+    return _failed(f"the output is no function call: {excerpt(subject.text)}")
 
 
 def vet_nothing(assertion: Assertion) -> None:
@@ -109,7 +109,7 @@ def _misfit(call: Json, functions: list[JsonValue]) -> CheckResult | Unmet | Non
     try:
         arguments: JsonValue = json.loads(str(call.get("arguments")))
     except ValueError:
-        return _failed(f"the arguments of {name} are no JSON: {shown(call.get('arguments'))}")
+        return _failed(f"the arguments of {name} are no JSON: {excerpt(call.get('arguments'))}")
     try:
         vet_schema(offered["parameters"])
         error = first_error(offered["parameters"], arguments)

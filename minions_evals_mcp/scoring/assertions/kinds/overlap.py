@@ -26,7 +26,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt, js_text
 
 JS_SPACE = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What JavaScript's `\\s` and `trim` take for white space, as the inside of a character class."""
@@ -95,7 +95,7 @@ def vet_reference(assertion: Assertion) -> None:
     """Refuses a `value` that is neither a text nor a number, and one of more than 1,000,000 characters."""
     value = assertion.value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InvalidRecordError(f"must be a text, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be a text, not {excerpt(value)}", field="value")
     if len(js_text(value)) > TEXT_LIMIT:
         raise InvalidRecordError(f"has more than {TEXT_LIMIT:,} characters", field="value")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 FUNCTION = "function"
 
@@ -20,7 +20,7 @@ def function(assertion: Assertion, _subject: Subject, evidence: Evidence) -> Che
     name = named(assertion)
     verdict = evidence.own.get(name)
     if verdict is None:
-        return Unmet(f"the function {shown(name)} is in the program that calls evaluate(…); run that again")
+        return Unmet(f"the function {excerpt(name)} is in the program that calls evaluate(…); run that again")
     if isinstance(verdict, Unmet):
         return verdict
     score = (1.0 if verdict.passed else 0.0) if verdict.score is None else verdict.score
@@ -45,4 +45,4 @@ def own_names(assertions: Sequence[Assertion]) -> Iterator[str]:
 def vet_named(assertion: Assertion) -> None:
     """Refuses a `value` that names no function."""
     if not isinstance(assertion.value, dict) or not assertion.value.get("name"):
-        raise InvalidRecordError(f"must be {{name, code}}, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"must be {{name, code}}, not {excerpt(assertion.value)}", field="value")

@@ -20,7 +20,7 @@ from minions_evals_mcp.scoring.assertions.kinds.formats import FORMATS
 from minions_evals_mcp.scoring.checks import Unmet
 from minions_evals_mcp.scoring.lenient import read_yaml
 from minions_evals_mcp.scoring.patterns import linear
-from minions_evals_mcp.scoring.values import shown
+from minions_evals_mcp.scoring.values import excerpt
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -82,7 +82,7 @@ def _read(text: str) -> Schema:
     if isinstance(schema, Unmet):
         raise _refused(f"it cannot be read: {schema.reason}")
     if not isinstance(schema, dict):
-        raise _refused(f"it must be a mapping, not {shown(schema)}")
+        raise _refused(f"it must be a mapping, not {excerpt(schema)}")
     return schema
 
 
@@ -104,13 +104,13 @@ def _parts(schema: Schema) -> Iterator[Schema]:
 
 def _vet_part(part: Schema, root: Schema, parts: list[Schema]) -> None:
     if unknown := sorted(part.keys() - _KNOWN):
-        raise _refused(f"the keyword {shown(unknown[0])} is not carried out")
+        raise _refused(f"the keyword {excerpt(unknown[0])} is not carried out")
     if "$id" in part and part is not root:
         raise _refused("an $id below the root is not carried out")
     if "format" in part and part["format"] not in FORMATS:
-        raise _refused(f"the format {shown(part['format'])} is not known; known are {', '.join(FORMATS)}")
+        raise _refused(f"the format {excerpt(part['format'])} is not known; known are {', '.join(FORMATS)}")
     if "$ref" in part and not _leads_to(part["$ref"], root, parts):
-        raise _refused(f"the reference {shown(part['$ref'])} leads to no schema within this one")
+        raise _refused(f"the reference {excerpt(part['$ref'])} leads to no schema within this one")
     named = part.get("patternProperties")
     for pattern in (part.get("pattern"), *(named if isinstance(named, dict) else ())):
         if isinstance(pattern, str):

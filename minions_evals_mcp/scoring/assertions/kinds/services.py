@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, ServiceKind, ServiceNeed, Subject, Unmet
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 BY_SERVICE: dict[str, ServiceKind] = {
     "moderation": "moderation", "classifier": "classification", "webhook": "webhook",
@@ -65,10 +65,10 @@ def webhook(assertion: Assertion, subject: Subject, evidence: Evidence) -> Check
     if isinstance(reply, Unmet):
         return reply
     if not isinstance(reply, dict) or not isinstance(reply.get("pass"), bool):
-        return Unmet(f"the webhook answered no object with a `pass` that is true or false: {shown(reply)}")
+        return Unmet(f"the webhook answered no object with a `pass` that is true or false: {excerpt(reply)}")
     passed, score, reason = reply["pass"] is True, reply.get("score"), reply.get("reason")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
-        return Unmet(f"the webhook's score is no number from 0 to 1: {shown(score)}")
+        return Unmet(f"the webhook's score is no number from 0 to 1: {excerpt(score)}")
     return CheckResult(passed, str(reason or ("it passes" if passed else "it does not pass")), score)
 
 
@@ -95,7 +95,7 @@ def vet_moderation(assertion: Assertion) -> None:
     """Refuses a `value` that is no list of names, and any `threshold`."""
     value = assertion.value
     if value is not None and not (isinstance(value, list) and all(isinstance(category, str) for category in value)):
-        raise InvalidRecordError(f"must be a list of categories, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be a list of categories, not {excerpt(value)}", field="value")
     if assertion.threshold is not None:
         raise InvalidRecordError("moderation has none", field="threshold")
 
@@ -103,14 +103,14 @@ def vet_moderation(assertion: Assertion) -> None:
 def vet_classifier(assertion: Assertion) -> None:
     """Refuses a `value` that is no label."""
     if assertion.value is not None and not isinstance(assertion.value, str):
-        raise InvalidRecordError(f"must be a label, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"must be a label, not {excerpt(assertion.value)}", field="value")
 
 
 def vet_webhook(assertion: Assertion) -> None:
     """Refuses a `value` that is no web address."""
     value = assertion.value
     if not isinstance(value, str) or not value.startswith(("http://", "https://")):
-        raise InvalidRecordError(f"must be a web address, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be a web address, not {excerpt(value)}", field="value")
 
 
 def _reply(assertion: Assertion, subject: Subject, evidence: Evidence) -> JsonValue | Unmet:

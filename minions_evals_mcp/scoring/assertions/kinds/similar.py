@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, Likeness, SimilarityNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 SIMILAR: dict[str, Likeness] = {
     "similar": "cosine",
@@ -45,7 +45,7 @@ def similar(assertion: Assertion, subject: Subject, evidence: Evidence) -> Check
         measured.append((similarity, wanted))
     best, nearest = (min if measure == "euclidean" else max)(measured, key=itemgetter(0))
     limit = DEFAULT_THRESHOLD if assertion.threshold is None else assertion.threshold
-    reason = f"{_SAID[measure]} {best:.3f} to {shown(nearest)}, threshold {limit:g}"
+    reason = f"{_SAID[measure]} {best:.3f} to {excerpt(nearest)}, threshold {limit:g}"
     passed = best <= limit + SLACK if measure == "euclidean" else best >= limit - SLACK
     cautions = disagreements(nearest, subject.text) if passed else ()
     return CheckResult(passed, "; caution: ".join((reason, *cautions)), _score(measure, best))
@@ -88,7 +88,7 @@ def vet_similar(assertion: Assertion) -> None:
     value = assertion.value
     wanted = value if isinstance(value, list) else [value]
     if not wanted or not all(isinstance(reference, str) and reference.strip() for reference in wanted):
-        raise InvalidRecordError(f"must be a text or a list of texts, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be a text or a list of texts, not {excerpt(value)}", field="value")
     if (threshold := assertion.threshold) is None:
         return
     measure = SIMILAR[assertion.base_type]

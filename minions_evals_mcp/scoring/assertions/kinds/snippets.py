@@ -22,7 +22,7 @@ from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check, given_to_transform
 from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import NoVerdict, verdict_of
 from minions_evals_mcp.scoring.checks import Broke, Evidence, Language, Ran, SnippetNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 CODE_LIMIT = 20_000
 _GIVEN = frozenset(
@@ -81,10 +81,10 @@ def vet_code(assertion: Assertion) -> None:
 def vet_source(code: JsonValue) -> None:
     """Refuses what is no code, as above."""
     if not isinstance(code, str) or not code.strip():
-        raise InvalidRecordError(f"must be code, not {shown(code)}", field="value")
+        raise InvalidRecordError(f"must be code, not {excerpt(code)}", field="value")
     if code.startswith("file://"):
         raise InvalidRecordError(
-            f"{shown(code)} is a file, which only a config that a person runs with eval may name", field="value"
+            f"{excerpt(code)} is a file, which only a config that a person runs with eval may name", field="value"
         )
     if len(code) > CODE_LIMIT:
         raise InvalidRecordError(f"has more than {CODE_LIMIT:,} characters", field="value")

@@ -30,7 +30,7 @@ from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.sql_shape import is_statement
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import linear
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -123,17 +123,17 @@ def vet_database(assertion: Assertion) -> None:
     if value is None or value == "":
         return
     if not isinstance(value, dict) or value.keys() - {*_KEYS}:
-        raise InvalidRecordError(f"must be an object with {', '.join(_KEYS)}, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be an object with {', '.join(_KEYS)}, not {excerpt(value)}", field="value")
     if str(value.get("databaseType") or DEFAULT_DATABASE).lower() not in DIALECTS:
         known = ", ".join(DIALECTS)
-        raise InvalidRecordError(f"{shown(value['databaseType'])} is not one of {known}", field="value.databaseType")
+        raise InvalidRecordError(f"{excerpt(value['databaseType'])} is not one of {known}", field="value.databaseType")
     for key in _KEYS[1:]:
         patterns = value.get(key)
         if patterns is not None and not isinstance(patterns, list):
             raise InvalidRecordError("must be a list of patterns", field=f"value.{key}")
         for pattern in patterns or ():
             if not isinstance(pattern, str):
-                raise InvalidRecordError(f"must be a pattern, not {shown(pattern)}", field=f"value.{key}")
+                raise InvalidRecordError(f"must be a pattern, not {excerpt(pattern)}", field=f"value.{key}")
             linear(_anchored(pattern))
 
 
@@ -203,7 +203,7 @@ def _statements(text: str, database: str) -> list[exp.Expr] | str:
         return "it is empty"
     strange = next((statement for statement in statements if not is_statement(statement, database)), None)
     if strange is not None:
-        return f"{shown(strange.sql())} is no statement"
+        return f"{excerpt(strange.sql())} is no statement"
     return statements
 
 

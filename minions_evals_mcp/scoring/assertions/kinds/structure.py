@@ -13,7 +13,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.lenient import is_plainly_json, json_objects, parsed
-from minions_evals_mcp.scoring.values import CheckResult, frozen, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt, frozen, js_text
 
 
 def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
@@ -21,14 +21,16 @@ def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Check
     wanted = assertion.value
     if not isinstance(wanted, dict | list | None):
         passed = js_text(wanted) == subject.text
-        return CheckResult(passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} {shown(wanted)}")
+        return CheckResult(
+            passed, f"{'equals' if passed else f'{excerpt(subject.text)} does not equal'} {excerpt(wanted)}"
+        )
     text = subject.printed
     try:
         value = parsed(text)
     except json.JSONDecodeError as error:
         return _no_json(error, subject)
     passed = frozen(value) == frozen(wanted)
-    return CheckResult(passed, f"{'equals' if passed else f'{shown(text)} does not equal'} the value, read as JSON")
+    return CheckResult(passed, f"{'equals' if passed else f'{excerpt(text)} does not equal'} the value, read as JSON")
 
 
 _IS_JSON = CheckResult(passed=True, reason="is JSON")
@@ -73,7 +75,7 @@ def vet_optional_schema(assertion: Assertion) -> None:
         case dict() | str():
             vet_schema(assertion.value)
         case other:
-            raise InvalidRecordError(f"must be a JSON Schema, not {shown(other)}", field="value")
+            raise InvalidRecordError(f"must be a JSON Schema, not {excerpt(other)}", field="value")
 
 
 def vet_given(assertion: Assertion) -> None:

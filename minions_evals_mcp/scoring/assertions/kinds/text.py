@@ -12,7 +12,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import PYTHONS, Elsewhere, compiled
-from minions_evals_mcp.scoring.values import CheckResult, js_text, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt, js_text
 
 TEXT_LIMIT = 1_000_000
 _FIELD = late(r'[\s,]*(?:"((?:[^"\\]|\\.|"")*)"\s*(?=,|$)|([^\s",][^,]*))', re.DOTALL)
@@ -23,14 +23,14 @@ def contains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Che
     """`value` stands in the output, case-sensitive; a number is looked for as its text."""
     wanted = js_text(assertion.value)
     passed = wanted in subject.text
-    return CheckResult(passed, f"{'contains' if passed else 'does not contain'} {shown(wanted)}")
+    return CheckResult(passed, f"{'contains' if passed else 'does not contain'} {excerpt(wanted)}")
 
 
 def icontains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """As `contains`, whatever the case."""
     wanted = js_text(assertion.value)
     passed = wanted.lower() in subject.text.lower()
-    return CheckResult(passed, f"{'contains' if passed else 'does not contain'} {shown(wanted)} (any case)")
+    return CheckResult(passed, f"{'contains' if passed else 'does not contain'} {excerpt(wanted)} (any case)")
 
 
 def contains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
@@ -57,7 +57,7 @@ def starts_with(assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
     """The output begins with `value`, case-sensitive, white space counted."""
     wanted = js_text(assertion.value)
     passed = subject.text.startswith(wanted)
-    return CheckResult(passed, f"{'starts' if passed else 'does not start'} with {shown(wanted)}")
+    return CheckResult(passed, f"{'starts' if passed else 'does not start'} with {excerpt(wanted)}")
 
 
 def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
@@ -73,7 +73,7 @@ def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckRe
     hit = _searched(search, text, evidence) if isinstance(search, Elsewhere) else search(text)
     if isinstance(hit, Unmet):
         return hit
-    return CheckResult(hit, f"{'matches' if hit else 'does not match'} the pattern {shown(pattern)}")
+    return CheckResult(hit, f"{'matches' if hit else 'does not match'} the pattern {excerpt(pattern)}")
 
 
 def regex_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]:
@@ -95,14 +95,14 @@ def vet_scalar(assertion: Assertion) -> None:
     if isinstance(value, str) and value:
         return
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidRecordError(f"must be a text that is not empty, or a number, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be a text that is not empty, or a number, not {excerpt(value)}", field="value")
 
 
 def vet_listed(assertion: Assertion) -> None:
     """Refuses a `value` that is neither a list of texts or numbers nor a text with commas, or that is empty."""
     value = assertion.value
     if not isinstance(value, str | list) or any(isinstance(wanted, list | dict | None) for wanted in value):
-        raise InvalidRecordError(f"must be a list of texts or numbers, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be a list of texts or numbers, not {excerpt(value)}", field="value")
     if not listed(value):
         raise InvalidRecordError("the list is empty", field="value")
 
@@ -128,7 +128,7 @@ def _split(text: str) -> tuple[str, ...]:
         position = match.end()
     if text[position:].replace(",", " ").strip():
         raise InvalidRecordError(
-            f"a quoted element does not end before a comma: {shown(text[position:])}", field="value"
+            f"a quoted element does not end before a comma: {excerpt(text[position:])}", field="value"
         )
     return tuple(parts)
 
@@ -136,15 +136,17 @@ def _split(text: str) -> tuple[str, ...]:
 def _all_in(wanted: list[str], text: str) -> CheckResult:
     missing = [word for word in wanted if word not in text]
     if missing:
-        return CheckResult(passed=False, reason=f"{len(missing)} of {len(wanted)} missing: {shown(', '.join(missing))}")
+        return CheckResult(
+            passed=False, reason=f"{len(missing)} of {len(wanted)} missing: {excerpt(', '.join(missing))}"
+        )
     return CheckResult(passed=True, reason=f"contains all {len(wanted)}")
 
 
 def _any_in(wanted: list[str], text: str) -> CheckResult:
     for word in wanted:
         if word in text:
-            return CheckResult(passed=True, reason=f"contains {shown(word)}")
-    return CheckResult(passed=False, reason=f"contains none of {shown(', '.join(wanted))}")
+            return CheckResult(passed=True, reason=f"contains {excerpt(word)}")
+    return CheckResult(passed=False, reason=f"contains none of {excerpt(', '.join(wanted))}")
 
 
 def _searched(search: Elsewhere, text: str, evidence: Evidence) -> bool | Unmet:

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 NO_LOG_PROBS = Unmet("the provider told no logarithms of probabilities (logProbs)")
 
@@ -44,7 +44,7 @@ def perplexity_score(assertion: Assertion, subject: Subject, _evidence: Evidence
 
 def guardrails(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """The provider's safety checks flagged nothing; of one that told of none, nothing was flagged."""
-    answer = subject.told.get("providerResponse")
+    answer = subject.facts.get("providerResponse")
     guardrail = answer.get("guardrails") if isinstance(answer, dict) else None
     if guardrail is None and not subject.whole_response:
         return Unmet("the provider told no guardrails")
@@ -54,7 +54,7 @@ def guardrails(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
 
 def skill_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
     """Each skill in `value` (a name, or a list) was used; {name or pattern, min, max}: so many times, once without either."""
-    metadata = subject.told.get("metadata")
+    metadata = subject.facts.get("metadata")
     if metadata is None and not subject.whole_response:
         return Unmet("the provider told no metadata with skillCalls")
     calls = metadata.get("skillCalls") if isinstance(metadata, dict) else None
@@ -83,7 +83,7 @@ def vet_skills(assertion: Assertion) -> None:
     if not isinstance(value, dict):
         if not _listed(value) or not all(skill.strip() for skill in _listed(value)):
             raise InvalidRecordError(
-                f"must be a skill, a list of some, or {{name, pattern, min, max}}, not {shown(value)}", field="value"
+                f"must be a skill, a list of some, or {{name, pattern, min, max}}, not {excerpt(value)}", field="value"
             )
         return
     if not any(isinstance(value.get(key), str) and str(value[key]).strip() for key in ("name", "pattern")):
@@ -97,7 +97,7 @@ def vet_skills(assertion: Assertion) -> None:
 
 
 def _mean_log_prob(subject: Subject) -> float | None:
-    log_probs = subject.told.get("logProbs")
+    log_probs = subject.facts.get("logProbs")
     numbers = [
         number for number in (log_probs if isinstance(log_probs, list) else []) if isinstance(number, int | float)
     ]

@@ -12,7 +12,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions.trajectories.steps import is_ignored, mapping, same
 from minions_evals_mcp.scoring.patterns import compiled
-from minions_evals_mcp.scoring.values import js_text, shown
+from minions_evals_mcp.scoring.values import excerpt, js_text
 
 MATCHERS = ("$exact", "$ignore", "$number", "$partial", "$regex")
 TOLERANCE = "$tolerance"
@@ -113,14 +113,14 @@ def _vet_matcher(matcher: dict[str, JsonValue], field: str) -> None:
     named = [key for key in matcher if key in MATCHERS]
     beside = {TOLERANCE} if named == ["$number"] else set[str]()
     if len(named) != 1 or matcher.keys() - {*named} - beside:
-        raise InvalidRecordError(f"must be one of {', '.join(MATCHERS)}, not {shown(matcher)}", field=field)
+        raise InvalidRecordError(f"must be one of {', '.join(MATCHERS)}, not {excerpt(matcher)}", field=field)
     if "$regex" in matcher:
         pattern = matcher["$regex"]
         if not isinstance(pattern, str) or not pattern:
-            raise InvalidRecordError(f"must be a pattern, not {shown(pattern)}", field=f"{field}.$regex")
+            raise InvalidRecordError(f"must be a pattern, not {excerpt(pattern)}", field=f"{field}.$regex")
         compiled(pattern)
     if matcher.get("$ignore", True) is not True:
         raise InvalidRecordError("must be true", field=f"{field}.$ignore")
     for key in {"$number", TOLERANCE} & matcher.keys():
         if not _is_number(matcher[key]) or (key == TOLERANCE and float(js_text(matcher[key])) < 0):
-            raise InvalidRecordError(f"must be a number, not {shown(matcher[key])}", field=f"{field}.{key}")
+            raise InvalidRecordError(f"must be a number, not {excerpt(matcher[key])}", field=f"{field}.{key}")

@@ -50,7 +50,7 @@ _REASONING = late(r"reasoning([_\s]|$)", re.IGNORECASE)
 
 def spans_of(subject: Subject) -> Sequence[Json] | Unmet:
     """The spans of the output's trace."""
-    trace = mapping(subject.told.get("trace"))
+    trace = mapping(subject.facts.get("trace"))
     spans = trace.get("spans", trace.get(COUNTED_SPANS))
     if "traceId" not in trace or not isinstance(spans, list):
         return NO_TRACE
@@ -59,7 +59,7 @@ def spans_of(subject: Subject) -> Sequence[Json] | Unmet:
 
 def is_traced(subject: Subject) -> bool:
     """Returns whether the call that gave the output was traced, whether or not all its spans are known."""
-    return "traceId" in mapping(subject.told.get("trace"))
+    return "traceId" in mapping(subject.facts.get("trace"))
 
 
 def steps_of_spans(spans: Iterable[Json]) -> list[Step]:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.patterns import linear
-from minions_evals_mcp.scoring.values import frozen, shown
+from minions_evals_mcp.scoring.values import excerpt, frozen
 
 if TYPE_CHECKING:
     from minions_evals_mcp.domain.neighbours import ToolCall
@@ -125,7 +125,7 @@ def same(actual: JsonValue, wanted: JsonValue) -> bool:
 def vet_object(value: JsonValue, keys: Iterable[str]) -> dict[str, JsonValue]:
     """The object; refuses anything else, and keys that are not known."""
     if not isinstance(value, dict):
-        raise InvalidRecordError(f"must be an object, not {shown(value)}", field="value")
+        raise InvalidRecordError(f"must be an object, not {excerpt(value)}", field="value")
     if unknown := sorted(value.keys() - set(keys)):
         raise InvalidRecordError(f"has no {unknown[0]!r}; known are {', '.join(sorted(keys))}", field="value")
     return value
@@ -155,4 +155,4 @@ def traced_only(value: JsonValue) -> str:
 def vet_pattern(value: JsonValue, field: str) -> None:
     """Refuses what is no name and no pattern."""
     if not isinstance(value, str) or not value.strip() or len(value) > NAME_LIMIT:
-        raise InvalidRecordError(f"must be a name or a pattern, not {shown(value)}", field=field)
+        raise InvalidRecordError(f"must be a name or a pattern, not {excerpt(value)}", field=field)

@@ -19,7 +19,7 @@ from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import spans_of
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, mapping, vet_object, vet_pattern
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 ANY = "*"
 ERROR_STATUS, LEAST_HTTP_ERROR = 2, 400
@@ -36,7 +36,7 @@ def span_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> C
     low, high = _number(value.get("min")), _number(value.get("max"))
     passed = (low is None or len(spans) >= low) and (high is None or len(spans) <= high)
     wanted = f"wanted {'any' if low is None else f'{low:g}'} to {'any' if high is None else f'{high:g}'}"
-    return CheckResult(passed, f"{len(spans)} spans fit {shown(value.get('pattern'))}, {wanted}")
+    return CheckResult(passed, f"{len(spans)} spans fit {excerpt(value.get('pattern'))}, {wanted}")
 
 
 def span_duration(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
@@ -78,7 +78,9 @@ def error_spans(assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
     failed = [str(span.get("name")) for span in spans if _failed(span)]
     percentage = 100 * len(failed) / len(spans) if spans else 0.0
     passed = (most is None or len(failed) <= most) and (share is None or percentage <= share)
-    return CheckResult(passed, f"{len(failed)} of {len(spans)} spans failed: {shown(', '.join(failed) or 'none', 200)}")
+    return CheckResult(
+        passed, f"{len(failed)} of {len(spans)} spans failed: {excerpt(', '.join(failed) or 'none', 200)}"
+    )
 
 
 def vet_count(assertion: Assertion) -> None:
@@ -113,7 +115,7 @@ def vet_errors(assertion: Assertion) -> None:
 def _vet_numbers(value: Json, *names: str) -> None:
     for name in names:
         if name in value and _number(value[name]) is None:
-            raise InvalidRecordError(f"must be a number, not {shown(value[name])}", field=f"value.{name}")
+            raise InvalidRecordError(f"must be a number, not {excerpt(value[name])}", field=f"value.{name}")
 
 
 def _spans(subject: Subject, assertion: Assertion) -> Sequence[Json] | Unmet:

@@ -42,7 +42,7 @@ from minions_evals_mcp.scoring.assertions.trajectories.steps import (
 )
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.lenient import parsed
-from minions_evals_mcp.scoring.values import CheckResult, shown
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 MATCH = "trajectory:match"
 NOT_RECORDED = Unmet(
@@ -96,7 +96,7 @@ def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -
     if not subject.finish_reason:
         return CheckResult(passed=False, reason="no finish reason is known")
     passed = subject.finish_reason.lower() == str(assertion.value).lower()
-    return CheckResult(passed, f"finish reason {shown(subject.finish_reason)}, looked for {shown(assertion.value)}")
+    return CheckResult(passed, f"finish reason {excerpt(subject.finish_reason)}, looked for {excerpt(assertion.value)}")
 
 
 def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
@@ -109,7 +109,7 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     called = logged or _called_in(subject.text)
     f1 = 2 * len(wanted & called) / (len(wanted) + len(called))
     threshold = 1.0 if assertion.threshold is None else assertion.threshold
-    reason = f"F1 {f1:.3f}, threshold {threshold:g}; called {shown(', '.join(sorted(called)) or 'nothing')}"
+    reason = f"F1 {f1:.3f}, threshold {threshold:g}; called {excerpt(', '.join(sorted(called)) or 'nothing')}"
     return CheckResult(f1 >= threshold, reason, f1, f1)
 
 
@@ -165,7 +165,7 @@ def tool_args_match(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
     passed = any(fits(arguments, wanted) for arguments in left)
     fit = "a call has" if passed else "no call has"
     return CheckResult(
-        passed, f"{fit} the arguments {shown(json.dumps(wanted))}; {len(calls)} calls of {matcher.pattern!r}"
+        passed, f"{fit} the arguments {excerpt(json.dumps(wanted))}; {len(calls)} calls of {matcher.pattern!r}"
     )
 
 
@@ -190,7 +190,7 @@ def refuse_traced(assertion: Assertion, *, at: str = "") -> None:
 def vet_reason(assertion: Assertion) -> None:
     """Refuses a `value` that is no text."""
     if not isinstance(assertion.value, str) or not assertion.value:
-        raise InvalidRecordError(f"must be a finish reason, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"must be a finish reason, not {excerpt(assertion.value)}", field="value")
 
 
 def vet_names(assertion: Assertion) -> None:
@@ -201,7 +201,7 @@ def vet_names(assertion: Assertion) -> None:
         case _:
             names = []
     if not names:
-        raise InvalidRecordError(f"must name tools, not {shown(assertion.value)}", field="value")
+        raise InvalidRecordError(f"must name tools, not {excerpt(assertion.value)}", field="value")
 
 
 def vet_used(assertion: Assertion) -> None:
@@ -263,7 +263,7 @@ def _within(value: dict[str, JsonValue], count: int, *, least: int) -> CheckResu
 
 
 def _calls(steps: Sequence[Step]) -> str:
-    return shown(", ".join(step.names[0] for step in steps) or "none", 200)
+    return excerpt(", ".join(step.names[0] for step in steps) or "none", 200)
 
 
 def _without_defaults(arguments: dict[str, JsonValue], defaults: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -343,10 +343,12 @@ def _vet_steps(steps: Sequence[JsonValue]) -> None:
 
 def _vet_choice(value: dict[str, JsonValue], key: str, choices: Sequence[str]) -> None:
     if value.get(key, choices[0]) not in choices:
-        raise InvalidRecordError(f"must be one of {', '.join(choices)}, not {shown(value[key])}", field=f"value.{key}")
+        raise InvalidRecordError(
+            f"must be one of {', '.join(choices)}, not {excerpt(value[key])}", field=f"value.{key}"
+        )
 
 
 def _vet_range(value: dict[str, JsonValue]) -> None:
     for key in ("min", "max"):
         if isinstance(value.get(key, 0), bool) or not isinstance(value.get(key, 0), int | float):
-            raise InvalidRecordError(f"must be a number, not {shown(value[key])}", field=f"value.{key}")
+            raise InvalidRecordError(f"must be a number, not {excerpt(value[key])}", field=f"value.{key}")

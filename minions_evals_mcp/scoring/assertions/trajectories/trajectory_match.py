@@ -65,7 +65,7 @@ class _Trail(NamedTuple):
     edit: Edit | None = None
     before: _Trail | None = None
 
-    def then(self, cost: float, edit: Edit) -> _Trail:
+    def extended(self, cost: float, edit: Edit) -> _Trail:
         return _Trail(self.cost + cost, self.added + (edit.kind == "add"), edit, self)
 
     def is_better(self, known: _Trail) -> bool:
@@ -132,13 +132,13 @@ def matched(plan: Plan, steps: Sequence[Step], found_in: FoundIn) -> Match:
         forbidden = any(matcher.fits(step) for matcher in plan.forbidden)
         removable += forbidden or plan.extra_refused
         edit = Edit("remove", number, step.names[0]) if forbidden or plan.extra_refused else None
-        after = [{done: trail.then(1, edit) if edit else trail for done, trail in at.items()} for at in trails]
+        after = [{done: trail.extended(1, edit) if edit else trail for done, trail in at.items()} for at in trails]
         misfits = [] if forbidden else _misfits(plan, step, found_in)
         for group, misfit_of_group in enumerate(misfits):
             for done, trail in trails[group].items():
                 for member, misfit in enumerate(misfit_of_group):
                     if misfit is not None and not done >> member & 1:
-                        _keep(after[group], done | 1 << member, _taken(trail, number, step, misfit))
+                        _keep(after[group], done | 1 << member, _aligned(trail, number, step, misfit))
         trails = after
         _finish(plan, trails, number)
     best, most = trails[-1][0], plan.required + removable
@@ -180,10 +180,10 @@ def _misfits(plan: Plan, step: Step, found_in: FoundIn) -> list[list[Misfit | No
     return [[wanted.misfit(step, found_in) for wanted in group] for group in plan.groups]
 
 
-def _taken(trail: _Trail, number: int, step: Step, misfit: Misfit) -> _Trail:
+def _aligned(trail: _Trail, number: int, step: Step, misfit: Misfit) -> _Trail:
     if not misfit.arguments:
         return trail
-    return trail.then(misfit.share, Edit("change", number, step.names[0], misfit.arguments))
+    return trail.extended(misfit.share, Edit("change", number, step.names[0], misfit.arguments))
 
 
 def _finish(plan: Plan, trails: _Trails, number: int) -> None:
@@ -196,7 +196,7 @@ def _finish(plan: Plan, trails: _Trails, number: int) -> None:
 def _without_the_rest(group: Sequence[Wanted], done: int, trail: _Trail, number: int) -> _Trail:
     for member, wanted in enumerate(group):
         if not wanted.optional and not done >> member & 1:
-            trail = trail.then(1, Edit("add", number, wanted.name))
+            trail = trail.extended(1, Edit("add", number, wanted.name))
     return trail
 
 

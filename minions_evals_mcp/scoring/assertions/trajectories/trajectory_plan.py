@@ -23,7 +23,7 @@ from minions_evals_mcp.scoring.assertions.trajectories.steps import (
     vet_object,
     vet_pattern,
 )
-from minions_evals_mcp.scoring.values import shown
+from minions_evals_mcp.scoring.values import excerpt
 
 MOST_TOGETHER = 8
 """So many steps stand in one `unordered`, at most: each doubles the places that are looked at."""
@@ -101,7 +101,9 @@ def vet_plan(value: JsonValue) -> None:
     for number, matcher in enumerate(forbidden):
         _vet_call(matcher, f"value.forbidden.{number}", frozenset())
     if plan_fields.get("extra", "allowed") not in {"allowed", "refused"}:
-        raise InvalidRecordError(f"must be allowed or refused, not {shown(plan_fields['extra'])}", field="value.extra")
+        raise InvalidRecordError(
+            f"must be allowed or refused, not {excerpt(plan_fields['extra'])}", field="value.extra"
+        )
 
 
 def _group(step: JsonValue) -> tuple[Wanted, ...]:
@@ -167,7 +169,7 @@ def _vet_call(step: JsonValue, field: str, also: frozenset[str]) -> None:
     for name, wanted in mapping(step.get("args")).items():
         vet_arguments_wanted(wanted, f"{field}.args.{name}")
     if step.get("mode", "partial") not in {"partial", "exact"}:
-        raise InvalidRecordError(f"must be partial or exact, not {shown(step['mode'])}", field=f"{field}.mode")
+        raise InvalidRecordError(f"must be partial or exact, not {excerpt(step['mode'])}", field=f"{field}.mode")
     for entry in _listed(step.get("ignore", [])):
         vet_pattern(entry, f"{field}.ignore")
 

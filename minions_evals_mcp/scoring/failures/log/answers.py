@@ -80,7 +80,7 @@ def contradicted_results(log: Log) -> Iterator[Finding]:
     if sum(log.sizes) > MOST_HEARD:
         return
     heard = material([log.failed.inputs, *(step.result for step in log.steps), *(step.arguments for step in log.steps)])
-    given = [known for known_here in log.given for known in known_here]
+    given = [known for known_here in log.result_values for known in known_here]
     for value in values_in(log.failed.text, INPUT):
         if (
             value.kind not in _COMPARED

@@ -182,7 +182,7 @@ def _is_round_choice(leaf: JsonValue) -> bool:
 def _is_known(log: Log, place: int, text: str, kind: Kind, heard: Material | None) -> bool:
     """Returns whether the value stands in the input or in a result before the step, in any spelling."""
     folded_text = folded(text)
-    if log.said.whole_before(folded_text, place):
+    if log.first_places.whole_before(folded_text, place):
         return True
     if heard is None and kind in {"number", "day", "time"}:
         return True
@@ -201,9 +201,9 @@ def _is_known(log: Log, place: int, text: str, kind: Kind, heard: Material | Non
 
 def _is_named(log: Log, place: int, name: str) -> bool:
     """Returns whether the name stands there in another language, or the beginning of each of its words does."""
-    if any(log.said.whole_before(other, place) for other in other_names(name)):
+    if any(log.first_places.whole_before(other, place) for other in other_names(name)):
         return True
-    return all(log.said.part_before(word[:4], place) for word in name.split())
+    return all(log.first_places.part_before(word[:4], place) for word in name.split())
 
 
 def _differs(log: Log, place: int, name: str, text: str, kind: Kind) -> Finding | None:

@@ -20,7 +20,7 @@ class Finding:
     confidence: float
 
     @property
-    def shown(self) -> str:
+    def sentence(self) -> str:
         """The finding and how sure it is."""
         return f"{self.said} ({how_sure(self.confidence)}, {self.confidence:.2f})"
 

@@ -38,7 +38,7 @@ class Log:
         return self.failed.tool_calls[:MOST_STEPS]
 
     @cached_property
-    def asked(self) -> tuple[Known, ...]:
+    def input_values(self) -> tuple[Known, ...]:
         """The values of the input."""
         return tuple(values_in(self.failed.inputs, INPUT))
 
@@ -48,7 +48,7 @@ class Log:
         return folded(self.failed.inputs)
 
     @cached_property
-    def given(self) -> tuple[tuple[Known, ...], ...]:
+    def result_values(self) -> tuple[tuple[Known, ...], ...]:
         """The values of each step's result."""
         return tuple(tuple(values_in(step.result, place)) for place, step in enumerate(self.steps))
 
@@ -68,7 +68,7 @@ class Log:
         return tuple(re.sub(r"\W", "", text) for text in (self.asked_text, *self.given_texts))
 
     @cached_property
-    def said(self) -> FirstPlaces:
+    def first_places(self) -> FirstPlaces:
         """Returns where a text first stands: in the input, or in which result."""
         return FirstPlaces((self.asked_text, *self.given_texts))
 
@@ -81,7 +81,7 @@ class Log:
     def by_make(self) -> dict[tuple[str, str], list[Known]]:
         """The values of the input and of the results by kind and make, in order."""
         makes: dict[tuple[str, str], list[Known]] = {}
-        for known in chain(self.asked, chain.from_iterable(self.given)):
+        for known in chain(self.input_values, chain.from_iterable(self.result_values)):
             makes.setdefault((known.kind, known.shape), []).append(known)
         return makes
 

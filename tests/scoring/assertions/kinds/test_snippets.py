@@ -12,7 +12,7 @@ from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import CODE_LIMIT, own_code
 from minions_evals_mcp.scoring.assertions.table import check, needs, vet
 from minions_evals_mcp.scoring.checks import Broke, Checked, Evidence, Ran, SnippetNeed, Subject, Unchecked
-from minions_evals_mcp.scoring.values import said
+from minions_evals_mcp.scoring.values import searched_text
 
 pytestmark = pytest.mark.anyio
 FIBONACCI = "Here it is:\n\n```python\ndef fibonacci(n):\n    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)\n```\nEnjoy."
@@ -121,8 +121,8 @@ async def test_one_line_is_an_expression_and_lines_give_what_they_return() -> No
 
 def test_an_object_is_searched_as_javascript_writes_it() -> None:
     given: JsonValue = {"zeta": 1.0, "alpha": [True, None, "é", 1e21]}
-    assert said(given) == '{"zeta":1,"alpha":[true,null,"é",1e+21]}'
-    assert said("text") == "text"
+    assert searched_text(given) == '{"zeta":1,"alpha":[true,null,"é",1e+21]}'
+    assert searched_text("text") == "text"
 
 
 @pytest.mark.parametrize("given", [None, "yes", [1], {"score": 1}, {"pass": "yes"}, {"pass": True, "score": "high"}])
