@@ -67,9 +67,9 @@ class NotFoundError(BadInputError):
         self.kind = kind
         self.ident = ident
 
-    def meaning(self, near: Sequence[str], *, other_kind: str = "") -> NotFoundError:
-        """The same refusal, naming what may have been meant, or what of another kind stands under that id."""
-        return NotFoundError(self.kind, self.ident, remedy=self.remedy, near=near, other_kind=other_kind)
+    def meaning(self, near: Sequence[str]) -> NotFoundError:
+        """The same refusal, naming what may have been meant."""
+        return NotFoundError(self.kind, self.ident, remedy=self.remedy, near=near)
 
 
 class UnsupportedError(BadInputError):

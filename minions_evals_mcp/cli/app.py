@@ -8,7 +8,7 @@ from importlib import import_module
 
 from minions_evals_mcp.cli.commands import COMMANDS
 from minions_evals_mcp.cli.helping import told_whole
-from minions_evals_mcp.cli.telling import as_typed, tell
+from minions_evals_mcp.cli.telling import as_typed, going_on, tell
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
 from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.report.plain import printable
@@ -29,8 +29,7 @@ def main() -> None:
     except EvalsError as error:
         sys.exit(tell_error(error, as_json="--json" in arguments))
     except KeyboardInterrupt:
-        how = "" if "--key" in arguments else " with --key (`minions-evals runs latest` tells it)"
-        tell(as_typed(f"Interrupted: what was judged is kept; the same command{how} goes on.\n"), aside=True)
+        tell(f"Interrupted: what was judged is kept. {going_on(arguments)}\n", aside=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: nobody is left to tell

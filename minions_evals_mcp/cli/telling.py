@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Sequence
 from shutil import get_terminal_size
 
 from minions_evals_mcp.report.named_store import in_store, named_store
 from minions_evals_mcp.report.plain import hanging
+
+UNDER_WAY: list[str] = []
+"""The key of the run that this command is carrying out, under which it goes on once it was interrupted."""
 
 
 def tell(text: str, *, aside: bool = False) -> None:
@@ -18,6 +23,14 @@ def tell(text: str, *, aside: bool = False) -> None:
 def as_typed(text: str) -> str:
     """Words of ours about commands, which stand in them as they are typed next: with the store that this command line names."""
     return in_store(text, named_store(sys.argv[1:]))
+
+
+def going_on(arguments: Sequence[str]) -> str:
+    """How an interrupted command goes on: the command itself, under the key of the run that it began."""
+    if "--key" in arguments or not UNDER_WAY:
+        how = "" if "--key" in arguments else " with --key (`minions-evals runs latest` tells it)"
+        return as_typed(f"The same command{how} goes on.")
+    return f"It goes on with:\nminions-evals {shlex.join([*arguments, '--key', UNDER_WAY[-1]])}"
 
 
 def _folded(text: str) -> str:

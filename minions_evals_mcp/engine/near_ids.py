@@ -17,7 +17,8 @@ async def with_near_ids(engine: Engine, refused: NotFoundError) -> NotFoundError
     kind = KINDS.get(refused.kind, refused.kind)
     other = await engine.store.read(lambda db: kind_under(db, refused.ident))
     if other and other != kind:
-        return refused.meaning((), other_kind=other)
+        remedy = f"`minions-evals runs {refused.ident}` shows it." if other == "run" else refused.remedy
+        return NotFoundError(refused.kind, refused.ident, remedy=remedy, other_kind=other)
     called = await engine.store.read(lambda db: ids_titled(db, kind, refused.ident))
     if called:
         return refused.meaning(called)

@@ -10,6 +10,7 @@ class Standing:
     """One run under way. `total` and `done` count units (case × trial), `unscored` those that have no verdict.
 
     `spent_usd` is what was spent so far: model calls, and what the target itself says; None where a price is not known.
+    `key`: under which the whole goes on, once it was interrupted.
     """
 
     run_id: str
@@ -18,3 +19,4 @@ class Standing:
     failed: int = 0
     unscored: int = 0
     spent_usd: float | None = 0.0
+    key: str = ""

@@ -10,22 +10,18 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.assertions import SET, Assertion
+from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
 from minions_evals_mcp.evaluation.code_version import source_digest, whole_source
 from minions_evals_mcp.interop.score_rows import read_assertion
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
-from minions_evals_mcp.scoring.assertions.table import vet
+from minions_evals_mcp.scoring.assertions.table import KINDS, vet
 from minions_evals_mcp.targets.function.messages import plain_json
 from minions_evals_mcp.targets.function.task import function_name
 
 LONGEST_NAME = 60
-WITHOUT_VALUE = frozenset(
-    {"is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql", "is-refusal"}
-)  # fmt: skip
-"""Types that look for a form: what a case expects is not their value."""
 PASSES_AT = 0.5
 
 
@@ -102,8 +98,8 @@ class Checks:
     def _assertion(self, check: Check, expected: JsonValue, number: int) -> Assertion:
         match check:
             case str():
-                bare = check.removeprefix("not-") in WITHOUT_VALUE
-                return Assertion(type=check, value=None if bare else expected)
+                kind = KINDS.get(check.removeprefix(NEGATION))
+                return Assertion(type=check, value=None if kind is not None and kind.stands_alone else expected)
             case Rubric():
                 return _as_set(check) if self.grades_rubrics else self._ungraded(check)
             case Mapping():

@@ -96,7 +96,7 @@ def _store_line(result: Figures) -> str:
     db = result.asked.config.db
     is_shared = db == default_db() and result.before is None
     return f"kept in {db}" + (
-        ", as all projects are; store=… or a minions-evals.toml keeps it apart" if is_shared else ""
+        "\n  as all projects are; store=…, here or in a minions-evals.toml, keeps it apart" if is_shared else ""
     )
 
 

@@ -23,7 +23,7 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
     fields = wire["fields"]
     table = Table(show_header=False, box=None, padding=(0, 1))
     for name, value in fields.items() if isinstance(fields, dict) else ():
-        table.add_row(Text(name, style="dim"), Text(printable(_shown(value), 600)))
+        table.add_row(Text(name, style="dim"), Text(printable(_cell_text(value), 600)))
     out.print(table)
     for relation in _objects(wire, "relations"):
         line = f"  {relation['sourceId']} --{relation['type']}--> {relation['targetId']}"
@@ -41,5 +41,5 @@ def _objects(wire: Mapping[str, JsonValue], name: str) -> list[Json]:
     return [obj(item) for item in listed_values(wire.get(name))]
 
 
-def _shown(value: JsonValue) -> str:
+def _cell_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -79,15 +79,14 @@ def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str]) -> None:
             ["" if line.total_count is None else f"{line.passed_count} of {line.total_count}" for line in lines],
             1,
         ),
-        Column("version", [shortened(named(names, line.version), VERSION) for line in lines], 1),
-        Column("target", [printable(line.target or "", 24) for line in lines], 3),
-        Column("cost", ["" if line.cost_usd is None else f"${line.cost_usd:.4f}" for line in lines], 2, right=True),
-        Column("at", [minute(job.created_at) for job in jobs], 4),
+        Column("at", [minute(job.created_at) for job in jobs], 2),
+        Column("version", [shortened(named(names, line.version), VERSION) for line in lines], 3),
+        Column("target", [printable(line.target or "", 24) for line in lines], 4),
+        Column("cost", ["" if line.cost_usd is None else f"${line.cost_usd:.4f}" for line in lines], 4, right=True),
         Column("kind", [job.kind for job in jobs], 7),
     ]
-    if any(job.reason for job in jobs):
-        columns.append(Column("reason", [printable(job.reason, LONGEST) for job in jobs], 2))
-    show_columns(console(), columns)
+    columns.append(Column("reason", [printable(job.reason, LONGEST) for job in jobs], 2))
+    show_columns(console(), [column for column in columns if any(column.cells) or column.leave <= 1])
 
 
 def _state(job: Job) -> str:
@@ -236,7 +235,7 @@ def _closing(summary: RunSummary, store: Path | None, kept: str) -> list[str]:
     lines.extend(_workers(summary))
     lines.append(f"run {summary.run_id}{kept}")
     if summary.state == "stopped":
-        lines.append(f"it goes on under its key, {printable(summary.key, 200)}: what was judged is kept")
+        lines.append(f"it goes on under its key, {printable(summary.key, 200)} (--key): what was judged is kept")
     if command := next_command(summary):
         lines.append(next_line(command, store))
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -16,6 +17,8 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
 
+_ID = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
+"""A run's id, or its first eight characters and more."""
 JobKind = Literal["test-case", "benchmark", "comparison", "ab-test"]
 JobState = Literal["running", "awaiting-judgments", "stopped", "completed", "failed", "cancelled"]
 
@@ -69,8 +72,12 @@ def job(db: Db, ident: str) -> Job | None:
 
 
 def job_by_key(db: Db, key: str) -> Job | None:
-    """The job under that idempotency key."""
-    return _job(db.execute(f"SELECT {_JOB} FROM job WHERE key = ?", (key,)).fetchone())
+    """The job under that idempotency key; a run's id, or as much of it as `runs` shows, means that run where no other has the key."""
+    kept = _job(db.execute(f"SELECT {_JOB} FROM job WHERE key = ?", (key,)).fetchone())
+    if kept is not None or _ID.fullmatch(key) is None:
+        return kept
+    rows = db.execute(f"SELECT {_JOB} FROM job WHERE id >= ?1 AND id < ?1 || 'g' {AT_MOST}", (key, 2)).fetchall()
+    return _job(rows[0]) if len(rows) == 1 else None
 
 
 def jobs(db: Db, *, limit: int = 20) -> list[Job]:

@@ -103,5 +103,5 @@ def test_top_level_names_are_fixed() -> None:
 
 def test_the_readme_has_the_commands_that_ci_runs() -> None:
     readme = (ROOT / "README.md").read_text()
-    assert "python3 -m venv .venv && .venv/bin/pip install -q -e . && .venv/bin/minions-evals demo" in readme
+    assert "python3 -m venv .venv && . .venv/bin/activate && pip install -q -e . && minions-evals demo" in readme
     assert "python3 -m venv .venv && .venv/bin/pip install -q -e '.[dev]' && .venv/bin/pytest -q" in readme

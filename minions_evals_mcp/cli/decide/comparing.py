@@ -169,7 +169,7 @@ async def _run_both(
         )
     except ValidationError as error:
         raise refused_option(error, version_a="--from", version_b="--to") from None
-    with progress_line(common, engine) as progress:
+    with progress_line(common, engine, takes_key=True) as progress:
         if await engine.store.read(lambda db: is_sealed(db, benchmark_id)):
             return await compare_sealed(engine, request, progress=progress)
         comparison = await compare_prompt_versions(engine, request, progress=progress)
@@ -223,7 +223,7 @@ async def rejudge(
     """
     async with session(common, judge_model=judge_model) as engine:
         request = await rejudge_request(engine, id, judge=judge, key=key, triggered_by="command-line")
-        with progress_line(common, engine) as progress:
+        with progress_line(common, engine, takes_key=True) as progress:
             job = await run_benchmark(engine, request, progress=progress)
         say_default_judge(engine, job, common)
         summary = await summarize(engine, job.id)

@@ -26,6 +26,7 @@ class Choice:
         tuple[str, ...],
         Parameter(
             negative="",
+            show_default=False,
             help="Run only cases with tag=TAG, status=passed|failed|new, text~WORDS; several by commas, all must hold.",
         ),
     ] = ()

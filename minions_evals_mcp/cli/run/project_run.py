@@ -114,7 +114,7 @@ async def _run_one(
         return await run_case(engine, options.request(ident), common)
     began = engine.clock()
     request = await choice.narrowed(engine, options.request(ident, cache=choice.cache))
-    with progress_line(common, engine) as progress:
+    with progress_line(common, engine, takes_key=True) as progress:
         job = await carry_out_benchmark(engine, request, progress=progress)
     say_complete(job, began, common)
     say_default_judge(engine, job, common)

@@ -54,7 +54,7 @@ async def run_test_case(
 async def run_case(engine: Engine, request: RunRequest, common: Common) -> int:
     """Runs one test case and shows what came of it; the exit code."""
     began = engine.clock()
-    with progress_line(common, engine) as progress:
+    with progress_line(common, engine, takes_key=True) as progress:
         job = await carry_out_case(engine, request, progress=progress)
     say_complete(job, began, common)
     say_default_judge(engine, job, common)
@@ -111,7 +111,7 @@ async def run_benchmark(
         benchmark = await meant_id(engine, id, "benchmark")
         request = await choice.narrowed(engine, request.model_copy(update={"subject_id": benchmark}))
         async with _place(engine, request, cluster) as place:
-            with progress_line(common, engine) as progress:
+            with progress_line(common, engine, takes_key=True) as progress:
                 job = await carry_out_benchmark(engine, request, progress=progress, place=place)
         say_complete(job, began, common)
         say_default_judge(engine, job, common)

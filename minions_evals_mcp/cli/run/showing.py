@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from minions_evals_mcp.cli.session import Common, kept_in, say
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.telling import UNDER_WAY, tell
 from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.domain.standing import Standing
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import Engine
@@ -26,11 +27,22 @@ def say_complete(job: Job, began: datetime, common: Common) -> None:
 
 
 @contextmanager
-def progress_line(common: Common, engine: Engine) -> Generator[Callable[[Outcome], Awaitable[None]]]:
-    """Shows on standard error how far the engine's runs are; not for programs, nor with --quiet."""
+def progress_line(
+    common: Common, engine: Engine, *, takes_key: bool = False
+) -> Generator[Callable[[Outcome], Awaitable[None]]]:
+    """Shows on standard error how far the engine's runs are; not for programs, nor with --quiet.
+
+    `takes_key`: the command takes the key of what it carries out, which is told where that is interrupted.
+    """
+
+    def stands(standing: Standing) -> None:
+        UNDER_WAY[:] = [standing.key] if takes_key else []
+        progress.stands(standing)
+
     with shown_progress(shown=False if common.json or common.quiet else None) as progress:
-        engine.watch = progress.stands
+        engine.watch = stands
         yield progress.ended
+    UNDER_WAY.clear()
 
 
 def show_summary(summary: RunSummary, common: Common) -> None:

@@ -282,7 +282,8 @@ def _vet_whole(run: _Run) -> None:
     if run.switch.instrument:
         raise InstrumentError(
             f"the run {run.job.id} stopped: {run.switch.reason}.",
-            remedy=f"`minions-evals doctor --ping` tells what is wrong; then resume with --key {run.job.key}. What was judged is kept.",
+            remedy="Mend it (`minions-evals doctor --ping` tries keys and services) and"
+            f" resume with --key {run.job.key}: what was judged is kept.",
         )
     if run.switch.is_off:
         raise StoppedError(

@@ -44,6 +44,7 @@ class Tally:
             failed=min(self.failed, self.done),  # told of once it is kept, as what is done
             unscored=sum(counts[outcome] for outcome in UNSCORED),
             spent_usd=None if budget.unpriced else budget.earlier_usd + budget.spent_usd,
+            key=bench.request.comparison_id or job.key,
         )
         bench.engine.watch(standing)
 

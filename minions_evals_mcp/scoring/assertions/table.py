@@ -59,10 +59,13 @@ class Kind:
     turned_there: bool = True
     """Whether promptfoo 0.123.1 turns its verdict round for `not-`, too; where it does not, a verdict by a config says so."""
 
+    stands_alone: bool = False
+    """Whether it needs no value: what a case expects is none of its own."""
+
     def note_on_turn(self, assertion: Assertion, subject: Subject) -> str:
         """Returns what the reason says of a verdict that was turned round; mostly nothing."""
-        told = subject.of_config and not self.turned_there
-        return f"; {assertion.type} turns this round, which promptfoo does not" if told else ""
+        differs = subject.of_config and not self.turned_there
+        return f"; {assertion.type} turns this round, which promptfoo does not" if differs else ""
 
 
 def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
@@ -95,10 +98,10 @@ KINDS: dict[str, Kind] = {
     "contains": Kind(text.contains, text.vet_scalar),
     "contains-all": Kind(text.contains_all, text.vet_listed),
     "contains-any": Kind(text.contains_any, text.vet_listed),
-    "contains-html": Kind(markup.contains_html, markup.vet_no_value),
-    "contains-json": Kind(structure.contains_json, structure.vet_optional_schema),
-    "contains-sql": Kind(sql.contains_sql, sql.vet_database),
-    "contains-xml": Kind(markup.contains_xml, markup.vet_elements),
+    "contains-html": Kind(markup.contains_html, markup.vet_no_value, stands_alone=True),
+    "contains-json": Kind(structure.contains_json, structure.vet_optional_schema, stands_alone=True),
+    "contains-sql": Kind(sql.contains_sql, sql.vet_database, stands_alone=True),
+    "contains-xml": Kind(markup.contains_xml, markup.vet_elements, stands_alone=True),
     "context-faithfulness": Kind(contexts.context_faithfulness, contexts.vet_context, contexts.context_needs),
     "context-recall": Kind(contexts.context_recall, contexts.vet_recall, contexts.context_needs),
     "context-relevance": Kind(contexts.context_relevance, contexts.vet_context, contexts.context_needs),
@@ -113,11 +116,11 @@ KINDS: dict[str, Kind] = {
     "icontains": Kind(text.icontains, text.vet_scalar),
     "icontains-all": Kind(text.icontains_all, text.vet_listed),
     "icontains-any": Kind(text.icontains_any, text.vet_listed),
-    "is-html": Kind(markup.is_html, markup.vet_no_value),
-    "is-json": Kind(structure.is_json, structure.vet_optional_schema),
-    "is-refusal": Kind(refusal.is_refusal),
-    "is-sql": Kind(sql.is_sql, sql.vet_database),
-    "is-xml": Kind(markup.is_xml, markup.vet_elements),
+    "is-html": Kind(markup.is_html, markup.vet_no_value, stands_alone=True),
+    "is-json": Kind(structure.is_json, structure.vet_optional_schema, stands_alone=True),
+    "is-refusal": Kind(refusal.is_refusal, stands_alone=True),
+    "is-sql": Kind(sql.is_sql, sql.vet_database, stands_alone=True),
+    "is-xml": Kind(markup.is_xml, markup.vet_elements, stands_alone=True),
     "is-valid-function-call": Kind(offered_tools.function_call, offered_tools.vet_nothing, turned_there=False),
     "is-valid-openai-function-call": Kind(offered_tools.function_call, offered_tools.vet_nothing, turned_there=False),
     "is-valid-openai-tools-call": Kind(offered_tools.openai_tools_call, offered_tools.vet_nothing, turned_there=False),

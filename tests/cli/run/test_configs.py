@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from typing import cast
 
 import pytest
 
-from tests.cli.suites import benchmark, record, suite
+from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.shared.cli.terminal import Json, Terminal
 
 ECHO = """
@@ -204,12 +205,29 @@ def test_an_interrupted_run_says_how_it_goes_on(at: Terminal) -> None:
     command = ["run-benchmark", "b", "--target", "python:app:call_api", "--concurrency", "1"]
     stopped = at.run(*command)
     assert stopped.code == 130
-    assert "`minions-evals runs latest` tells it" in stopped.err
     key = str(at.run("runs", "latest", "--json").one()["key"])
     assert f"it goes on under its key, {key}" in at.run("runs", "latest").out
-    ended = at.run(*command, "--key", key, "--json")
+    told = stopped.err.rpartition("It goes on with:\nminions-evals ")[2]
+    assert shlex.split(told) == [*command, "--key", key]
+    shown = at.run("show", key)
+    assert shown.code == 2
+    assert "that is a run." in shown.err
+    assert f"`minions-evals runs {key}` shows it" in shown.err
+    ended = at.run(*shlex.split(told), "--json")
     assert ended.code == 0, ended.err
     assert (at.folder / "calls.txt").read_text().split() == ["q0", "q1", "q2", "q2", "q3", "q4"]
+
+
+def test_the_run_id_that_runs_shows_is_its_key_and_another_text_is_a_new_one(at: Terminal) -> None:
+    at.file("s.json", suite(case("a"), answer("r", "a", "green"), benchmark("b", "a")))
+    at.run("import", "s.json")
+    first = at.run("run-benchmark", "b", "--key", "mine", "--json").one()["runId"]
+    short = str(first)[:8]
+    for key in (short, str(first), "mine"):
+        assert at.run("run-benchmark", "b", "--key", key, "--json").one()["runId"] == first
+    for key in (short[:7], f"{short}x", "20261123"):
+        assert at.run("run-benchmark", "b", "--key", key, "--json").one()["runId"] != first
+    assert len(at.run("runs", "--json").one()["runs"]) == 4
 
 
 PROGRAM = """
