@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
@@ -101,8 +102,10 @@ def _suite(path: Path, text: str, *, is_json: bool) -> SuiteFile:
     document = parse_json(text, str(path)) if is_json else parse_yaml(text, str(path))
     if isinstance(document, list):
         document = {"minions": cast("list[object]", document)}
+    keys = [*map(str, cast("dict[object, object]", document))] if isinstance(document, dict) else []
     if not isinstance(document, dict) or not isinstance(cast("dict[object, object]", document).get("minions"), list):
-        raise InvalidRecordError("a suite is `minions: [{id, type, fields}, …]`", where=str(path))
+        near = [f"{key!r} is none of its keys" for key in get_close_matches("minions", keys, 1) if key != "minions"]
+        raise InvalidRecordError("; ".join(["a suite is `minions: [{id, type, fields}, …]`", *near]), where=str(path))
     try:
         return SuiteFile.model_validate_json(to_json(document, fallback=_plain))
     except ValidationError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -195,7 +196,9 @@ async def export(
 
 def _known(kind: str) -> str:
     if kind not in TYPES:
-        raise UnsupportedError(f"there is no type {kind!r}.", remedy=f"Types are {', '.join(sorted(TYPES))}.")
+        near = get_close_matches(kind, TYPES, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise UnsupportedError(f"there is no type {kind!r}{hint}", remedy=f"Types are {', '.join(sorted(TYPES))}.")
     return kind
 
 

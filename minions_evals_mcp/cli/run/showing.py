@@ -9,10 +9,10 @@ from datetime import datetime
 from minions_evals_mcp.cli.session import Common, kept_in, say
 from minions_evals_mcp.cli.telling import UNDER_WAY, tell
 from minions_evals_mcp.domain.results import Outcome
-from minions_evals_mcp.domain.standing import Standing
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.standing import Standing
 from minions_evals_mcp.report.progress import shown_progress
 from minions_evals_mcp.store.jobs import Job
 

@@ -17,6 +17,7 @@ VERSION = "starter/prompt@2"
 PROJECT = f'''# What `minions-evals run` runs here, and with what; the command line and MINIONS_EVALS_* go before it.
 suites = ["{SUITE}"]
 prompt-version = "{VERSION}"
+# store = "evals.db"  # a store of this project's own; without it, that of all projects
 
 [thresholds]
 fail-on-regression = true
