@@ -27,5 +27,5 @@ def test_the_program_on_the_page_runs_and_tells_its_verdict(tmp_path: Path) -> N
     )  # fmt: skip
     assert ended.stderr.endswith("AssertionError\n")  # the second case fails
     assert "1 of 2 passed" in ended.stdout
-    assert "geography: failed; the first run of this name" in ended.stdout
+    assert "capitals: failed; the first run of this name" in ended.stdout
     assert "next: minions-evals" in ended.stdout
