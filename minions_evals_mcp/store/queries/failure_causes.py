@@ -78,9 +78,9 @@ def causes_of_test_runs(db: Db, test_run_ids: Sequence[str]) -> Causes:
 
 def _causes(db: Db, rows: Iterator[tuple[Any, ...]], new: Collection[str]) -> Causes:
     counted = counted_causes(_lines(db, rows), new=new, examples=MOST_EXAMPLES)
-    told = counted.causes[:MOST_CAUSES]
-    seen = _failures_of(db, [ident for cause in told for *_, ident in cause.worst])
-    groups = (cause_group(cause, [seen[ident] for *_, ident in cause.worst], counted.loss) for cause in told)
+    largest = counted.causes[:MOST_CAUSES]
+    seen = _failures_of(db, [ident for cause in largest for *_, ident in cause.worst])
+    groups = (cause_group(cause, [seen[ident] for *_, ident in cause.worst], counted.loss) for cause in largest)
     return Causes(tuple(groups), counted.cases, counted.new)
 
 
