@@ -80,11 +80,12 @@ def config_in(folder: Path, *, model_url: str | None = None, concurrency: int = 
     return replace(config, providers=providers, judge_model="anthropic:fake-judge", call_timeout_s=HANG_S)
 
 
-def place_store(folder: Path) -> None:
-    """Puts an empty store of the newest schema into the folder, where it has none: a copy costs a tenth of the migrations."""
+def place_store(folder: Path) -> Path:
+    """The folder's store, an empty one of the newest schema where it had none: a copy costs a tenth of the migrations."""
     path = folder / "evals.db"
     if folder.is_dir() and not path.exists():
         path.write_bytes(_empty_store())
+    return path
 
 
 @cache

@@ -9,12 +9,20 @@ import pytest
 
 from tests.shared.cli.terminal import Terminal
 from tests.shared.fakes.llm_server import Server, serving
+from tests.workshop import place_store
 
 
 @pytest.fixture
-def at(tmp_path: Path) -> Terminal:
+def bare(tmp_path: Path) -> Terminal:
     """A terminal in an empty folder."""
     return Terminal(tmp_path)
+
+
+@pytest.fixture
+def at(bare: Terminal) -> Terminal:
+    """A terminal in a folder that holds an empty store, and nothing else: to make one takes longer than most commands."""
+    place_store(bare.folder)
+    return bare
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ import pytest
 from minions_evals_mcp import Case, EvaluationResult, Output, evaluate, evaluate_async, step, tool
 from minions_evals_mcp.targets.function.tracing import Begun, Recorder, reaches_tools, recording
 from tests.shared.fakes.llm_server import serving
+from tests.workshop import place_store
 
 USED = {"type": "trajectory:tool-used", "value": "search"}
 UNUSED = {"type": "not-trajectory:tool-used", "value": "search"}
@@ -53,7 +54,7 @@ async def by_hand(question: str) -> Output:
 
 @pytest.mark.parametrize("task", [by_mark, by_step, by_hand])
 def test_a_trajectory_check_sees_the_calls(task: Callable[..., Any], tmp_path: Path) -> None:
-    found: EvaluationResult = evaluate(task, [CASE], checks=[USED], store=tmp_path / "e.db", progress=False)
+    found: EvaluationResult = evaluate(task, [CASE], checks=[USED], store=place_store(tmp_path), progress=False)
     assert found.passed is True
     (case,) = found.cases
     assert case.tool_calls is not None
@@ -95,7 +96,7 @@ def unrecorded(question: str) -> Output:
 def test_calls_that_nobody_recorded_are_not_judgeable_and_none_made_is_a_fact(
     task: Callable[..., Any], check: Any, passed: bool | None, tmp_path: Path
 ) -> None:
-    found = evaluate(task, [CASE], checks=[check], store=tmp_path / "e.db", progress=False)
+    found = evaluate(task, [CASE], checks=[check], store=place_store(tmp_path), progress=False)
     assert found.passed is passed
     assert ("nobody recorded the tool calls" in found.cases[0].reason) is (passed is None)
 
@@ -111,7 +112,7 @@ def test_what_a_step_raises_is_its_error_and_calls_keep_their_order(tmp_path: Pa
         await outer(n)
         return "done"
 
-    found = evaluate(agent, [Case({"n": 1})], store=tmp_path / "e.db", checks=["not-is-refusal"], progress=False)
+    found = evaluate(agent, [Case({"n": 1})], store=place_store(tmp_path), checks=["not-is-refusal"], progress=False)
     calls = found.cases[0].tool_calls or ()
     assert [(call.tool, call.error) for call in calls] == [("outer", None), ("inner", "ValueError: no")]
 
@@ -152,7 +153,7 @@ async def in_a_thread_and_said(question: str) -> Output:
 def test_a_call_in_a_thread_without_context_is_not_none_made(
     task: Callable[..., Any], check: Any, passed: bool | None, tmp_path: Path
 ) -> None:
-    found = evaluate(task, [CASE], checks=[check], store=tmp_path / "e.db", progress=False)
+    found = evaluate(task, [CASE], checks=[check], store=place_store(tmp_path), progress=False)
     assert found.passed is passed
 
 
@@ -173,7 +174,7 @@ def test_a_tool_that_a_check_calls_is_no_call_of_an_output(tmp_path: Path) -> No
 
     another, opened = copy_context(), recording(meanwhile := Recorder(complete=True))
     another.run(opened.__enter__)
-    found = evaluate(without, [CASE], checks=[looked_up], store=tmp_path / "e.db", progress=False)
+    found = evaluate(without, [CASE], checks=[looked_up], store=place_store(tmp_path), progress=False)
     another.run(opened.__exit__, None, None, None)
     assert (found.passed, meanwhile.recorded()) == (True, ())
 
@@ -219,7 +220,7 @@ async def reading_all(question: str) -> str:
 
 
 def test_a_tool_that_is_a_generator_leaves_its_items_to_the_caller_and_they_are_its_result(tmp_path: Path) -> None:
-    evaluation = evaluate(reading_all, [CASE], checks=[USED], store=tmp_path / "e.db", progress=False)
+    evaluation = evaluate(reading_all, [CASE], checks=[USED], store=place_store(tmp_path), progress=False)
     (case,) = evaluation.cases
     assert case.output == "found who is Ada? more found who is Ada? more"
     assert [call.result for call in case.tool_calls or ()] == [["found who is Ada?", "more"]] * 2
@@ -260,7 +261,7 @@ def test_calls_inside_a_task_that_is_a_generator_are_seen(
     task: Callable[..., Any], output: object, tmp_path: Path
 ) -> None:
     cases = [CASE, Case({"question": "who is Bob?"})]
-    evaluation = evaluate(task, cases, checks=[USED], store=tmp_path / "e.db", progress=False, concurrency=2)
+    evaluation = evaluate(task, cases, checks=[USED], store=place_store(tmp_path), progress=False, concurrency=2)
     assert evaluation.passed is True
     case = next(case for case in evaluation.cases if "Ada" in str(case.output))
     assert (getattr(case.output, "value", case.output), len(case.tool_calls or ())) == (output, 1)
@@ -270,7 +271,7 @@ def test_what_a_generator_within_the_output_raises_is_the_targets_error(tmp_path
     def broken(question: str) -> dict[str, Iterator[str]]:
         return {"parts": ({}[part] for part in question)}
 
-    evaluation = evaluate(broken, [CASE], checks=[USED], store=tmp_path / "e.db", progress=False)
+    evaluation = evaluate(broken, [CASE], checks=[USED], store=place_store(tmp_path), progress=False)
     assert (evaluation.cases[0].outcome, "raised KeyError: 'w'" in evaluation.cases[0].reason) == ("target-error", True)
 
 
@@ -342,7 +343,7 @@ def openai_loop(url: str) -> Callable[..., list[Any]]:
 async def test_the_messages_of_a_providers_loop_hold_the_calls(loop: Callable[[str], Any], tmp_path: Path) -> None:
     async with serving() as server:
         found = await evaluate_async(
-            loop(server.url), [CASE, Case({"question": "no tools, Ada"})], checks=[USED], store=tmp_path / "e.db", progress=False
+            loop(server.url), [CASE, Case({"question": "no tools, Ada"})], checks=[USED], store=place_store(tmp_path), progress=False
         )  # fmt: skip
     asked, unasked = found.cases
     assert (asked.passed, unasked.passed) == (True, False)
@@ -382,7 +383,7 @@ async def test_spans_of_genai_tools_are_calls(tmp_path: Path) -> None:
             return "done"
 
         cases = [CASE, Case({"question": "no tools"})]
-        found = await evaluate_async(agent, cases, checks=[USED], store=tmp_path / "e.db", progress=False)
+        found = await evaluate_async(agent, cases, checks=[USED], store=place_store(tmp_path), progress=False)
     asked, unasked = found.cases
     assert (asked.passed, unasked.passed) == (True, False)
     assert [(call.tool, call.arguments, call.result) for call in asked.tool_calls or ()] == [
@@ -401,5 +402,5 @@ async def test_spans_of_a_model_alone_say_that_no_call_was_made_only_if_none_was
             with tracer.start_as_current_span("chat model", attributes=told):
                 return question
 
-        found = await evaluate_async(agent, [CASE], checks=[USED], store=tmp_path / "e.db", progress=False)
+        found = await evaluate_async(agent, [CASE], checks=[USED], store=place_store(tmp_path), progress=False)
     assert found.passed is passed

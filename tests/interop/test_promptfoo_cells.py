@@ -13,7 +13,7 @@ import pytest
 
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
-from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
+from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
 from minions_evals_mcp.sandbox.snippets import Snippets
@@ -68,8 +68,7 @@ async def test_every_cell_is_as_promptfoo_gave_it(engine: Engine, snippets: Snip
         return
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
-    config = EngineConfig(db=engine.config.db.parent / "trusted.db", skills=engine.config.skills, trust_code=True)
-    async with open_engine(config) as trusting:
+    async with open_engine(replace(engine.config, trust_code=True)) as trusting:
         assert compared(await ours(trusting, name, address), RECORDED[name]) == []
 
 

@@ -46,7 +46,7 @@ def test_a_reader_that_goes_away_is_no_error(at: Terminal) -> None:
         assert process.wait(HANG_S) == 0
 
 
-def test_nothing_is_kept_and_no_store_is_made(at: Terminal) -> None:
-    assert at.run("score", "-", stdin=GOOD).code == 0
-    assert not at.db.exists()
-    assert [one.name for one in at.folder.iterdir()] == []
+def test_nothing_is_kept_and_no_store_is_made(bare: Terminal) -> None:
+    assert bare.run("score", "-", stdin=GOOD).code == 0
+    assert not bare.db.exists()
+    assert [one.name for one in bare.folder.iterdir()] == []

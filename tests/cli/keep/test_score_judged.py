@@ -21,9 +21,9 @@ def row(ident: str, output: str, *checks: JsonValue) -> str:
 
 
 @pytest.fixture
-def place(at: Terminal, server: Server) -> Terminal:
+def place(bare: Terminal, server: Server) -> Terminal:
     """A terminal with rows that a model decides, and the provider's address."""
-    here = at.with_env(OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{server.url}/v1")
+    here = bare.with_env(OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{server.url}/v1")
     here.file(
         "rows.jsonl",
         row("kind", "Gladly, here it is.", RUBRIC)

