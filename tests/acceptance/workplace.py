@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.store.connection import open_raw
 from tests.hang import HANG_S
 from tests.shared.cli.standby import UNMEASURED, Asked, Forked
+from tests.workshop import place_store
 
 ROOT = Path(__file__).resolve().parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
@@ -215,7 +216,8 @@ class Workplace:
         assert abs(score - (cases - bad) / cases) < 1e-9
 
     async def take_in(self, cases: int, *, replies: int = 1) -> None:
-        """Imports the generated suite."""
+        """Imports the generated suite, into a store that is there."""
+        place_store(self.folder)
         file = self.folder / "suite.json"
         file.write_text(json.dumps(suite(cases, replies=replies)))
         told = await self.tell("import", str(file))

@@ -116,10 +116,10 @@ def test_a_refusal_for_programs_is_one_json_value_on_stdout(
         assert "Traceback" not in found.err, (name, found.err)
 
 
-def test_a_failed_command_of_a_real_process_ends_with_the_code_and_no_traceback(at: Terminal) -> None:
-    found = at.run("show", "nobody")
+def test_a_failed_command_of_a_real_process_ends_with_the_code_and_no_traceback(bare: Terminal) -> None:
+    found = bare.run("show", "nobody")
     assert_refused(found, 3, "there is no store at", "show")
-    assert not any(at.folder.iterdir())
+    assert not any(bare.folder.iterdir())
 
 
 def test_a_store_that_is_not_there_is_made_by_what_writes_alone_and_a_near_name_is_named(at: Terminal) -> None:

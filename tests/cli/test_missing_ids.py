@@ -58,9 +58,9 @@ def test_diff_without_its_runs_shows_the_two_newest_in_order(ran: Terminal, give
     assert f"minions-evals diff {older[:8]} {newest[:8]}" in refused.err
 
 
-def test_without_a_store_nothing_is_named_and_none_is_made(at: Terminal) -> None:
-    refused = at.run("trend")
-    assert (refused.code, at.db.exists()) == (2, False)
+def test_without_a_store_nothing_is_named_and_none_is_made(bare: Terminal) -> None:
+    refused = bare.run("trend")
+    assert (refused.code, bare.db.exists()) == (2, False)
     assert "there is none yet" in refused.err
 
 

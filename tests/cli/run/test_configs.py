@@ -302,14 +302,14 @@ def test_where_nothing_can_be_chosen_by_the_command_ends_with_3_and_says_why(at:
     assert "! 1: max-score: requires at least one assertion to aggregate" in ended.out
 
 
-def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_runs(at: Terminal) -> None:
-    at.file(
+def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_runs(bare: Terminal) -> None:
+    bare.file(
         "c.yaml", ECHO + "tracing: {enabled: true, provider: {id: tempo}}\nnunjucksGlobals: {a: b}\nsharing: true\n"
     )
-    at.file(
+    bare.file(
         "key.yaml", "prompts: [a]\nproviders: [{id: 'https://127.0.0.1:1', config: {headers: {k: '{{env.NO_KEY}}'}}}]\n"
     )
-    refused, unset, form, untouched, listed, run = at.many(
+    refused, unset, form, untouched, listed, run = bare.many(
         ["eval", "c.yaml"],
         ["eval", "key.yaml"],
         ["eval", "c.yaml", "--allow-unsupported", "-o", "x.html"],
