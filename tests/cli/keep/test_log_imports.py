@@ -77,14 +77,14 @@ def test_every_epoch_is_judged_by_the_command_that_import_prints(at: Terminal) -
     assert counts(ran) == (3, 6)
 
 
-def test_of_a_log_that_is_damaged_at_its_end_nothing_is_kept(at: Terminal) -> None:
-    log(at, "one", 3)
-    path = Path(at.folder / "one.json")
+def test_of_a_log_that_is_damaged_at_its_end_nothing_is_kept(bare: Terminal) -> None:
+    log(bare, "one", 3)
+    path = Path(bare.folder / "one.json")
     path.write_text(path.read_text("utf-8")[:-30], "utf-8")
-    refused = at.run("import", "one.json", "--db", "new.db")
+    refused = bare.run("import", "one.json", "--db", "new.db")
     assert refused.code == 2
     assert "one.json: no JSON: it is cut off" in refused.err
-    assert [file.name for file in at.folder.iterdir()] == ["one.json"]  # no empty store either
+    assert [file.name for file in bare.folder.iterdir()] == ["one.json"]  # no empty store either
 
 
 def test_a_format_can_be_named_and_an_unknown_one_is_refused(at: Terminal) -> None:

@@ -49,11 +49,11 @@ def test_rows_come_from_a_file_or_standard_input_and_the_codes_tell_how_it_went(
     assert json.loads(piped.err) == {"rows": 2, "selected": 1, "errors": 0}
 
 
-def test_an_answer_shows_every_score_and_nothing_is_kept(at: Terminal) -> None:
-    found = at.run("pick", "-", stdin=GOOD).one()
+def test_an_answer_shows_every_score_and_nothing_is_kept(bare: Terminal) -> None:
+    found = bare.run("pick", "-", stdin=GOOD).one()
     reasons = ["not selected: score 0, the highest is 1", "selected: score 1 is the highest of 2"]
     assert found == {"id": "g", "selected": 1, "scores": [0.0, 1.0], "reasons": reasons}
-    assert not list(at.folder.iterdir())
+    assert not list(bare.folder.iterdir())
 
 
 def test_a_producer_that_waits_for_each_selection_is_answered(at: Terminal) -> None:
@@ -69,15 +69,15 @@ def test_a_producer_that_waits_for_each_selection_is_answered(at: Terminal) -> N
 
 
 @pytest.fixture
-def tables(at: Terminal) -> Terminal:
+def tables(bare: Terminal) -> Terminal:
     """Two weeks' results in each form."""
-    at.file("old.csv", "id,ok,tone\na,TRUE,4\nb,false,5\n")
-    at.file("new.csv", "id,ok,tone\na,true,4\nb,True,3\n")
-    at.file("rows.jsonl", '{"id": "a", "ok": true}\n{"id": "b", "ok": false}\n')
-    at.file("rows.json", [{"id": "a", "tone": 1}, {"id": "b", "tone": 2}])
-    at.file("v1.json", {"score": 1, "score_matrix": [[["Time", {"value": 9, "positive_metric": False}], [1]]]})
-    at.file("v2.json", {"score": 2, "score_matrix": [[["Time", {"value": 7, "positive_metric": False}], [1]]]})
-    return at
+    bare.file("old.csv", "id,ok,tone\na,TRUE,4\nb,false,5\n")
+    bare.file("new.csv", "id,ok,tone\na,true,4\nb,True,3\n")
+    bare.file("rows.jsonl", '{"id": "a", "ok": true}\n{"id": "b", "ok": false}\n')
+    bare.file("rows.json", [{"id": "a", "tone": 1}, {"id": "b", "tone": 2}])
+    bare.file("v1.json", {"score": 1, "score_matrix": [[["Time", {"value": 9, "positive_metric": False}], [1]]]})
+    bare.file("v2.json", {"score": 2, "score_matrix": [[["Time", {"value": 7, "positive_metric": False}], [1]]]})
+    return bare
 
 
 def test_a_file_of_any_form_is_scored(tables: Terminal) -> None:
@@ -256,6 +256,6 @@ def test_a_run_is_found_by_id_too_and_one_that_is_not_there_is_named(judged: Ter
     assert missing.err.startswith("Error: no benchmark-run with the id 'week-9'; did you mean 'week-2' or 'week-1'?")
 
 
-def test_a_run_without_a_store_makes_none(at: Terminal) -> None:
-    assert at.run("scorecard", "week-1").code != 0
-    assert not at.db.exists()
+def test_a_run_without_a_store_makes_none(bare: Terminal) -> None:
+    assert bare.run("scorecard", "week-1").code != 0
+    assert not bare.db.exists()
