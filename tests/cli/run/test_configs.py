@@ -227,7 +227,7 @@ def test_the_run_id_that_runs_shows_is_its_key_and_another_text_is_a_new_one(at:
         assert at.run("run-benchmark", "b", "--key", key, "--json").one()["runId"] == first
     for key in (short[:7], f"{short}x", "20261123"):
         assert at.run("run-benchmark", "b", "--key", key, "--json").one()["runId"] != first
-    assert len(at.run("runs", "--json").one()["runs"]) == 4
+    assert len(parts(at.run("runs", "--json").one()["runs"])) == 4
 
 
 PROGRAM = """
