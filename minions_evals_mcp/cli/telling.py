@@ -29,8 +29,8 @@ def going_on(arguments: Sequence[str]) -> str:
     """How an interrupted command goes on: the command itself, under the key of the run that it began."""
     if "--key" in arguments or not UNDER_WAY:
         how = "" if "--key" in arguments else " with --key (`minions-evals runs latest` tells it)"
-        return as_typed(f"The same command{how} goes on.")
-    return f"It goes on with:\nminions-evals {shlex.join([*arguments, '--key', UNDER_WAY[-1]])}"
+        return as_typed(f"the same command{how} goes on.")
+    return f"it goes on with: minions-evals {shlex.join([*arguments, '--key', UNDER_WAY[-1]])}"
 
 
 def _folded(text: str) -> str:
