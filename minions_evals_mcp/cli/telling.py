@@ -27,8 +27,9 @@ def as_typed(text: str) -> str:
 
 def going_on(arguments: Sequence[str]) -> str:
     """How an interrupted command goes on: the command itself, under the key of the run that it began."""
-    if "--key" in arguments or not UNDER_WAY:
-        how = "" if "--key" in arguments else " with --key (`minions-evals runs latest` tells it)"
+    has_key = any(word == "--key" or word.startswith("--key=") for word in arguments)
+    if has_key or not UNDER_WAY:
+        how = "" if has_key else " with --key (`minions-evals runs latest` tells it)"
         return as_typed(f"the same command{how} goes on.")
     return f"it goes on with: minions-evals {shlex.join([*arguments, '--key', UNDER_WAY[-1]])}"
 

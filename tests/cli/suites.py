@@ -29,7 +29,7 @@ def benchmark(ident: str, *cases: str, **fields: JsonValue) -> Json:
     return record(ident, "benchmark", name=ident, testCaseIds=list(cases), **fields)
 
 
-def suite(*records: Json) -> JsonValue:
+def suite(*records: Json) -> dict[str, JsonValue]:
     """A suite file of those records."""
     return {"minions": list(records)}
 
@@ -45,7 +45,9 @@ def judged_suite() -> JsonValue:
     )
 
 
-def two_versions(before: Collection[int], after: Collection[int], *, cases: int = 10) -> JsonValue:
+def two_versions(
+    before: Collection[int], after: Collection[int], *, cases: int = 10, **fields: JsonValue
+) -> dict[str, JsonValue]:
     """The benchmark `b` of cases with recorded answers of v1, which passes those `before`, and v2, which passes those `after`."""
     names = [f"c{number}" for number in range(cases)]
     passing = {"v1": before, "v2": after}
@@ -57,4 +59,4 @@ def two_versions(before: Collection[int], after: Collection[int], *, cases: int 
     versions = [
         record(f"v{n}", "prompt-version", content=f"Say it {n}.", versionNumber=n, promptId="p") for n in (1, 2)
     ]  # fmt: skip
-    return suite(*versions, *map(case, names), *runs, benchmark("b", *names))
+    return suite(*versions, *map(case, names), *runs, benchmark("b", *names, **fields))

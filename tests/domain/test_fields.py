@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, IMPORTABLE, RECORDED, RESULTS, TYPES, fields_from_json
 from minions_evals_mcp.domain.results import Outcome
-from minions_evals_mcp.domain.schema import field_definitions
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.server.resources.schema import field_definitions
 from tests.domain.every_type import BARE, FULL
 
 EXAMPLES = {one.slug: one for one in FULL}

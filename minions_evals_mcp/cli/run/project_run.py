@@ -88,7 +88,13 @@ async def run_(
         if project is not None:
             benchmarks = await _taken_in(engine, project)
             named = named or benchmarks
-        codes = [await _run_one(engine, ident, gates, choice, options, common) for ident in named]
+        if options.key is not None and len(named) > 1:
+            raise BadInputError(
+                f"--key names one run, and {len(named)} would be begun: {', '.join(named)}.",
+                remedy=f"Name one: minions-evals run {named[0]} --key {options.key}",
+            )
+        run_one = partial(_run_one, engine, gates, choice, options, common, takes_key=len(named) == 1)
+        codes = [await run_one(ident) for ident in named]
     return next((code for code in (BROKEN, GATE) if code in codes), 0)
 
 
@@ -107,14 +113,21 @@ async def _taken_in(engine: Engine, project: Project) -> list[str]:
 
 
 async def _run_one(
-    engine: Engine, ident: str, gates: partial[int], choice: Choice, options: RunOptions, common: Common
+    engine: Engine,
+    gates: partial[int],
+    choice: Choice,
+    options: RunOptions,
+    common: Common,
+    ident: str,
+    *,
+    takes_key: bool,
 ) -> int:
     record = await get_record(engine, ident)
     if isinstance(record.fields, TestCase):
         return await run_case(engine, options.request(ident), common)
     began = engine.clock()
     request = await choice.narrowed(engine, options.request(ident, cache=choice.cache))
-    with progress_line(common, engine, takes_key=True) as progress:
+    with progress_line(common, engine, takes_key=takes_key) as progress:
         job = await carry_out_benchmark(engine, request, progress=progress)
     say_complete(job, began, common)
     say_default_judge(engine, job, common)

@@ -36,11 +36,11 @@ def progress_line(
     """
 
     def stands(standing: Standing) -> None:
-        UNDER_WAY[:] = [standing.key] if takes_key else []
+        UNDER_WAY[:] = [standing.key]
         progress.stands(standing)
 
     with shown_progress(shown=False if common.json or common.quiet else None) as progress:
-        engine.watch = stands
+        engine.watch = stands if takes_key else progress.stands
         yield progress.ended
     UNDER_WAY.clear()
 

@@ -13,7 +13,6 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.domain.rules import RULES
-from minions_evals_mcp.domain.schema import minion_type, shapes_of
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.jobs import get_job, kept_job
@@ -24,6 +23,7 @@ from minions_evals_mcp.server.edge.argument_types import LISTED, MESSAGE, RUN
 from minions_evals_mcp.server.resources import addresses
 from minions_evals_mcp.server.resources.answers import IndexAnswer, OutboxAnswer, ResultsAnswer
 from minions_evals_mcp.server.resources.guide import GUIDE
+from minions_evals_mcp.server.resources.schema import minion_type, shapes_of
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import GetStatistics
 from minions_evals_mcp.server.signatures.records import GetRecord

@@ -6,31 +6,18 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
 from minions_evals_mcp.stats.tango import tango_interval
-from tests.cli.suites import answer, benchmark, case, record, suite
-from tests.shared.cli.terminal import Json, Terminal
+from tests.cli.suites import answer, benchmark, record, suite, two_versions
+from tests.shared.cli.terminal import Terminal
 
 
 @pytest.fixture(scope="module")
 def _imported_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     at = Terminal(tmp_path_factory.mktemp("rising"))
-    names = [f"c{number}" for number in range(10)]
-    runs = [
-        answer(
-            f"{name}/v{version}", name, "green" if version == 2 or number < 2 else "red", promptVersionRef=f"v{version}"
-        )
-        for number, name in enumerate(names)
-        for version in (1, 2)
-    ]
-    versions: list[Json] = [
-        {"id": f"v{n}", "type": "prompt-version", "fields": {"content": f"Say it {n}.", "versionNumber": n, "promptId": "p"}}
-        for n in (1, 2)
-    ]  # fmt: skip
-    records: list[JsonValue] = [*versions, *map(case, names), *runs, benchmark("b", *names)]
-    follows: Json = {"sourceId": "v2", "targetId": "v1", "type": "follows"}
-    assert at.run("import", at.file("s.json", {"minions": records, "relations": [follows]})).code == 0
+    records = two_versions(range(2), range(10))
+    records["relations"] = [{"sourceId": "v2", "targetId": "v1", "type": "follows"}]
+    assert at.run("import", at.file("s.json", records)).code == 0
     return at.db
 
 

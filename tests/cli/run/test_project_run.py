@@ -73,6 +73,15 @@ def test_the_literal_rule_that_an_undecided_gate_names_is_taken(at: Terminal) ->
     assert [undecided.code, failed.code] == [3, 1]
 
 
+def test_one_key_for_several_benchmarks_is_refused_before_any_is_run(at: Terminal) -> None:
+    at.run("init")
+    refused, ran = at.many(["run", "starter/quality", "starter/quality", "--key", "k"], ["runs"])
+    assert refused.code == 2
+    assert "--key names one run, and 2 would be begun" in refused.err
+    assert "minions-evals run starter/quality --key k" in refused.err
+    assert "starter" not in ran.out
+
+
 def test_without_a_project_it_says_how_to_make_one(at: Terminal) -> None:
     refused = at.run("run")
     assert refused.code == 2

@@ -22,19 +22,7 @@ def rows(value: object) -> list[Json]:
 @pytest.fixture
 def falling(at: Terminal) -> Terminal:
     """Ten cases that all pass under v1 and of which four pass under v2."""
-    names = [f"c{number}" for number in range(10)]
-    runs = [
-        answer(
-            f"{name}/v{version}", name, "green" if version == 1 or number < 4 else "red", promptVersionRef=f"v{version}"
-        )
-        for number, name in enumerate(names)
-        for version in (1, 2)
-    ]
-    versions: list[Json] = [
-        {"id": f"v{n}", "type": "prompt-version", "fields": {"content": f"Say it {n}.", "versionNumber": n, "promptId": "p"}}
-        for n in (1, 2)
-    ]  # fmt: skip
-    name = at.file("s.json", suite(*versions, *map(case, names), *runs, benchmark("b", *names, passingThreshold=0.5)))
+    name = at.file("s.json", two_versions(range(10), range(4), passingThreshold=0.5))
     assert at.run("import", name).code == 0
     return at
 

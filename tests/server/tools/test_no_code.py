@@ -14,9 +14,9 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.records import IMPORTABLE
-from minions_evals_mcp.domain.schema import field_definitions
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.edge.schemas import schema_of
+from minions_evals_mcp.server.resources.schema import field_definitions
 from tests.hang import HANG_S
 from tests.shared.server.hosts import Host, hosted, judged, suite
 from tests.workshop import Json, config_in

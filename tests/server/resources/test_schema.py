@@ -14,9 +14,9 @@ from minions_evals_mcp.domain import relations
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import TYPES, wire_fields
 from minions_evals_mcp.domain.relations import RELATIONS
-from minions_evals_mcp.domain.schema import FieldType as OurFieldType
-from minions_evals_mcp.domain.schema import field_definitions, minion_type
 from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.server.resources.schema import FieldType as OurFieldType
+from minions_evals_mcp.server.resources.schema import field_definitions, minion_type
 from tests.domain.every_type import BARE, FULL, recorded
 
 RUN = next(one for one in FULL if one.slug == "test-run")
