@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import NotJudgeable, Observed, UnitKey, Verdict
@@ -242,9 +241,13 @@ def cases_with(db: Db, job_id: str, outcomes: Iterable[Outcome]) -> set[str]:
 
 def unit_counts(db: Db, job_id: str) -> dict[Outcome, int]:
     """Returns how many units ended how."""
-    rows = db.execute("SELECT outcome FROM unit WHERE job_id = ? AND outcome IS NOT NULL", (job_id,))
-    counted: Counter[Outcome] = Counter(row[0] for row in rows)
-    return dict(sorted(counted.items()))
+    row = db.execute(f"SELECT {_COUNTED} FROM unit WHERE job_id = ?", (job_id,)).fetchone()
+    return {outcome: count for outcome, count in zip(_OUTCOMES, row, strict=True) if count}
+
+
+_OUTCOMES: tuple[Outcome, ...] = tuple(sorted(get_args(Outcome)))
+_COUNTED = ", ".join(f"count(*) FILTER (WHERE outcome = '{outcome}')" for outcome in _OUTCOMES)
+"""One pass that holds nothing: grouped, SQLite would sort the units of the job in memory."""
 
 
 UnitValues = tuple[str, int, int, str, Outcome | None, str, str | None, str | None, str | None]

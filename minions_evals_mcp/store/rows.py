@@ -14,6 +14,7 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain import audits, results
 from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.json_fields import told_json
 from minions_evals_mcp.domain.records import Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
 from minions_evals_mcp.known_secrets import any_known, counted, masked
@@ -42,9 +43,9 @@ class Table(Generic[F_co]):
         return ("id", *self.columns, *stamped, *self.extra, *(("rest",) if self.has_rest else ()))
 
     @cached_property
-    def columns_set(self) -> set[str]:
+    def columns_set(self) -> frozenset[str]:
         """The fields that have a column of their own."""
-        return set(self.columns)
+        return frozenset(self.columns)
 
     @cached_property
     def moments(self) -> tuple[int, ...]:
@@ -192,7 +193,7 @@ def tell_marks(db: Db, record: Record[Fields], output: str) -> None:
 
 
 def _rest(table: Table[Fields], fields: Fields) -> str:
-    return masked(fields.model_dump_json(exclude=table.columns_set, exclude_defaults=True))
+    return masked(told_json(fields, exclude=table.columns_set))
 
 
 def update_failure(db: Db, record: Record[results.EvalFailure]) -> None:

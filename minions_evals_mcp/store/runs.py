@@ -43,6 +43,11 @@ BY_CASE = (
 """The test-runs `r` of a benchmark-run by case, in their order. SQLite sorts in memory: these are kept so, and never sorted."""
 
 
+def has_any(db: Db, run_id: str) -> bool:
+    """Returns whether a test-run belongs to that benchmark-run."""
+    return db.execute("SELECT 1 FROM test_run WHERE benchmark_run_id = ? LIMIT 1", (run_id,)).fetchone() is not None
+
+
 def sums(db: Db, run_id: str) -> Sums:
     """The sums over a benchmark-run's test-runs."""
     row = db.execute(
@@ -58,7 +63,10 @@ def canaries_passed(db: Db, run_id: str) -> list[str]:
     """The canaries that a benchmark's job passed: their test-runs are units of the job and belong to no benchmark-run."""
     rows = db.execute(
         "SELECT DISTINCT u.case_id FROM unit u JOIN test_run r ON r.id = u.test_run_id"
-        " WHERE u.job_id = ? AND r.benchmark_run_id IS NULL AND r.passed = 1 ORDER BY u.case_id",
+        " WHERE u.job_id = ?1 AND r.benchmark_run_id IS NULL AND r.passed = 1"
+        # Most have no canary: all that was judged is part of the figures, which two counts tell.
+        " AND (SELECT count(test_run_id) FROM unit WHERE job_id = ?1) > (SELECT count(*) FROM test_run WHERE benchmark_run_id = ?1)"
+        " ORDER BY u.case_id",
         (run_id,),
     )
     return [row[0] for row in rows]

@@ -117,8 +117,8 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, to
     if about.request.cache:
         reused = jobs.count_reused(db, about.run_id)
         notes.append(f"{reused} {'output' if reused == 1 else 'outputs'} of earlier runs used again")
-    recorded, made = jobs.count_origins(db, about.run_id)
-    if about.request.target is not None and recorded:
+    recorded, made = (0, 0) if about.request.target is None else jobs.count_origins(db, about.run_id)
+    if recorded:
         notes.append(f"outputs: {recorded} recorded, which come before the target, {made} of the target")
     if about.skipped:
         notes.append(f"skipped: {first_named(about.skipped, NAMED_SKIPPED)}")

@@ -29,7 +29,7 @@ async def ended(bench: Bench, job: Job) -> Job:
         await set_state(engine, job, "awaiting-judgments", reason=waiting_reason(counts["awaiting-judgments"]))
     elif not counts.get("scored") and not counts.get("timed-out"):
         await _nothing_scored(engine, job)
-    elif job.kind == "benchmark" and not await engine.store.read_whole(lambda db: runs.sums(db, job.id).runs):
+    elif job.kind == "benchmark" and not await engine.store.read_whole(lambda db: runs.has_any(db, job.id)):
         await _nothing_scored(engine, job)  # but canaries, which are no part of the figures
     elif job.kind == "benchmark":
         await engine.store.write(partial(conclude_job, engine=engine, job=job, request=bench.request))
@@ -81,7 +81,7 @@ def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> No
     ):  # concluded by another meanwhile: whoever came second says no other state
         jobs.set_state(db, job.id, "completed", at=at)
         return
-    if not runs.sums(db, job.id).runs:
+    if not runs.has_any(db, job.id):
         why = _why_nothing(_first_unscored(db, job_id=job.id))
         jobs.set_state(db, job.id, "failed", reason=why, at=at)
         return

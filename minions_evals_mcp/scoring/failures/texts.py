@@ -21,13 +21,19 @@ CUT = 120
 
 def cut(text: str, limit: int = CUT) -> str:
     """The text on one line, at most `limit` characters."""
-    line = " ".join(text[: 8 * limit].split())
+    return _ended(" ".join(text[: 8 * limit].split()), limit)
+
+
+def _ended(line: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def seen_apart(texts: Sequence[str]) -> list[str]:
     """The texts as `cut` shows them; where two that differ look alike, what nobody sees in them is written out."""
-    if len(set(texts)) < 2 or len(set(map(_look, texts))) > 1:
+    looks = [*map(_look, texts)]
+    if len(set(looks)) > 1 and all(map(str.isascii, texts)):  # an ASCII text looks as it is cut, but for its end
+        return [_ended(look, CUT) for look in looks]
+    if len(set(texts)) < 2 or len(set(looks)) > 1:
         return [cut(text) for text in texts]
     return [cut(_written_out(_short(text))) for text in texts]
 

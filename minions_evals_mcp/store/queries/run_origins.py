@@ -21,7 +21,8 @@ class Origin:
 def origins(db: Db, run_id: str) -> list[Origin]:
     """The distinct origins of the run's outputs."""
     rows = db.execute(
-        "SELECT DISTINCT prompt_version_ref, json_extract(rest, '$.digests.target') FROM test_run WHERE benchmark_run_id = ?",
+        "SELECT DISTINCT prompt_version_ref, iif(agent_run_id IS NULL, json_extract(rest, '$.digests.target'), NULL)"
+        " FROM test_run WHERE benchmark_run_id = ?",
         (run_id,),
     )
     return [Origin(*row) for row in rows]

@@ -40,4 +40,5 @@ def sentences(text: str) -> list[str]:
 
 def plain(text: str) -> str:
     """The text in lower case, with typewriter quotes and without markup."""
-    return _MARKUP.sub("", text.translate(_QUOTES)).lower()
+    straight = text.replace("`", "'") if text.isascii() else text.translate(_QUOTES)
+    return (_MARKUP.sub("", straight) if any(sign in straight for sign in "*_#>") else straight).lower()
