@@ -13,6 +13,14 @@ from minions_evals_mcp.domain.results import DiffPart, Digests, TestRun
 from tests.domain.every_type import BARE, FULL
 
 
+OUTPUTS: tuple[Json, ...] = (
+    {"output": '“Grüße” \x00\x1f\x7f\u2028 "/\\'},
+    {"output": [1, 1.0, -0.0, 1e-7, 1e16, 1.5e300, None, True, {"a": []}]},
+    {"output": 2**70},
+    {"": {}},
+)
+
+
 @pytest.mark.parametrize("fields", (*FULL, *BARE), ids=lambda fields: fields.slug)
 def test_the_fields_of_every_type_are_what_its_dump_gives_in_their_order(fields: Fields) -> None:
     made = json_fields(fields)
@@ -33,13 +41,7 @@ def test_the_text_of_what_is_not_by_default_is_that_of_the_dump_of_every_type(fi
     assert told_json(fields, exclude={first}) == fields.model_dump_json(exclude={first}, exclude_defaults=True)
 
 
-@pytest.mark.parametrize(
-    "output",
-    (
-        {"output": "“Grüße” \x00\x1f\x7f\u2028 \"/\\"}, {"output": [1, 1.0, -0.0, 1e-7, 1e16, 1.5e300, None, True, {"a": []}]},
-        {"output": 2**70}, {"": {}},
-    ),
-)  # fmt: skip
+@pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("cost", (0, 3, 0.25, None))
 def test_the_text_of_a_trusted_run_is_that_of_its_dump(output: Json, cost: float | None) -> None:
     run = TestRun.trusted(
