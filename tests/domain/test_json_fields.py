@@ -12,7 +12,6 @@ from minions_evals_mcp.domain.json_fields import json_fields, told_json
 from minions_evals_mcp.domain.results import DiffPart, Digests, TestRun
 from tests.domain.every_type import BARE, FULL
 
-
 OUTPUTS: tuple[Json, ...] = (
     {"output": '“Grüße” \x00\x1f\x7f\u2028 "/\\'},
     {"output": [1, 1.0, -0.0, 1e-7, 1e16, 1.5e300, None, True, {"a": []}]},
