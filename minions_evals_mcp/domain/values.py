@@ -151,7 +151,12 @@ class Value(BaseModel):
             absent = _ABSENT[cls] = {
                 name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()
             }
-        return _made(cls, absent | fields, {*fields})
+        made = _new(cls)  # as `_made`, without its call
+        _hold(made, absent | fields)
+        _say_set(made, {*fields})
+        _say_extra(made, None)
+        _say_private(made, None)
+        return made
 
     def with_trusted(self, **fields: Any) -> Self:
         """The value with these fields in place of its own, which fit for certain: as `model_copy`, in a quarter of the time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from pydantic import JsonValue
@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import answered_record, output_text, output_value
-from minions_evals_mcp.frozen_types import once
+from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.judges.code_facts import told_of
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
@@ -23,7 +23,7 @@ from minions_evals_mcp.scoring.verdicts.history import Likeness, Sample
 Said = Verdict | NotJudgeable | JudgeErrored
 
 
-@dataclass(frozen=True)
+@frozen_type
 class Work:
     """The output under judgment with the case that asked for it."""
 
@@ -75,7 +75,7 @@ class Work:
         return digest([self.inputs, self.expected, masked_json(self.observed.output)])
 
 
-@dataclass(frozen=True)
+@frozen_type
 class Criterion:
     """A criterion under its id."""
 

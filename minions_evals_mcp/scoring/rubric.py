@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.frozen_types import frozen_type, once
 
 TOLERANCE = 1e-9
 """Sums of weights such as 0.1 + 0.2 may not miss their threshold by a rounding error."""
@@ -35,6 +35,11 @@ class RubricInUse:
     rubric: Rubric
     criteria: tuple[tuple[str, RubricCriterion], ...]
     digest: str
+
+    @once
+    def possible(self) -> float:
+        """The most that an output can have: `Σ weight·maxScore`."""
+        return math.fsum([criterion.weight * criterion.max_score for _, criterion in self.criteria])
 
     def weight(self, criterion_id: str) -> float:
         """The weight of a criterion of this rubric."""
@@ -59,8 +64,7 @@ def totals(rubric: RubricInUse, verdicts: Sequence[Verdict]) -> Totals:
     """`Σ weight·score`, `Σ weight·maxScore`, and whether the threshold is reached (inclusive)."""
     by_id = {verdict.criterion_id: verdict for verdict in verdicts}
     score = math.fsum([criterion.weight * by_id[ident].score for ident, criterion in rubric.criteria])
-    possible = math.fsum([criterion.weight * criterion.max_score for _, criterion in rubric.criteria])
-    return Totals(score, possible, score >= rubric.rubric.passing_threshold - TOLERANCE)
+    return Totals(score, rubric.possible, score >= rubric.rubric.passing_threshold - TOLERANCE)
 
 
 def run_judge_type(rubric: RubricInUse, verdicts: Sequence[Verdict]) -> JudgeType:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic.alias_generators import to_camel
@@ -17,6 +16,7 @@ from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.json_fields import told_json
 from minions_evals_mcp.domain.records import Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import any_known, counted, masked
 from minions_evals_mcp.store.connection import Db, insert_rows, sqlite
 from minions_evals_mcp.store.events import Event, append
@@ -25,7 +25,7 @@ F_co = TypeVar("F_co", bound=Fields, covariant=True)
 F = TypeVar("F", bound=Fields)
 
 
-@dataclass(frozen=True)
+@frozen_type
 class Table(Generic[F_co]):
     """The table of a result type. `at` is the column of its time; `extra` are columns that are no fields."""
 
@@ -58,9 +58,9 @@ class Table(Generic[F_co]):
         return tuple(place for place, name in enumerate(self.all_columns) if name in FLAGS)
 
     @cached_property
-    def taken(self) -> Callable[[Fields], tuple[Any, ...]]:
-        """Takes the values of the columns out of the fields."""
-        return attrgetter(*self.columns)
+    def taken(self) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+        """Takes the values of the columns out of what the fields hold: by their names each would take three times as long."""
+        return cast("Callable[[Mapping[str, Any]], tuple[Any, ...]]", itemgetter(*self.columns))
 
     @cached_property
     def into(self) -> str:
@@ -165,7 +165,7 @@ _NONE: Mapping[str, str] = {}
 def values_of(record: Record[Fields], extra: Mapping[str, str] = _NONE) -> list[Any]:
     """The row that a result becomes, without any secret that this process knows."""
     table, fields = TABLES[record.type], record.fields
-    values: list[Any] = [record.id, *table.taken(fields)]
+    values: list[Any] = [record.id, *table.taken(fields.__dict__)]
     if table.at not in table.columns:
         values.append(record.created_at)
     if table.extra:

@@ -11,7 +11,6 @@ import secrets
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import anyio
 from pydantic import JsonValue
@@ -98,7 +97,7 @@ class CallTrace:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Tracing:
     """The tracing of one column's calls; `listens`: spans may arrive. `kind` is its provider's."""
 
@@ -128,7 +127,7 @@ class Tracing:
             self.held.end(trace.trace_id)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class TracedCall:
     """One call under way, and when it began, in milliseconds since 1970."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, Evidence
 from minions_evals_mcp.engine.calibration import calibration_of
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import Gate, fall_gate
 from minions_evals_mcp.store import events, runs
@@ -18,7 +17,7 @@ ACCEPTED = "run-accepted"
 """The kind of the event by which somebody takes a run as it is: later runs are measured against it, fallen or not."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Fall:
     """The relation of a run to the earlier one that it fell from. `noise_floor` where the benchmark was calibrated."""
 

@@ -78,7 +78,7 @@ def compose(  # noqa: PLR0913  what a run is made of
 ) -> Passed | Failed:
     """The run, its judgments and (where it failed) its failure."""
     verdicts = [vetted_verdict(verdict) for verdict, _ in judged.verdicts]
-    run = _run(key, measure, work, judged, frame=frame, version=version, at=at)
+    run = _run(key, measure, work, judged, verdicts, frame=frame, version=version, at=at)
     judgments = [
         judgment(run.id, number, verdict, at=when)
         for number, (verdict, (_, when)) in enumerate(zip(verdicts, judged.verdicts, strict=True), 1)
@@ -103,9 +103,17 @@ def _decided_by(measure: Measure) -> DecidedBy:
 
 
 def _run(  # noqa: PLR0913  as above
-    key: UnitKey, measure: Measure, work: Work, judged: Judged, *, frame: Frame, version: OutputVersion, at: datetime
+    key: UnitKey,
+    measure: Measure,
+    work: Work,
+    judged: Judged,
+    verdicts: Sequence[Verdict],
+    *,
+    frame: Frame,
+    version: OutputVersion,
+    at: datetime,
 ) -> Record[TestRun]:
-    verdicts, seen = [verdict for verdict, _ in judged.verdicts], work.observed
+    seen = work.observed
     summed = _totals(measure, verdicts, judged)
     rubric = measure.yardstick if isinstance(measure.yardstick, RubricInUse) else None
     passed = summed.passed and not seen.timed_out and seen.agent_error is None

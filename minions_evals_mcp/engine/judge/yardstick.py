@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase
@@ -58,7 +57,7 @@ class ByNothing:
 Yardstick = RubricInUse | ByAssertions | ByExpectation | BySimilarity | ByNothing
 
 
-@dataclass(frozen=True)
+@frozen_type
 class Measure:
     """A case with what decides whether an output passes."""
 

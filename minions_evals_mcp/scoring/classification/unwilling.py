@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import islice
 
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.late_patterns import late
@@ -26,7 +25,6 @@ ENOUGH = 0.85
 """The sum of weights from which an answer is unwilling."""
 KEEPS_AWAY, DOES_NOT, OF_ITSELF, TOUCHY, HANDS_OVER, EMPTY = 0.8, 0.7, 0.3, 0.4, 0.3, 0.3
 SENTENCES_READ, READ, RESULTS_READ = 12, 2_000, 20_000
-_SENTENCE = late(r"[^.!?\n]+")
 _WORD = late(r"\w+")
 _FIGURE = late(r"\d[\d.,:]*\d|\d")
 _TELLABLE = late(r"\d[\d.,:]*\d|\d|\b[A-ZÄÖÜ]\w{3,}")
@@ -145,13 +143,18 @@ _TOUCHY = _any_of(
 def unwilling_cues(failed: FailedOutput) -> tuple[str, ...]:
     """The sentences in which the answer keeps away from the task; none where what was asked for is told all the same."""
     text = straight(failed.text[:READ])
-    sentences = [match[0].strip() for match in islice(_SENTENCE.finditer(text), SENTENCES_READ)]
+    sentences = [sentence.strip() for sentence in _sentences(text)[:SENTENCES_READ]]
     weights = {sentence: weight for sentence in sentences if (weight := _own_weight(sentence))}
     if not weights or _I.search(f"{value_text(failed.expected or {})} {value_text(failed.wanted_words)}"):
         return ()  # nothing speaks for it, or the right answer speaks of an I, too
     context = TOUCHY * bool(_TOUCHY.search(text)) + HANDS_OVER * bool(refers_on(text))
     context += EMPTY * (not (tells_what_was_found(failed) or _repeats_a_figure(failed)))
     return tuple(sentence for sentence, weight in weights.items() if weight + context >= ENOUGH)
+
+
+def _sentences(text: str) -> list[str]:
+    """Its parts between full stops, marks and ends of lines, in a fifth of the time of a search for them."""
+    return [*filter(None, text.replace("!", ".").replace("?", ".").replace("\n", ".").split("."))]
 
 
 @lru_cache(maxsize=4096)  # many outputs have sentences in common
@@ -179,7 +182,7 @@ def sends_elsewhere(failed: FailedOutput) -> str:
     # In this order: to look for whom an answer names costs many times what it takes to find the right one.
     if len(failed.text) > READ or not _stands_there(failed) or not refers_on(failed.text):
         return ""
-    sentences = [match[0] for match in _SENTENCE.finditer(straight(failed.text)) if match[0].strip()]
+    sentences = [sentence for sentence in _sentences(straight(failed.text)) if sentence.strip()]
     elsewhere = sum(refers_on(sentence) for sentence in sentences)
     if not elsewhere or 2 * elsewhere < len(sentences) or tells_what_was_found(failed) or _repeats_a_figure(failed):
         return ""

@@ -21,7 +21,8 @@ CUT = 120
 
 def cut(text: str, limit: int = CUT) -> str:
     """The text on one line, at most `limit` characters."""
-    return _ended(" ".join(text[: 8 * limit].split()), limit)
+    line = " ".join(text[: 2 * limit].split())
+    return _ended(line if len(line) > limit else " ".join(text[: 8 * limit].split()), limit)
 
 
 def _ended(line: str, limit: int) -> str:

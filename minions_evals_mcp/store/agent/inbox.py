@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -13,13 +12,14 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
 from minions_evals_mcp.errors import ConflictError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import Db
 
 MessageState = Literal["pending", "done", "dead"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Arriving:
     """A message on its way in; `sender` is told how it ends."""
 
@@ -32,7 +32,7 @@ class Arriving:
     """`source`: it came in where the operator set the agent up to listen; `person:NAME`: a person whom a door knows sent it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Message:
     """A message as it is kept. `attempts` counts its failures so far; `result` is what came of it."""
 

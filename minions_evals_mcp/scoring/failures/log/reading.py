@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from minions_evals_mcp.scoring.failures.log.first_places import INPUT, FirstPlaces
 from minions_evals_mcp.scoring.failures.log.kinds import Known, folded, values_in
@@ -26,7 +26,7 @@ MOST_HEARD = 20_000
 """So many characters of what came before a step are searched for numbers, days and times; where there is more, nobody can tell."""
 
 
-@dataclass(frozen=True)
+@frozen_type
 class Log:
     """The steps of a failed run, with its input and its answer."""
 
