@@ -23,6 +23,8 @@ CHROMIUM = shutil.which("chromium")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--v=0",
+    # No page is gone back to at once and no tab asks for a site's other process: none is kept or started ahead of need.
+    "--disable-features=BackForwardCache,SpareRendererForSitePerProcess", "--process-per-site",
 )  # fmt: skip
 ABOVE_STANDARD = 10
 """The pipe's ends are moved above the descriptors under which Chromium reads (3) and writes (4) DevTools messages."""
