@@ -6,15 +6,16 @@ import gc
 import os
 import shutil
 import signal
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from pathlib import Path
 
 import anyio
 import pytest
+from execnet import XSpec
 from hypothesis import HealthCheck, settings
 
 from minions_evals_mcp.engine.context import Engine
-from tests.shared.cli.installed import SESSION
+from tests.shared.cli.installed import SESSION, python_of_workers
 from tests.shared.cli.standby import STANDBYS, UNMEASURED
 from tests.shared.store.small_store import make as small_store_made
 from tests.workshop import config_in, opened
@@ -47,6 +48,19 @@ settings.load_profile("suite")  # on a machine under load an example takes as lo
 def pytest_xdist_auto_num_workers() -> int:
     """A worker more than there are cores: some tests wait for processes, leases and limits."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[XSpec]) -> None:
+    """Workers are forked by a process that has imported what they collect; where coverage is measured, each imports by itself."""
+    if not config.pluginmanager.hasplugin("_cov"):
+        python = python_of_workers(tuple(config.invocation_params.args))
+        for spec in specs:
+            spec.python = python
+
+
+def pytest_unconfigure() -> None:
+    """What waits for workers ends with them."""
+    SESSION.close()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.hang import HANG_S
+from tests.shared.cli.installed import program
 from tests.shared.cli.standby import STANDBYS, Asked
 from tests.shared.cli.terminal import inherited
 from tests.shared.store.small_store import raw
@@ -83,9 +84,14 @@ def test_each_case_of_a_suite_is_a_test_with_its_rationale_as_the_message(projec
     assert "1 passed" in project.run("geo.evals.yaml::capital")
 
 
+def two_workers() -> tuple[str, str, str]:
+    """What `-n 2` stands for, with workers that are forked."""
+    return ("--dist=load", "--tx", f"2*popen//python={program('python')}")
+
+
 def test_several_workers_judge_a_suite_without_getting_in_each_others_way(project: Project) -> None:
     project.write("geo.evals.yaml", SUITE)
-    assert "1 failed, 1 passed, 1 skipped" in project.run("-n", "2")
+    assert "1 failed, 1 passed, 1 skipped" in project.run(*two_workers())
 
 
 def test_a_suite_that_does_not_parse_is_a_collection_error_with_file_line_and_reason(project: Project) -> None:
@@ -245,7 +251,7 @@ async def test_often(evals, falls):
 def test_what_a_test_judges_is_kept_trials_are_counted_and_the_end_sums_it_up(project: Project) -> None:
     project.write("pytest.ini", "[pytest]\nanyio_mode = auto\n")
     project.write("test_kept.py", KEPT)
-    said = project.run("-n", "2")
+    said = project.run(*two_workers())
     assert "3 failed, 3 passed" in said
     assert "3 of 5 trials passed, 80% must: score 0.0: equals" in said
     assert "8 of 12 checks passed; 1 that did not is of tests that passed" in said

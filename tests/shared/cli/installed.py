@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.hang import HANG_S
-from tests.shared.cli.standby import LONGEST, PROGRAMS, ROOT, STANDBYS, Asked
+from tests.shared.cli.standby import LONGEST, PROGRAMS, ROOT, STANDBYS, Asked, Standbys, started
 
 SCRIPTS = Path(sys.executable).parent
 BELL = """#!{python} -IS
@@ -32,7 +32,7 @@ sys.exit(int(bell.recv(100)))
 
 
 @contextmanager
-def installed() -> Generator[str]:
+def installed(by: Standbys = STANDBYS) -> Generator[str]:
     """The path on which a shell finds our programs first, then what is installed beside this interpreter."""
     with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
         address = str(Path(folder) / "door")
@@ -42,7 +42,7 @@ def installed() -> Generator[str]:
             program = Path(folder) / name
             program.write_text(BELL.format(python=sys.executable, door=address, name=name))
             program.chmod(0o755)
-        porter = threading.Thread(target=_serve, args=(door,))
+        porter = threading.Thread(target=_serve, args=(door, by))
         porter.start()
         try:
             yield f"{folder}:{SCRIPTS}"
@@ -51,7 +51,7 @@ def installed() -> Generator[str]:
             porter.join()
 
 
-def _serve(door: socket.socket) -> None:
+def _serve(door: socket.socket, by: Standbys) -> None:
     """Carries out each command that is asked for, several at once, until the door is shut."""
     at_work: list[threading.Thread] = []
     while True:
@@ -59,21 +59,23 @@ def _serve(door: socket.socket) -> None:
             bell, _ = door.accept()
         except OSError:
             break
-        at_work.append(threading.Thread(target=_carried_out, args=(bell,)))
+        at_work.append(threading.Thread(target=_carried_out, args=(bell, by)))
         at_work[-1].start()
     for command in at_work:
         command.join()
 
 
-def _carried_out(bell: socket.socket) -> None:
+def _carried_out(bell: socket.socket, by: Standbys) -> None:
     """Has the command carried out, and ends it where the program that rang is killed."""
     with bell:
         received, streams, _, _ = socket.recv_fds(bell, LONGEST, 3)
         if not received:  # killed before it rang
             return
-        pid = STANDBYS.begun(Asked(**json.loads(received), scripts=str(SCRIPTS)), streams)
-        for stream in streams:
-            os.close(stream)
+        try:
+            pid = by.begun(Asked(**json.loads(received), scripts=str(SCRIPTS)), streams)
+        finally:
+            for stream in streams:
+                os.close(stream)
         ending = os.pidfd_open(pid)
         ready, _, _ = select.select([ending, bell], [], [], HANG_S)
         if ending not in ready:
@@ -86,6 +88,14 @@ def _carried_out(bell: socket.socket) -> None:
 
 SESSION = ExitStack()
 """What is open until the tests end."""
+
+
+def python_of_workers(arguments: tuple[str, ...]) -> str:
+    """The interpreter, by its file, for xdist's workers: each is forked by one process that has collected what the arguments say."""
+    collecting = started({**os.environ}, "tests.shared.cli.collecting", *arguments)  # noqa: TID251  a worker's own
+    standbys = Standbys(first=collecting)
+    SESSION.callback(standbys.ended)
+    return str(Path(SESSION.enter_context(installed(standbys)).partition(":")[0]) / "python")
 
 
 @cache

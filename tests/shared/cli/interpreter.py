@@ -8,7 +8,10 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Runs the script, or with `-m` the module, as the interpreter does that was given the same arguments."""
+    """Runs the script, with `-m` the module or with `-u -c` the code, as the interpreter does that was given the same arguments."""
+    if sys.argv[1:3] == ["-u", "-c"]:
+        exec(sys.argv[3], {"__name__": "__main__"})  # noqa: S102  what an interpreter is for
+        return
     as_module = sys.argv[1] == "-m"
     sys.argv = sys.argv[2 if as_module else 1 :]
     folder = Path.cwd() if as_module else Path(sys.argv[0]).resolve().parent

@@ -186,11 +186,11 @@ UNMEASURED = Standbys() if Coverage.current() else STANDBYS
 """For commands that see nothing of the test's environment, and so no coverage."""
 
 
-def started(environment: dict[str, str]) -> Standby:
+def started(environment: dict[str, str], module: str = "tests.shared.cli.standby", *arguments: str) -> Standby:
     """One that no other has forked."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        command = [sys.executable, "-m", "tests.shared.cli.standby"]
+        command = [sys.executable, "-m", module, *arguments]
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=theirs.fileno(), start_new_session=True)
     return Standby(process, ours)
 
@@ -355,6 +355,7 @@ def become(asked: Asked, streams: list[int]) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # else it goes through the imports again and again; what is forked looks for garbage as its program does
     ours = {target.partition(":")[0] for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values())}
     for module in (*(f"minions_evals_mcp.cli.{one}" for one in sorted(ours)), *LATE):
         import_module(module)
@@ -365,4 +366,5 @@ if __name__ == "__main__":
     saved_so_far()
     gathered()
     gc.freeze()
+    gc.enable()
     main()
