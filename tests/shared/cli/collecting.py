@@ -10,12 +10,13 @@ import os
 import sys
 from contextlib import redirect_stdout
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 if __name__ == "__main__":
     gc.disable()
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         pytest.main([*sys.argv[1:], "--collect-only", "-q", "-n0"])
     standby = import_module("tests.shared.cli.standby")
     standby.gathered()
