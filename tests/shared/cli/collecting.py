@@ -8,16 +8,16 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from contextlib import redirect_stdout
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 if __name__ == "__main__":
     gc.disable()
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
-        pytest.main([*sys.argv[1:], "--collect-only", "-q", "-n0"])
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    pytest.main(
+        [*sys.argv[1:], "--collect-only", "-q", "-n0", "-s"]
+    )  # a module may keep the streams that it was imported with
     standby = import_module("tests.shared.cli.standby")
     standby.gathered()
     gc.freeze()

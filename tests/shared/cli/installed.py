@@ -32,8 +32,8 @@ sys.exit(int(bell.recv(100)))
 
 
 @contextmanager
-def installed(by: Standbys = STANDBYS) -> Generator[str]:
-    """The path on which a shell finds our programs first, then what is installed beside this interpreter."""
+def installed(by: Standbys = STANDBYS, limit_s: float | None = HANG_S) -> Generator[str]:
+    """The path on which a shell finds our programs first, then what is installed beside this interpreter; none runs longer."""
     with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
         address = str(Path(folder) / "door")
         door.bind(address)
@@ -42,7 +42,7 @@ def installed(by: Standbys = STANDBYS) -> Generator[str]:
             program = Path(folder) / name
             program.write_text(BELL.format(python=sys.executable, door=address, name=name))
             program.chmod(0o755)
-        porter = threading.Thread(target=_serve, args=(door, by))
+        porter = threading.Thread(target=_serve, args=(door, by, limit_s))
         porter.start()
         try:
             yield f"{folder}:{SCRIPTS}"
@@ -51,7 +51,7 @@ def installed(by: Standbys = STANDBYS) -> Generator[str]:
             porter.join()
 
 
-def _serve(door: socket.socket, by: Standbys) -> None:
+def _serve(door: socket.socket, by: Standbys, limit_s: float | None) -> None:
     """Carries out each command that is asked for, several at once, until the door is shut."""
     at_work: list[threading.Thread] = []
     while True:
@@ -59,13 +59,13 @@ def _serve(door: socket.socket, by: Standbys) -> None:
             bell, _ = door.accept()
         except OSError:
             break
-        at_work.append(threading.Thread(target=_carried_out, args=(bell, by)))
+        at_work.append(threading.Thread(target=_carried_out, args=(bell, by, limit_s)))
         at_work[-1].start()
     for command in at_work:
         command.join()
 
 
-def _carried_out(bell: socket.socket, by: Standbys) -> None:
+def _carried_out(bell: socket.socket, by: Standbys, limit_s: float | None) -> None:
     """Has the command carried out, and ends it where the program that rang is killed."""
     with bell:
         received, streams, _, _ = socket.recv_fds(bell, LONGEST, 3)
@@ -77,7 +77,7 @@ def _carried_out(bell: socket.socket, by: Standbys) -> None:
             for stream in streams:
                 os.close(stream)
         ending = os.pidfd_open(pid)
-        ready, _, _ = select.select([ending, bell], [], [], HANG_S)
+        ready, _, _ = select.select([ending, bell], [], [], limit_s)
         if ending not in ready:
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
@@ -95,7 +95,7 @@ def python_of_workers(arguments: tuple[str, ...]) -> str:
     collecting = started({**os.environ}, "tests.shared.cli.collecting", *arguments)  # noqa: TID251  a worker's own
     standbys = Standbys(first=collecting)
     SESSION.callback(standbys.ended)
-    return str(Path(SESSION.enter_context(installed(standbys)).partition(":")[0]) / "python")
+    return str(Path(SESSION.enter_context(installed(standbys, limit_s=None)).partition(":")[0]) / "python")
 
 
 @cache
