@@ -14,12 +14,17 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-import signal
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
-from types import FrameType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Mapping
+    from types import FrameType
+else:
+    import _signal as signal  # without the enums around it, which take as long to make as the interpreter to start
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
