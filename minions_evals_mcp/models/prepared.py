@@ -5,9 +5,10 @@ An SDK works its headers and options out anew for each call, which takes longer 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.models.faults import Fault, fault_of_status, fault_of_transport
@@ -25,16 +26,17 @@ class Prepared:
     def __init__(self, web: httpx2.AsyncClient, base_url: httpx2.URL, path: str, headers: Mapping[str, object]) -> None:
         import httpx2  # noqa: PLC0415 - 0.1 s; the SDKs, which are imported at first use, bring it
 
-        self._make = httpx2.Request
+        self._make, self._stream = httpx2.Request, httpx2.ByteStream
         self._web = web
         self._url = base_url.copy_with(path=base_url.path.rstrip("/") + path)
         self._headers = httpx2.Headers(web.headers)
         self._headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
+        self._headers["Host"] = self._url.netloc.decode("ascii")
+        self._encoding = self._headers.encoding
 
     async def post(self, body: Json) -> bytes | Fault:
         """Returns what a 2xx brought, or what went wrong."""
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        request = self._make("POST", self._url, headers=self._headers, content=content, extensions=NO_LIMIT)
+        request = self._request(to_json(body, inf_nan_mode="constants"))
         try:
             response = await self._web.send(request)
         except Exception as error:  # noqa: BLE001  whatever a transport raises, as the SDKs have it
@@ -42,3 +44,12 @@ class Prepared:
         if not response.is_success:
             return fault_of_status(response.status_code, response.headers, response.text)
         return response.content
+
+    def _request(self, content: bytes) -> httpx2.Request:
+        """Given a stream, a request takes its headers as they are; given its content, it would work them out once more."""
+        stream = self._stream(content)
+        request = self._make("POST", self._url, headers=self._headers, stream=stream, extensions=NO_LIMIT)
+        request.headers.encoding = self._encoding
+        request.headers["Content-Length"] = str(len(content))
+        request.read()
+        return request

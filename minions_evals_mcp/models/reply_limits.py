@@ -27,7 +27,7 @@ def reply_hooks(most: int) -> dict[str, list[Callable[..., Any]]]:
 
 
 async def _vet(response: httpx2.Response, *, most: int) -> None:
-    if response.has_redirect_location:
+    if 300 <= response.status_code < 400 and response.has_redirect_location:
         to = urljoin(str(response.url), response.headers["location"])
         if not same_host(str(response.url), to):
             raise UnacceptableReplyError(f"it redirects to another place, {origin(to)}, which is not followed")
