@@ -31,9 +31,6 @@ STATEMENTS = 1024
 """How many prepared statements a connection keeps, more than we have: where there is no room left for two that are new,
 each takes the other's place, and both are prepared anew at every call. Opening a file takes more than the usual 128."""
 
-CACHE_KIB = 16_000
-"""So much of the file a connection holds at most: with the usual 2 MB a run reads each page that it has written several times again."""
-
 AT_MOST = "LIMIT ? + 0"
 """How a query that is asked often ends: at a bare `LIMIT ?` SQLite prepares it anew each time, to plan by the value."""
 
@@ -105,7 +102,6 @@ def _set_pragmas(db: Db, *, read_only: bool) -> None:
     db.execute("PRAGMA recursive_triggers = ON")
     db.execute("PRAGMA trusted_schema = OFF")
     db.execute("PRAGMA mmap_size = 0")
-    db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     if read_only:
         db.execute("PRAGMA query_only = ON")
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
