@@ -57,25 +57,30 @@ def touched(at: Tab) -> None:
     at.ask_page("new Promise((done) => setTimeout(done))")
 
 
-def test_nothing_under_test_is_carried_out_on_any_page_or_in_any_report(at: Tab, hostile: dict[str, str]) -> None:
+NARROW = ("run", "beside", "/", "/run?id=job2", "/case?run=job2&at=0.1", "/judge", "/outbox", "/failures")
+WIDER = "document.documentElement.scrollWidth - innerWidth"
+MEAN = "document.querySelector('[aria-label=\"means of the criteria\"] td')?.getBoundingClientRect().left ?? 0"
+
+
+def test_nothing_under_test_is_carried_out_on_any_page_or_in_any_report_and_none_is_wider_than_the_screen(
+    at: Tab, hostile: dict[str, str]
+) -> None:
+    assert {*NARROW} <= hostile.keys()
     for name, address in hostile.items():
         at.go(address)
         touched(at)
         assert at.ask_page(CANARY) is False, name
         assert at.ask_page(FOREIGN) == 0, name
+        if name in NARROW:
+            at.seen(width=360)
+            assert cast("float", at.ask_page(WIDER)) <= 0, name
+            assert cast("float", at.ask_page(MEAN)) < 360, f"{name}: a long name leaves its figures in sight"
+            at.seen()
         assert at.complaints() == [], name
 
 
-def test_a_hostile_page_is_no_wider_than_the_screen_and_its_long_output_is_cut_with_a_remedy(
-    at: Tab, hostile: dict[str, str]
-) -> None:
+def test_a_long_output_is_cut_with_a_remedy(at: Tab, hostile: dict[str, str]) -> None:
     at.seen(width=360)
-    for name in ("run", "beside", "/", "/run?id=job2", "/case?run=job2&at=0.1", "/judge", "/outbox", "/failures"):
-        at.go(hostile[name])
-        touched(at)
-        assert cast("float", at.ask_page("document.documentElement.scrollWidth - innerWidth")) <= 0, name
-        mean = "document.querySelector('[aria-label=\"means of the criteria\"] td')?.getBoundingClientRect().left ?? 0"
-        assert cast("float", at.ask_page(mean)) < 360, f"{name}: a long name leaves its figures in sight"
     at.go(hostile["/case?run=job2&at=0.1"])
     assert "more characters: minions-evals report RUN -o FILE.json has them." in cast(
         "str", at.ask_page("document.body.innerText")
