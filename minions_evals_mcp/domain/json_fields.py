@@ -53,10 +53,12 @@ def json_fields(value: Value, *, exclude: AbstractSet[str] = _ANYTHING) -> dict[
     return gathered
 
 
-def told_json(value: Value, *, exclude: AbstractSet[str] = _ANYTHING) -> str:
+def fields_text(value: Value, *, exclude: AbstractSet[str] = _ANYTHING) -> str:
     """The fields that are not as they are by default, but for those: `model_dump_json(exclude_defaults=True)` gives the same text."""
     try:
-        return orjson.dumps(_told(value, frozenset(exclude)), default=_told, option=_OPTIONS).decode()
+        return orjson.dumps(
+            _beside_defaults(value, frozenset(exclude)), default=_beside_defaults, option=_OPTIONS
+        ).decode()
     except TypeError:  # what pydantic writes in a way of its own, and what `orjson` does not write
         return value.model_dump_json(exclude=set(exclude), exclude_defaults=True)
 
@@ -64,7 +66,7 @@ def told_json(value: Value, *, exclude: AbstractSet[str] = _ANYTHING) -> str:
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
-def _told(value: object, exclude: frozenset[str] = frozenset()) -> dict[str, object]:
+def _beside_defaults(value: object, exclude: frozenset[str] = frozenset()) -> dict[str, object]:
     fields = _fields(type(value), exclude) if isinstance(value, Value) else None
     if fields is None:
         raise TypeError

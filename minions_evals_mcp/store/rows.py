@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain import audits, results
 from minions_evals_mcp.domain.definitions import Fields
-from minions_evals_mcp.domain.json_fields import told_json
+from minions_evals_mcp.domain.json_fields import fields_text
 from minions_evals_mcp.domain.records import Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
 from minions_evals_mcp.frozen_types import frozen_type
@@ -193,7 +193,7 @@ def tell_marks(db: Db, record: Record[Fields], output: str) -> None:
 
 
 def _rest(table: Table[Fields], fields: Fields) -> str:
-    return masked(told_json(fields, exclude=table.columns_set))
+    return masked(fields_text(fields, exclude=table.columns_set))
 
 
 def update_failure(db: Db, record: Record[results.EvalFailure]) -> None:

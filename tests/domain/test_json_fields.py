@@ -8,7 +8,7 @@ import pytest
 
 from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
 from minions_evals_mcp.domain.digests import json_text
-from minions_evals_mcp.domain.json_fields import json_fields, told_json
+from minions_evals_mcp.domain.json_fields import fields_text, json_fields
 from minions_evals_mcp.domain.results import DiffPart, Digests, TestRun
 from tests.domain.every_type import BARE, FULL
 
@@ -36,8 +36,8 @@ def test_fields_that_are_left_out_are_left_out(fields: Fields) -> None:
 @pytest.mark.parametrize("fields", (*FULL, *BARE), ids=lambda fields: fields.slug)
 def test_the_text_of_what_is_not_by_default_is_that_of_the_dump_of_every_type(fields: Fields) -> None:
     first, *_ = type(fields).model_fields
-    assert told_json(fields) == fields.model_dump_json(exclude_defaults=True)
-    assert told_json(fields, exclude={first}) == fields.model_dump_json(exclude={first}, exclude_defaults=True)
+    assert fields_text(fields) == fields.model_dump_json(exclude_defaults=True)
+    assert fields_text(fields, exclude={first}) == fields.model_dump_json(exclude={first}, exclude_defaults=True)
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
@@ -49,8 +49,8 @@ def test_the_text_of_a_trusted_run_is_that_of_its_dump(output: Json, cost: float
         digests=Digests.trusted(test_case="a"), cost_usd=cost, warnings=("long",),
         output_diff=(DiffPart(op="insert", text="x"),),
     )  # fmt: skip
-    assert told_json(run) == run.model_dump_json(exclude_defaults=True)
-    assert told_json(run, exclude={"ran_at"}) == run.model_dump_json(exclude={"ran_at"}, exclude_defaults=True)
+    assert fields_text(run) == run.model_dump_json(exclude_defaults=True)
+    assert fields_text(run, exclude={"ran_at"}) == run.model_dump_json(exclude={"ran_at"}, exclude_defaults=True)
 
 
 def test_a_trusted_value_is_written_like_one_that_was_checked() -> None:
