@@ -14,7 +14,7 @@ from tests.shared.fakes.llm_server import FakeSettings, Server
 
 CASES = 300
 OF_A_KIND = 50
-"""So many where one kind of fault is looked at alone."""
+"""So many where one kind of fault is looked at alone. Of their 100 calls none meets a fault of 0.1 once in 38,000 runs."""
 KINDS = {
     "p429": "rate-limited",
     "p529": "overloaded",
@@ -62,10 +62,10 @@ def assert_no_score_is_invented(place: Workplace) -> None:
 @pytest.mark.parametrize(
     ("settings", "at_least"),
     [
-        pytest.param(FakeSettings(p500=0.1), 5, id="500s"),
-        pytest.param(FakeSettings(pmalformed=0.05), 1, id="replies that are cut off"),
-        pytest.param(FakeSettings(p429=0.1, retry_after_s=0.3), 5, id="429s with retry-after"),
-        pytest.param(FakeSettings(p529=0.05), 1, id="529s"),
+        pytest.param(FakeSettings(p500=0.1), 1, id="500s"),
+        pytest.param(FakeSettings(pmalformed=0.1), 1, id="replies that are cut off"),
+        pytest.param(FakeSettings(p429=0.1, retry_after_s=0.3), 1, id="429s with retry-after"),
+        pytest.param(FakeSettings(p529=0.1), 1, id="529s"),
         pytest.param(FakeSettings(preset=0.03), 0, id="resets"),
         pytest.param(FakeSettings(phang=0.02), 0, id="hangs"),
     ],
