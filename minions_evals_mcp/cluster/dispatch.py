@@ -32,6 +32,8 @@ log = structlog.get_logger()
 TRIES = 3
 """A unit that was with so many workers when they were lost is not sent out any more."""
 LOOK_S = 0.5
+ALL = ""
+"""No worker's address: who waits under it waits for what concerns all."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,9 +71,8 @@ class Dispatch:
     async def feed(self, tasks: TaskGroup, worker: str, lost: anyio.Event) -> None:
         """Sends chunks to a worker, the next once there is room for one, until there are no more or it is lost."""
         while not (lost.is_set() or self.health.switch.is_off or self.is_over):
-            changed = self.out.changed
             if self.chunks.are_out or not self.out.has_room(worker):  # what is out may come back undone
-                await changed.wait()
+                await self.out.news(worker).wait()
                 continue
             with self._taking():
                 outgoing = await self.chunks.next()
@@ -87,7 +88,12 @@ class Dispatch:
             yield
         finally:
             self.taking -= 1
-            self.out.change()
+            self._look()
+
+    def _look(self) -> None:
+        """Wakes all where something is to go out again, or nothing goes out any more."""
+        if self.is_over or self.chunks.again or self.health.switch.is_off:
+            self.out.change_all()
 
     async def _carried_out(self, sent: Sent) -> None:
         """Sends a chunk out and waits until it is back, or lost; one that was with lost workers goes when no other such is out."""
@@ -99,7 +105,8 @@ class Dispatch:
                     await self._out_and_back(sent)
         finally:
             self.out.remove(sent)
-            self.out.change()
+            self.out.change(sent.lease.worker)
+            self._look()
 
     async def _out_and_back(self, sent: Sent) -> None:
         await self._granted(sent)
@@ -149,7 +156,7 @@ class Dispatch:
         """Looks who is there, what has expired, and whether the run is stopped; returns when all is over."""
         warned, looked = False, -math.inf
         while not self.is_over:
-            changed = self.out.changed
+            changed = self.out.news(ALL)
             if anyio.current_time() - looked >= LOOK_S:  # a unit that comes back is no reason to ask the scheduler
                 looked = anyio.current_time()
                 there = await self.crew.workers()  # meanwhile what has arrived is read
@@ -230,7 +237,6 @@ class Dispatch:
         self.channels.end(worker)
         if worker in self.staff:
             self._lost(worker)
-            self.out.change()
 
     async def _is_ready(self, worker: str, lost: anyio.Event) -> bool:
         """Waits until the worker has the run's plugin; not for one that is lost, or not set up alike."""
@@ -251,6 +257,7 @@ class Dispatch:
         self.permits.lose(worker)
         for sent in self.out.with_worker(worker):
             sent.lose()
+        self.out.change(worker)
 
     def _judge(self, there: set[str]) -> None:
         """Gives up what was not heard of for a lease; raises `InstrumentError` where for so long no worker is left."""

@@ -58,13 +58,22 @@ class Out:
 
     lease_s: float
     chunks: dict[str, Sent] = field(default_factory=dict[str, Sent])
-    changed: anyio.Event = field(default_factory=anyio.Event)
-    """Set as soon as something comes back, or is to go out again; then another takes its place."""
+    waited: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
+    """What is waited for, by worker: room with it, or what concerns all."""
 
-    def change(self) -> None:
-        """Wakes whoever waits for a chunk, or for the end."""
-        self.changed.set()
-        self.changed = anyio.Event()
+    def news(self, worker: str) -> anyio.Event:
+        """Returns what is set once there is room with that worker, or something to be known by all."""
+        return self.waited.setdefault(worker, anyio.Event())
+
+    def change(self, worker: str) -> None:
+        """Wakes who waits for room with that worker."""
+        if worker in self.waited:
+            self.waited.pop(worker).set()
+
+    def change_all(self) -> None:
+        """Wakes whoever waits: for a chunk that is to go out again, or for the end."""
+        for worker in [*self.waited]:
+            self.change(worker)
 
     def add(self, outgoing: Outgoing, lease: Lease) -> Sent:
         """Notes that a chunk goes to a worker."""

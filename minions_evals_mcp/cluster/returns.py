@@ -102,7 +102,9 @@ class Returns:
         await self.pass_on(endings)
         sent.left.update(back.left)
         sent.look()
-        self.out.change()
+        self.out.change(sent.lease.worker)
+        if self.health.switch.is_off:
+            self.out.change_all()
 
     async def _keep(self, worker: str, row: UnitRow) -> None:
         """Keeps an output; should its worker be lost, the unit goes out again with it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -28,9 +29,9 @@ from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine_on
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.run import planning
-from minions_evals_mcp.engine.run.pipeline import Endings, Health, Switch, here
+from minions_evals_mcp.engine.run.pipeline import Endings, Health, Switch, here, next_of
 from minions_evals_mcp.engine.run.unit_pages import pages_of
-from minions_evals_mcp.engine.run.units import Bench, Unit
+from minions_evals_mcp.engine.run.units import TOGETHER, Bench, Unit
 from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, StoreError
 from minions_evals_mcp.models.registry import parse_model
@@ -158,7 +159,7 @@ class Workshop:
         self.chunk_of |= {id(unit): at_work for unit in chunk.units}
         try:
             for page in pages_of(self.bench, chunk.units):
-                await self._begun(at_work, page)
+                self._begun(at_work, page)
             await at_work.done.wait()
         finally:
             del self.chunks[chunk.id]
@@ -166,12 +167,12 @@ class Workshop:
             raise self.broken
         return Back(chunk.id, at_work.ended, at_work.left)
 
-    async def _begun(self, at_work: _AtWork, page: list[Unit]) -> None:
+    def _begun(self, at_work: _AtWork, page: list[Unit]) -> None:
         if at_work.stopped or self.stopped:
             self.left(page)
             return
         try:
-            await self.todo.send(page)
+            self.todo.send_nowait(page)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self.left(page)
 
@@ -180,7 +181,7 @@ class Workshop:
 
         It never ends, as the pipeline would with it.
         """
-        async for page in todo:
+        while (page := await next_of(todo)) is not None:
             at_work = self.chunk_of[id(page[0])]
             while self.watch.is_late and not (at_work.stopped or self.stopped):
                 await self.watch.woken.wait()
@@ -203,7 +204,7 @@ class Workshop:
 
     async def send_back(self, done: MemoryObjectReceiveStream[Endings]) -> None:
         """Sends on how units ended: at once where that was paid for, else with the whole chunk."""
-        async for endings in done:
+        while (endings := await next_of(done)) is not None:
             for unit, ended in endings:
                 at_work = self.chunk_of.pop(id(unit))
                 if at_work.chunk.is_live:
@@ -261,8 +262,8 @@ async def open_workshop(
 ) -> AsyncGenerator[Workshop]:
     """A workshop for those orders; raises `BadInputError` where a key is missing or the target cannot be opened."""
     line = Line(post)
-    todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]]()
-    done_in, done_out = anyio.create_memory_object_stream[Endings](1)
+    todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]](math.inf)
+    done_in, done_out = anyio.create_memory_object_stream[Endings](TOGETHER)
     async with open_engine_on(config, NoStore()) as engine:
         bench = _bench(engine, orders, line)
         with todo_in, todo_out, done_in, done_out:

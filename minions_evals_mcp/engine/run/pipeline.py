@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -148,16 +148,14 @@ async def here(
     Outputs that are made one by one and judged by rule are judged together with those that came at the same time.
     Nothing that stops the run says what sealed cases say.
     """
-    todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]]()
     made_in, made_out = anyio.create_memory_object_stream[Made](TOGETHER)
     with hushed(bench.seal), ungrouped():
         async with anyio.create_task_group() as working:
-            working.start_soon(_feed, pages, todo_in, health.switch)
+            todo = _Todo(pages, health.switch)
             taking = anyio.Lock(fast_acquire=True)
             for _ in range(workers):
-                working.start_soon(_work, bench, todo_out.clone(), made_in.clone(), done, health)
+                working.start_soon(_work, bench, todo, made_in.clone(), done, health)
                 working.start_soon(_judge, bench, made_out.clone(), taking, done, health)
-            todo_out.close()
             made_in.close()
             made_out.close()
 
@@ -176,23 +174,29 @@ async def run_units(
     await bench.judging.kept.settle()
 
 
-async def _feed(pages: Pages, todo: MemoryObjectSendStream[list[Unit]], switch: Switch) -> None:
-    async with todo:
-        async for page in pages:
-            if switch.is_off:
-                return
-            await _handed_over(todo, page)
+@dataclass(slots=True, eq=False)
+class _Todo:
+    """The pages to be carried out, for several that take them: the one whose turn it is waits for the next."""
+
+    pages: Pages
+    switch: Switch
+    taking: anyio.Lock = field(default_factory=partial(anyio.Lock, fast_acquire=True))
+
+    async def next(self) -> list[Unit] | None:
+        """The next page; None once there is none, or no further unit may start."""
+        async with self.taking:
+            return None if self.switch.is_off else await anext(self.pages, None)
 
 
 async def _work(
     bench: Bench,
-    todo: MemoryObjectReceiveStream[list[Unit]],
+    todo: _Todo,
     made: MemoryObjectSendStream[Made],
     done: MemoryObjectSendStream[Endings],
     health: Health,
 ) -> None:
-    async with todo, made:
-        async for page in todo:
+    async with made:
+        while (page := await todo.next()) is not None:
             if health.switch.is_off:
                 health.left(page)
                 continue
@@ -231,10 +235,10 @@ async def _taken(bench: Bench, made: MemoryObjectReceiveStream[Made], taking: an
     function of the user's checks may wait for that function: it is taken singly.
     """
     async with taking:
-        try:
-            page = [await made.receive()]
-        except anyio.EndOfStream:
+        first = await next_of(made)
+        if first is None:
             return []
+        page = [first]
         while not bench.engine.own_checks and len(page) < TOGETHER:
             await anyio.lowlevel.checkpoint()  # what others are just about to hand over comes along
             more = [*_there(made, TOGETHER - len(page))]
@@ -252,7 +256,7 @@ async def _ended(
     for _, ended in endings:
         health.saw(ended)
     health.switch.look()
-    await done.send(endings)
+    await _handed_over(done, endings)
 
 
 async def _handed_over(stream: MemoryObjectSendStream[T], item: T) -> None:
@@ -261,6 +265,18 @@ async def _handed_over(stream: MemoryObjectSendStream[T], item: T) -> None:
         stream.send_nowait(item)
     except anyio.WouldBlock:
         await stream.send(item)
+
+
+async def next_of(stream: MemoryObjectReceiveStream[T]) -> T | None:
+    """Returns what is received next, without a turn of the loop where it is there; None once nothing more is sent."""
+    try:
+        return stream.receive_nowait()
+    except anyio.WouldBlock:
+        with suppress(anyio.EndOfStream):
+            return await stream.receive()
+    except anyio.EndOfStream:
+        pass
+    return None
 
 
 def _there(stream: MemoryObjectReceiveStream[T], most: int) -> Iterator[T]:
@@ -289,7 +305,7 @@ def _rows(unit: Unit, ended: Ending) -> UnitRows:
 async def _record_all(bench: Bench, done: MemoryObjectReceiveStream[Done], progress: PageProgress) -> None:
     """Writes what has ended, all that is there in one go, and says so once it is committed."""
     async with done:
-        async for first in done:
+        while (first := await next_of(done)) is not None:
             async with bench.turn:
                 endings, behind = parted([first, *received(done)])
                 try:
