@@ -138,6 +138,6 @@ def _target_code(target: str | None, timeout_s: float) -> str:
     """The digest of the module that a `python:` target stands in."""
     if target is None or not target.startswith("python:"):
         return ""
-    function = python_target(target.removeprefix("python:"), deadline_s=timeout_s).function
+    function = python_target(target.removeprefix("python:"), deadline_s=timeout_s, width=1).function
     source = inspect.getsourcefile(inspect.unwrap(function)) if inspect.isroutine(function) else None
     return "" if source is None else hashlib.sha256(Path(source).read_bytes()).hexdigest()

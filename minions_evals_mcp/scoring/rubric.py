@@ -41,6 +41,11 @@ class RubricInUse:
         """The most that an output can have: `Σ weight·maxScore`."""
         return math.fsum([criterion.weight * criterion.max_score for _, criterion in self.criteria])
 
+    @once
+    def takes_proposals(self) -> bool:
+        """Returns whether a criterion asks for the score that the agent-run's own proposal gives."""
+        return any("fromProposal" in criterion.scoring_guide for _, criterion in self.criteria)
+
     def weight(self, criterion_id: str) -> float:
         """The weight of a criterion of this rubric."""
         return next(criterion.weight for ident, criterion in self.criteria if ident == criterion_id)

@@ -77,9 +77,9 @@ def write(db: Db, page: Sequence[UnitRows], *, at: datetime) -> None:
 
 def outcome_of(ended: Ending) -> Outcome:
     """The name of an ending in the closed union of outcomes."""
-    if isinstance(ended, Passed | Failed):  # as most do
-        return ended.run.fields.outcome
-    return ended.outcome if isinstance(ended, UnitRows) else _end(ended)[0]
+    if isinstance(ended, UnitRows):
+        return ended.outcome
+    return ended.run.fields.outcome if isinstance(ended, (Passed, Failed)) else _end(ended)[0]
 
 
 def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str | None]:

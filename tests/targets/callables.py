@@ -75,6 +75,31 @@ def wrapped(inputs: Json) -> Awaitable[str]:
     return echo_later(inputs)
 
 
+MEETING = 50
+
+
+class Meeting:
+    """Waits until so many calls of it are under way at once, and counts how many there were at the most."""
+
+    def __init__(self) -> None:
+        self.most = 0
+        self._there = 0
+        self._all_there = threading.Barrier(MEETING)
+        self._counting = threading.Lock()
+
+    def __call__(self, question: str) -> str:
+        with self._counting:
+            self._there += 1
+            self.most = max(self.most, self._there)
+        self._all_there.wait()
+        with self._counting:
+            self._there -= 1
+        return "met"
+
+
+meeting = Meeting()
+
+
 def number(inputs: Json) -> int:
     return 4
 

@@ -198,8 +198,8 @@ async def test_the_digest_of_a_model_target_is_its_provider_model_and_parameters
         assert len({one.digest(), replace(one, model="x").digest(), other.digest()}) == 3
 
 
-def function(name: str, *, deadline_s: float = HANG_S) -> Task:
-    return python_target(f"tests.targets.callables:{name}", deadline_s=deadline_s)
+def function(name: str, *, deadline_s: float = HANG_S, width: int = 1) -> Task:
+    return python_target(f"tests.targets.callables:{name}", deadline_s=deadline_s, width=width)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +218,15 @@ async def test_a_function_sync_or_async_that_returns_a_string_gives_an_output(na
     assert found.latency_ms is not None
     assert found.latency_ms > 0
     assert (found.cost_usd, found.input_tokens, found.timed_out) == (None, None, False)
+
+
+async def test_as_many_calls_of_a_function_are_under_way_at_once_as_were_set_and_no_more() -> None:
+    asked = function("meeting", width=callables.MEETING)
+    with anyio.fail_after(HANG_S):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(2 * callables.MEETING):
+                tasks.start_soon(observed, asked)
+    assert callables.meeting.most == callables.MEETING
 
 
 async def test_a_function_that_returns_a_mapping_gives_the_output_itself() -> None:
@@ -336,7 +345,7 @@ async def test_an_outer_cancellation_is_not_taken_for_the_functions_failure() ->
 )
 def test_a_name_under_which_there_is_no_function_is_refused(ref: str, words: str) -> None:
     with pytest.raises(BadInputError, match=words) as refused:
-        python_target(ref, deadline_s=1)
+        python_target(ref, deadline_s=1, width=1)
     assert f"--target python:{ref}" in refused.value.message
 
 

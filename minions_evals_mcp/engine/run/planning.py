@@ -140,7 +140,7 @@ def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budge
     if kind == "python":
         from minions_evals_mcp.targets.function.task import python_target  # noqa: PLC0415  what watches a function is rarely needed
 
-        return python_target(rest, deadline_s=engine.config.call_timeout_s)
+        return python_target(rest, deadline_s=engine.config.call_timeout_s, width=engine.config.concurrency)
     if kind in OWN_KINDS:
         config = engine.config
         version = versions.known.get(versions.asked) if versions.asked else None

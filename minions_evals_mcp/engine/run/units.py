@@ -40,6 +40,7 @@ from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.assertions.judged.criteria import BY_PROMPT
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
+from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.scoring.verdicts.history import Compared, Likeness, Sample
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
@@ -190,15 +191,10 @@ def earlier_runs(db: Db, bench: Bench, job_id: str, case_ids: Sequence[str]) -> 
     return case_history.earlier_samples(db, case_ids, job_id=job_id, limit=limit)
 
 
-def _wants_proposal(measure: Measure) -> bool:
-    criteria = getattr(measure.yardstick, "criteria", ())
-    return any("fromProposal" in criterion.scoring_guide for _, criterion in criteria)
-
-
 def proposal_scores(db: Db, measure: Measure, agent_run_id: str | None) -> dict[str, float]:
     """The scores that the newest proposal-draft of that agent-run gives, where a criterion asks for one."""
     scores: dict[str, float] = {}
-    if agent_run_id is None or not _wants_proposal(measure):
+    if agent_run_id is None or not isinstance(measure.yardstick, RubricInUse) or not measure.yardstick.takes_proposals:
         return scores
     for draft in records.proposals_of(db, agent_run_id):
         scores.update(draft.fields.scores)

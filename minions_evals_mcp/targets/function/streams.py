@@ -28,7 +28,7 @@ def followed(stream: object, note: Note, ending: Ending) -> object:
     return _followed_async(cast("AsyncGenerator[object, object]", stream), note, ending)
 
 
-async def collected(value: object, limiter: anyio.CapacityLimiter | None) -> object:
+async def collected(value: object, limiter: anyio.CapacityLimiter) -> object:
     """The items of a generator, a sync one's taken in a thread of this context; any other value as it is."""
     if isinstance(value, AsyncGeneratorType):
         return [item async for item in cast("AsyncGenerator[object]", value)]

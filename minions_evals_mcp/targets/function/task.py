@@ -128,6 +128,8 @@ class Task:
     said: str
     """What it is called where it fails."""
     deadline_s: float
+    width: int
+    """So many calls of it are under way at once at the most."""
     takes_version: bool = False
     """Whether the version of a run is that of the function's own code."""
     plain: bool = False
@@ -135,9 +137,10 @@ class Task:
     calling: Calling = field(init=False)
     is_async: bool = field(init=False)
     records_calls: bool = field(init=False)
-    limiter: anyio.CapacityLimiter | None = None
+    limiter: anyio.CapacityLimiter = field(init=False)
 
     def __post_init__(self) -> None:
+        self.limiter = anyio.CapacityLimiter(self.width)
         self.calling = calling(self.function)
         self.is_async = inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(
             getattr(self.function, "__call__", None)  # noqa: B004  whether a call of it is to be awaited
@@ -214,13 +217,13 @@ def task_of(function: Callable[..., object], evaluation: str, *, deadline_s: flo
     module = getattr(function, "__module__", None) or "__main__"
     name = function_name(function)
     identity: Json = {"target": "evaluate", "name": evaluation}
-    task = Task(function, identity, f"python:{module}:{name}", name, deadline_s, takes_version=True)
-    task.limiter = anyio.CapacityLimiter(width)
-    return task
+    return Task(function, identity, f"python:{module}:{name}", name, deadline_s, width, takes_version=True)
 
 
-def python_target(ref: str, *, deadline_s: float) -> Task:
-    """The target that `module:function` names, called as `evaluate` calls it; raises `BadInputError` where there is none.
+def python_target(ref: str, *, deadline_s: float, width: int) -> Task:
+    """The target that `module:function` names, called as `evaluate` calls it, `width` at once.
+
+    Raises `BadInputError` where there is none.
 
     Its code is the user's to version: it is told of no prompt version, and its digest is that of its name.
     """
@@ -239,7 +242,7 @@ def python_target(ref: str, *, deadline_s: float) -> Task:
         raise BadInputError(f"--target python:{ref} is no function.")
     watch_spans()
     name = f"python:{ref}"
-    return Task(function, {"target": "python", "name": name}, name, name, deadline_s)
+    return Task(function, {"target": "python", "name": name}, name, name, deadline_s, width)
 
 
 def function_name(function: object) -> str:
