@@ -94,7 +94,7 @@ class Meeting:
         self._all_there.wait()
         with self._counting:
             self._there -= 1
-        return "met"
+        return f"Met: {question}"
 
 
 meeting = Meeting()
