@@ -223,7 +223,8 @@ def task_of(function: Callable[..., object], evaluation: str, *, deadline_s: flo
 def python_target(ref: str, *, deadline_s: float, width: int) -> Task:
     """The target that `module:function` names, called as `evaluate` calls it, `width` at once.
 
-    Raises `BadInputError` where there is none. Its code is the user's to version: it is told of no prompt version, and its digest is that of its name.
+    Raises `BadInputError` where there is none. Its code is the user's to version: it is told of no prompt version, and its
+    digest is that of its name.
     """
     module_name, _, attribute = ref.partition(":")
     beside = str(Path.cwd())
