@@ -13,7 +13,8 @@ from pydantic_core import from_json, to_json
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import answered_record, output_value, value_text
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
-from minions_evals_mcp.scoring.assertions.table import is_type, vet
+from minions_evals_mcp.frozen_types import tuples_of
+from minions_evals_mcp.scoring.assertions.table import asks, is_type, vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination, answered_alone
 
@@ -28,7 +29,9 @@ ALSO = {"assertions": "assert"}
 NO_OTHER_NAMES: dict[str, str] = {}
 CHUNK = 1 << 16
 MOST_KNOWN, LONGEST_KNOWN = 4096, 2000
-_KNOWN: dict[str | tuple[str, ...], Assertion] = {}
+_KNOWN: dict[str | tuple[str, ...], tuple[Assertion, bool]] = {}
+"""Vetted assertions, and whether each may need anything of the outside."""
+_trusted, _of_row = Assertion.trusted, tuples_of(Checks)
 Answer = dict[str, JsonValue]
 Asked = Examination[Answer]
 """A row as its reader made it."""
@@ -54,9 +57,15 @@ class Row(NamedTuple):
         return verdict_row(self.id, result)
 
 
-def _assertions(value: JsonValue) -> tuple[Assertion, ...]:
-    """The vetted assertions of a row."""
-    return tuple([vetted(assertion, number) for number, assertion in enumerate(listed(value, "assert"))])
+def _checks(row: dict[str, JsonValue], subject: Subject) -> Checks:
+    """A row's output with its vetted assertions."""
+    assertions: list[Assertion] = []
+    asking = False
+    for assertion in listed(row["assert"], "assert"):
+        known, is_asking = _vetted(assertion, len(assertions))
+        assertions.append(known)
+        asking = asking or is_asking
+    return _of_row((tuple(assertions), subject, _number(row, "threshold"), False, asking))
 
 
 def listed(value: JsonValue, field: str) -> list[JsonValue]:
@@ -68,13 +77,18 @@ def listed(value: JsonValue, field: str) -> list[JsonValue]:
 
 def vetted(value: JsonValue, number: int) -> Assertion:
     """The vetted assertion; rows often share theirs, and each is read once."""
+    return _vetted(value, number)[0]
+
+
+def _vetted(value: JsonValue, number: int) -> tuple[Assertion, bool]:
     if not isinstance(value, dict):
         raise InvalidRecordError("must be an object", field=f"assert.{number}")
     key = _key(value)
     known = _KNOWN.get(key)
     if known is None:
-        known = _plain(key) or _assertion(to_json(value), number)
-        vet(known, at=f"assert.{number}")
+        assertion = _plain(key) or _assertion(to_json(value), number)
+        vet(assertion, at=f"assert.{number}")
+        known = assertion, asks(assertion)
         if len(_KNOWN) < MOST_KNOWN and len("".join(key)) <= LONGEST_KNOWN:
             _KNOWN[key] = known
     return known
@@ -82,17 +96,19 @@ def vetted(value: JsonValue, number: int) -> Assertion:
 
 def _key(members: Mapping[str, JsonValue]) -> str | tuple[str, ...]:
     """Returns what is equal for equal assertions and no others: the type, and the text of one that has but that beside it."""
-    kind, value = members.get("type"), members.get("value")
-    if isinstance(kind, str) and len(members) == 2 and isinstance(value, str):
-        return kind, value
-    return (kind,) if isinstance(kind, str) and len(members) == 1 else repr(members)
+    if len(members) < 3 and isinstance(kind := members.get("type"), str):
+        if len(members) == 1:
+            return (kind,)
+        if isinstance(value := members.get("value"), str):
+            return kind, value
+    return repr(members)
 
 
 def _plain(key: str | tuple[str, ...]) -> Assertion | None:
     """The assertion where it is but a type that there is, with a text or without, as most are; None for any other."""
     if isinstance(key, str) or not is_type(key[0]):
         return None
-    return Assertion.trusted(type=key[0], value=key[1]) if len(key) == 2 else Assertion.trusted(type=key[0])
+    return _trusted(type=key[0], value=key[1]) if len(key) == 2 else _trusted(type=key[0])
 
 
 def read_assertion(value: JsonValue, number: int) -> Assertion:
@@ -114,7 +130,7 @@ def read_row(line: str | bytes) -> Row:
     """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
     row = read_object(line, KEYS, ("output", "assert"), also=ALSO)
     subject = subject_of(row["output"], row)
-    return Row(row_id(row), Checks(_assertions(row["assert"]), subject, _number(row, "threshold")))
+    return Row(row_id(row), _checks(row, subject))
 
 
 def read_object(
@@ -151,13 +167,13 @@ def row_id(members: dict[str, JsonValue]) -> str:
 
 def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
     """The output as checks see it, with the `latencyMs`, `cost` (US dollars) and `toolCalls` that were recorded."""
-    value = output_value(output) if isinstance(output, dict) else output
-    if isinstance(value, str):
-        text, log = value, None
+    if isinstance(output, dict):
+        value, record = output_value(output), answered_record(output)
+        text, log = (value, None) if isinstance(value, str) else (value_text(value), value)
+    elif isinstance(output, str):
+        text, log, record = output, None, None
     else:
-        text = value_text(value) if isinstance(output, dict) else json.dumps(value, ensure_ascii=False)
-        log = value
-    record = answered_record(output) if isinstance(output, dict) else None
+        text, log, record = json.dumps(output, ensure_ascii=False), output, None
     if measured.keys().isdisjoint(MEASURED):
         return Subject(text, value=log, record=record)
     times = _number(measured, "latencyMs"), _number(measured, "cost")
@@ -183,14 +199,17 @@ def _number(members: dict[str, JsonValue], key: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidRecordError("must be a number", field=key)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidRecordError("is too large a number", field=key) from None
 
 
 def verdict_row(ident: str, aggregate: Aggregate) -> Answer:
     """The verdict as a row says it."""
     results: list[JsonValue] = [
-        {"type": result.type, "pass": result.passed, "score": result.score, "reason": result.reason}
-        for result in aggregate.results
+        {"type": kind, "pass": passed, "score": score, "reason": reason}
+        for kind, passed, score, reason, _, _, _, _ in aggregate.results
     ]
     return {"id": ident, "pass": aggregate.passed, "score": aggregate.score, "results": results}
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.metric_scores import MetricScore
+from minions_evals_mcp.frozen_types import tuples_of
 from minions_evals_mcp.scoring.checks import Checked
 
 Frozen = str | float | tuple[object, ...] | None
@@ -31,6 +32,14 @@ class CheckResult(NamedTuple):
     negated_score: float | None = None
     parts: tuple[Checked, ...] = ()
     named: tuple[MetricScore, ...] = ()
+
+
+_result = tuples_of(CheckResult)
+
+
+def found(passed: bool, reason: str) -> CheckResult:  # noqa: FBT001  as its type takes it
+    """The finding of a check that has no score but 1 or 0, in half the time that its type takes."""
+    return _result((passed, reason, None, None, (), ()))
 
 
 def js_text(value: JsonValue) -> str:

@@ -16,6 +16,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.score_rows import CHUNK, Tally, answers, batches, read_row, rows_of
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
+from minions_evals_mcp.scoring.checks import NO_EVIDENCE
 from tests.hang import HANG_S
 
 CONTAINS: JsonValue = [{"type": "contains", "value": "Paris"}]
@@ -137,3 +138,12 @@ async def test_a_producer_that_waits_for_each_verdict_is_answered() -> None:
             sink.write(row(id=str(number)).encode() + b"\n")
             ((line, _),) = next(found)
             assert line == number + 1
+
+
+@pytest.mark.parametrize("field", ["threshold", "latencyMs", "cost"])
+def test_a_number_that_no_float_holds_is_refused_and_stops_no_other_row(field: str) -> None:
+    huge = f'{{"id":"1","output":"a","assert":[],"{field}":1{"0" * 400}}}'
+    rows = rows_of([(1, huge), (2, '{"id":"2","output":"a","assert":[]}')])
+    first, second = (row.answer(NO_EVIDENCE) for row in rows)
+    assert first == {"id": "1", "error": f"line 1: {field}: is too large a number"}
+    assert second == {"id": "2", "pass": True, "score": 1.0, "results": []}

@@ -74,7 +74,7 @@ class UnitExamination:
             case RubricInUse() as rubric:
                 return [need for criterion in self.panel.asking(rubric) for need in guide_needs(criterion, self.work)]
             case ByAssertions() as yardstick:
-                return self._checks(yardstick).needs() if yardstick.asking else ()
+                return self._checks(yardstick).needs()
             case ByExpectation(expected):
                 return self._expectation(expected).needs()
             case BySimilarity() | ByNothing():
@@ -100,7 +100,11 @@ class UnitExamination:
 
     def _checks(self, yardstick: ByAssertions) -> Checks:
         return Checks(
-            yardstick.assertions, self.work.subject, yardstick.threshold, by_all=yardstick.scoring is not None
+            yardstick.assertions,
+            self.work.subject,
+            yardstick.threshold,
+            by_all=yardstick.scoring is not None,
+            asking=bool(yardstick.asking),
         )
 
     def _expectation(self, expected: Json) -> Expectation:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
-from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.frozen_types import frozen_type, tuples_of
 from minions_evals_mcp.scoring.assertions import judges, sets
 from minions_evals_mcp.scoring.assertions.judged import contexts, criteria
 from minions_evals_mcp.scoring.assertions.kinds import (
@@ -39,6 +39,7 @@ SCORER_VERSION = "assertions/7"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
 
 SLACK = 1e-9
+_checked, _aggregate = tuples_of(Checked), tuples_of(Aggregate)
 
 
 def _no_needs(_assertion: Assertion, _subject: Subject) -> tuple[Need, ...]:
@@ -168,6 +169,10 @@ _NAMES: dict[str, tuple[Kind, bool]] = {
 }
 
 
+_BARE = frozenset({"type", "value"})
+"""The fields of most assertions: no judge of its own, no code, nothing inside, of which anything could be refused."""
+
+
 def is_type(name: str) -> bool:
     """Returns whether there is a type of that name, `not-` before it or not."""
     return name in _NAMES
@@ -180,22 +185,25 @@ def vet(assertion: Assertion, *, at: str = "", of_config: bool = False) -> None:
     does not fit. What names a judge of its own is refused, too, unless it stands in a config that a person runs.
     """
     if not of_config:
-        judges.refuse_own(assertion, at=at)
+        if not assertion.__pydantic_fields_set__ <= _BARE:
+            judges.refuse_own(assertion, at=at)
         trajectory.refuse_traced(assertion, at=at)
     _vet(assertion, at)
 
 
 def _vet(assertion: Assertion, at: str) -> None:
     kind, _ = _NAMES.get(assertion.type) or _unknown(assertion, at)
-    if assertion.assertions and assertion.base_type != SET:
+    is_bare = assertion.__pydantic_fields_set__ <= _BARE
+    if not is_bare and assertion.assertions and assertion.base_type != SET:
         raise InvalidRecordError(f"only {SET} holds assertions", field="assert", record=assertion.type, where=at)
     try:
-        if assertion.value_code is None:
+        if is_bare or assertion.value_code is None:
             kind.vet(assertion)
         else:
             snippets.vet_source(assertion.value_code.code)
-        judges.vet_own(assertion)
-        vet_transform(assertion)
+        if not is_bare:
+            judges.vet_own(assertion)
+            vet_transform(assertion)
     except InvalidRecordError as error:
         raise InvalidRecordError(error.reason, field=error.field, record=assertion.type, where=at) from None
 
@@ -219,17 +227,20 @@ def _needs_with_value(assertion: Assertion, subject: Subject) -> tuple[Need, ...
 
 def asks_outside(assertions: Sequence[Assertion]) -> bool:
     """Returns whether any of the assertions may need something to be fetched, whatever the output."""
-    return any(_asks_outside(assertion) for assertion in assertions)
+    return any(map(asks, assertions))
 
 
-def _asks_outside(assertion: Assertion) -> bool:
-    if assertion.base_type == SET:
-        return asks_outside(assertion.assertions)
-    if assertion.transform is not None or assertion.value_code is not None:
+def asks(assertion: Assertion) -> bool:
+    """Returns whether it may need something to be fetched, whatever the output."""
+    held = assertion.__dict__
+    if held["transform"] is not None or held["value_code"] is not None:
         return True
-    if assertion.base_type == "regex":
+    find = _kind(assertion)[0].needs
+    if find is _set_needs:
+        return asks_outside(assertion.assertions)
+    if find is text.regex_needs:
         return text.searched_elsewhere(assertion)
-    return _kind(assertion)[0].needs is not _no_needs
+    return find is not _no_needs
 
 
 def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:
@@ -237,26 +248,27 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
 
     `not-` turns the verdict round and the score into 1 - score. With weight 0 a check cannot fail; its score is kept.
     """
-    kind, negated = _NAMES.get(assertion.type) or _unknown(assertion, "")
-    if assertion.transform is not None:
+    held = assertion.__dict__  # a field of a pydantic value is looked up four times as long
+    name, weight = held["type"], held["weight"]
+    kind, negated = _NAMES.get(name) or _unknown(assertion, "")
+    if held["transform"] is not None:
         changed = transformed(assertion, subject, evidence)
         if isinstance(changed, Unmet):
-            return Unchecked(assertion.type, changed.reason)
+            return Unchecked(name, changed.reason)
         subject = changed
-    if assertion.value_code is not None:
+    if held["value_code"] is not None:
         known = with_value(assertion, subject, evidence, kind.vet)
         if isinstance(known, Unmet):
-            return Unchecked(assertion.type, known.reason)
+            return Unchecked(name, known.reason)
         if isinstance(known, CheckResult):
-            weight = assertion.weight
-            return Checked(assertion.type, weight == 0, 0.0, known.reason, weight, assertion.metric)
+            return Checked(name, weight == 0, 0.0, known.reason, weight, assertion.metric)
         assertion = known
     try:
         result = kind.check(assertion, subject, evidence)
     except RecursionError:
-        return Unchecked(assertion.type, "the output or the value nests too deeply to be read")
+        return Unchecked(name, "the output or the value nests too deeply to be read")
     if isinstance(result, Unmet):
-        return Unchecked(assertion.type, result.reason, not_judgeable=result.not_judgeable)
+        return Unchecked(name, result.reason, not_judgeable=result.not_judgeable)
     passed, reason, score, negated_score, parts, named = result
     if negated:
         passed = not passed
@@ -264,8 +276,7 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
         score = negated_score if score is None or negated_score is not None else 1.0 - score
     if score is None:
         score = 1.0 if passed else 0.0
-    passed = passed or assertion.weight == 0
-    return Checked(assertion.type, passed, score, reason, assertion.weight, assertion.metric, parts, named)
+    return _checked((name, passed or weight == 0, score, reason, weight, held["metric"], parts, named))
 
 
 def check_all(
@@ -285,35 +296,30 @@ def check_all(
     if not assertions:
         return Aggregate(passed=True, score=1.0, results=())
     results: list[Checked] = []
+    total = weighted = 0.0
     all_pass = True
     unjudged: Unchecked | None = None
     for assertion in assertions:
         result = check(assertion, subject, evidence)
         if isinstance(result, Checked):
             results.append(result)
-            all_pass = all_pass and result.passed
+            _, passed, score, _, weight, _, _, _ = result
+            all_pass = all_pass and passed
+            total += weight
+            weighted += weight * score
         elif decides and threshold is None and result.not_judgeable:
             unjudged = unjudged or result
         else:
             return result
     if unjudged is not None and all_pass:
         return unjudged
-    score = _weighted_mean(results)
-    passed = all_pass if threshold is None else score >= threshold - SLACK
-    return Aggregate(passed, score, tuple(results))
-
-
-def _weighted_mean(results: Sequence[Checked]) -> float:
-    total = weighted = 0.0
-    for result in results:
-        total += result.weight
-        weighted += result.weight * result.score
-    if total == 0:
-        return 0.0
     if math.isinf(total):  # weights near the largest number there is: divided first, their sum is finite
         heaviest = max(result.weight for result in results)
-        return _weighted_mean([result._replace(weight=result.weight / heaviest) for result in results])
-    return weighted / total
+        total = sum(result.weight / heaviest for result in results)
+        weighted = sum(result.weight / heaviest * result.score for result in results)
+    score = weighted / total if total else 0.0
+    passed = all_pass if threshold is None else score >= threshold - SLACK
+    return _aggregate((passed, score, tuple(results), "", None))
 
 
 def _kind(assertion: Assertion) -> tuple[Kind, bool]:

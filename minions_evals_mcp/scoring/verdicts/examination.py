@@ -39,17 +39,19 @@ def answered_alone(page: Sequence[Examination[V]]) -> list[V] | None:
 class Checks(NamedTuple):
     """One output with the assertions that it is to pass together, from that aggregate on where there is a threshold.
 
-    `by_all`: somebody looks at the result of every one, so that a single failed one decides nothing.
+    `by_all`: somebody looks at the result of every one, so that a single failed one decides nothing. `asking`: whether
+    any may need something of the outside, where that is known.
     """
 
     assertions: Sequence[Assertion]
     subject: Subject
     threshold: float | None = None
     by_all: bool = False
+    asking: bool = True
 
     def needs(self) -> Sequence[Need]:
         """Returns what the assertions need of the outside."""
-        return needs(self.assertions, self.subject)
+        return needs(self.assertions, self.subject) if self.asking else ()
 
     def answer(self, evidence: Evidence = NO_EVIDENCE) -> Aggregate | Unchecked:
         """The verdict of each assertion and of all together, or the first that could not be carried out."""

@@ -14,7 +14,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions.table import needs, vet
+from minions_evals_mcp.scoring.assertions.table import asks_outside, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.examination import Checks
 
@@ -107,3 +107,12 @@ def test_what_is_no_code_is_refused_by_name(code: str) -> None:
 
 def test_a_record_without_a_transform_does_not_mention_it() -> None:
     assert "transform" not in Assertion(type="contains", value="x").model_dump(mode="json")
+
+
+@pytest.mark.parametrize("kind", ["contains", "assert-set", "not-assert-set"])
+def test_whatever_is_transformed_asks_outside_a_set_of_plain_checks_too(kind: str) -> None:
+    inner = Assertion(type="contains", value="a")
+    held = (inner,) if kind != "contains" else ()
+    plain = Assertion(type=kind, value=None if held else "a", assertions=held)
+    assert not asks_outside((inner, plain))
+    assert asks_outside((inner, plain.model_copy(update={"transform": "output.trim()"})))

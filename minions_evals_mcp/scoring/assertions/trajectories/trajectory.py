@@ -19,7 +19,7 @@ from functools import wraps
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.assertions import NEGATION, Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.text import listed
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import is_traced, spans_of, steps_of_spans
@@ -175,11 +175,14 @@ def step_count(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
     return _within(value, _count(steps, matcher_of(value, "")), least=0)
 
 
+_OF_STEPS = ("trajectory:", NEGATION + "trajectory:")
+
+
 def refuse_traced(assertion: Assertion, *, at: str = "") -> None:
     """Refuses steps that only a trace has, in the assertion or one inside it: an output of a suite's has a log."""
     for inner in assertion.assertions:
         refuse_traced(inner, at=at)
-    is_read_so = assertion.base_type.startswith("trajectory:") and assertion.base_type != MATCH
+    is_read_so = assertion.type.startswith(_OF_STEPS) and assertion.base_type != MATCH
     foreign = traced_only(assertion.value) if is_read_so else ""
     if foreign:
         types = ", ".join(sorted(STEP_TYPES))
