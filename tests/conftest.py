@@ -46,8 +46,8 @@ settings.load_profile("suite")  # on a machine under load an example takes as lo
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """A worker more than there are cores: some tests wait for processes, leases and limits."""
-    return (os.cpu_count() or 1) + 1
+    """Two workers more than there are cores: some tests wait for processes, leases and limits."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[XSpec]) -> None:

@@ -12,6 +12,18 @@ from importlib import import_module
 
 import pytest
 
+ASKING = {"tests.shared.cli.terminal", "tests.shared.agent.desk", "tests.acceptance.workplace"}
+"""Through these most tests give commands: where none of them is collected, no standby is needed ahead."""
+
+
+def main() -> None:
+    """A worker, and beside it the standby that forks its commands."""
+    standby = import_module("tests.shared.cli.standby")
+    if ASKING & sys.modules.keys():
+        standby.STANDBYS.first = standby.split()
+    import_module("tests.shared.cli.interpreter").main()
+
+
 if __name__ == "__main__":
     gc.disable()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -19,6 +31,9 @@ if __name__ == "__main__":
         [*sys.argv[1:], "--collect-only", "-q", "-n0", "-s"]
     )  # a module may keep the streams that it was imported with
     standby = import_module("tests.shared.cli.standby")
+    standby.PROGRAMS["python"] = "tests.shared.cli.collecting"
+    if ASKING & sys.modules.keys():
+        standby.prepared()
     standby.gathered()
     gc.freeze()
     gc.enable()

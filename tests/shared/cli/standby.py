@@ -224,6 +224,34 @@ class Forked(subprocess.Popen[bytes]):
         self._close_pipe_fds(*pipes)  # pyright: ignore[reportAttributeAccessIssue]  as the method that this one replaces
 
 
+class Split(subprocess.Popen[bytes]):
+    """A standby that this process forks itself, before it does anything else: it has imported what this one has."""
+
+    def __init__(self, wire: socket.socket, other: socket.socket) -> None:
+        self._wire, self._other = wire, other
+        super().__init__(["standby"])
+
+    def _execute_child(self, *_: object) -> None:
+        """Forks, instead of starting a program; the new process leaves the streams of this one alone."""
+        self.pid = os.fork()
+        self._child_created = True
+        if not self.pid:
+            os.setsid()
+            self._other.close()
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for number in (0, 1):
+                os.dup2(nothing, number)
+            serve(self._wire)
+            os._exit(0)
+
+
+def split() -> Standby:
+    """One that this process forks."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        return Standby(Split(theirs, ours), ours)
+
+
 def main() -> None:
     """Serves whoever holds the other end of what standard input is."""
     serve(socket.socket(fileno=os.dup(0)))
@@ -354,8 +382,8 @@ def become(asked: Asked, streams: list[int]) -> None:
     sys.stderr = sys.__stderr__ = open(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115  as above
 
 
-if __name__ == "__main__":
-    gc.disable()  # else it goes through the imports again and again; what is forked looks for garbage as its program does
+def prepared() -> None:
+    """Imports whatever commands import, and uses it once."""
     ours = {target.partition(":")[0] for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values())}
     for module in (*(f"minions_evals_mcp.cli.{one}" for one in sorted(ours)), *LATE):
         import_module(module)
@@ -363,6 +391,11 @@ if __name__ == "__main__":
         import_module(PROGRAMS[program])
     with unmeasured():
         anyio.run(used_once)
+
+
+if __name__ == "__main__":
+    gc.disable()  # else it goes through the imports again and again; what is forked looks for garbage as its program does
+    prepared()
     saved_so_far()
     gathered()
     gc.freeze()
