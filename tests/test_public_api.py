@@ -13,6 +13,8 @@ import minions_evals_mcp as evals
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store import runs
 from tests.hang import HANG_S
+from tests.shared.cli.standby import STANDBYS, Asked
+from tests.shared.cli.terminal import inherited
 from tests.workshop import answer, benchmark, case, save
 
 SEEDS = {
@@ -54,19 +56,9 @@ def test_importing_everything_in_a_test_module_brings_nothing_that_pytest_collec
     (tmp_path / "test_mine.py").write_text(
         f"from minions_evals_mcp import *\n{wanted}\ndef test_own():\n    assert callable(evaluate)\n"
     )
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(tmp_path),
-        str(tmp_path),
-    ]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=HANG_S)
-    assert "1 passed" in ended.stdout, ended.stdout
+    given = ["-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)]
+    _, out, _ = STANDBYS.carried_out(Asked(given, str(tmp_path), inherited(), "pytest"), b"", HANG_S)
+    assert b"1 passed" in out, out
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
+
+import grimp
 
 ROOT = Path(__file__).parents[2]
 OURS = ("minions_evals_mcp", "agent")
@@ -16,21 +16,20 @@ CARRIED = {"mcp_types": "mcp", "pydantic_core": "pydantic", "pydantic_monty": "p
 """Modules that another package pins and brings along, by the package that we name."""
 
 
-def imported() -> Iterator[tuple[str, Path]]:
-    """Each module of another package, and who imports it."""
-    for path in (file for name in OURS for file in (ROOT / name).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            match node:
-                case ast.Import(names):
-                    modules = [alias.name for alias in names]
-                case ast.ImportFrom(str(module), level=0):
-                    modules = [module]
-                case _:
-                    modules = []
-            for module in modules:
-                top = module.partition(".")[0]
-                if top not in sys.stdlib_module_names and top not in OURS:
-                    yield top, path
+def imported() -> dict[str, set[str]]:
+    """Each package of others, and our modules that import it."""
+    graph = grimp.build_graph(*OURS, include_external_packages=True, cache_dir=None)
+    others = {module for module in graph.modules if module.partition(".")[0] not in OURS}
+    tops = {module.partition(".")[0] for module in others} - sys.stdlib_module_names
+    return {
+        top: {
+            one
+            for module in others
+            if module.partition(".")[0] == top
+            for one in graph.find_modules_that_directly_import(module)
+        }
+        for top in tops
+    }
 
 
 def declared() -> set[str]:
@@ -47,8 +46,8 @@ def plain(package: str) -> str:
 def test_every_package_that_is_imported_is_declared() -> None:
     brought, known = packages_distributions(), declared()
     missing = {
-        f"{top} in {path.relative_to(ROOT)}"
-        for top, path in imported()
+        top: by
+        for top, by in imported().items()
         if known.isdisjoint({plain(CARRIED.get(top, top)), *map(plain, brought.get(top, ()))})
     }
-    assert missing == set()
+    assert missing == {}

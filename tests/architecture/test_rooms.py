@@ -16,6 +16,7 @@ SHARED, EVERYWHERE = "tests.shared", {"tests.hang", "tests.workshop"}
 MOST_MODULES = 25
 
 
+@cache
 def is_package(module: str) -> bool:
     return (ROOT / module.replace(".", "/")).is_dir()
 
@@ -35,8 +36,9 @@ def circle(graph: grimp.ImportGraph, room: Callable[[str], str]) -> list[str]:
     """A circle of imports among rooms; empty where there is none."""
     arrows: dict[str, set[str]] = {}
     for module in graph.modules:
-        targets = {room(other) for other in graph.find_modules_directly_imported_by(module)}
-        arrows.setdefault(room(module), set()).update(targets - {room(module), ""})
+        if place := room(module):
+            targets = {room(other) for other in graph.find_modules_directly_imported_by(module)}
+            arrows.setdefault(place, set()).update(targets - {place, ""})
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:

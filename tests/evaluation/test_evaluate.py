@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import builtins
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,9 @@ from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store import records
 from tests.evaluation.capitals import CASES, answer, worse
+from tests.hang import HANG_S
+from tests.shared.cli.standby import STANDBYS, Asked
+from tests.shared.cli.terminal import inherited
 from tests.workshop import config_in
 
 
@@ -339,9 +341,10 @@ print(evaluate(task, cases, name="asked", store=sys.argv[1], key=key, concurrenc
 def test_an_interrupted_evaluation_names_the_key_under_which_it_goes_on(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(INTERRUPTED)
-    run = [sys.executable, str(script), str(tmp_path / "e.db")]
-    stopped = subprocess.run(run, capture_output=True, text=True, check=False, timeout=120)
-    named = re.search(r"evaluate\(…, key='(asked/[0-9a-f-]+)'\) goes on", stopped.stderr)
-    assert named is not None, stopped.stderr
-    again = subprocess.run([*run, named[1]], capture_output=True, text=True, check=False, timeout=120)
-    assert again.stdout == "4\n", again.stderr
+    run = Asked([str(script), str(tmp_path / "e.db")], str(tmp_path), inherited(), "python")
+    _, _, err = STANDBYS.carried_out(run, b"", HANG_S)
+    named = re.search(r"evaluate\(…, key='(asked/[0-9a-f-]+)'\) goes on", err.decode())
+    assert named is not None, err.decode()
+    again = replace(run, arguments=[*run.arguments, named[1]])
+    _, out, err = STANDBYS.carried_out(again, b"", HANG_S)
+    assert out == b"4\n", err.decode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import anyio
@@ -11,7 +10,7 @@ from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.database import open_store
 from tests.bench.writers import raced
 from tests.hang import HANG_S
-from tests.shared.store.command_line import Told, ran
+from tests.shared.store.command_line import Told, told
 
 PROCESSES, WRITES = 4, 200
 
@@ -22,7 +21,7 @@ async def test_four_processes_that_write_at_once_lose_nothing(tmp_path: Path) ->
     said: list[Told] = []
 
     async def write(name: str) -> None:
-        said.append(await ran(tmp_path, sys.executable, "-m", "tests.store.writer", str(path), name, str(WRITES)))
+        said.append(await told(tmp_path, "-m", "tests.store.writer", str(path), name, str(WRITES), program="python"))
 
     with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:

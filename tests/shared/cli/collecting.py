@@ -31,7 +31,6 @@ if __name__ == "__main__":
         [*sys.argv[1:], "--collect-only", "-q", "-n0", "-s"]
     )  # a module may keep the streams that it was imported with
     standby = import_module("tests.shared.cli.standby")
-    standby.PROGRAMS["python"] = "tests.shared.cli.collecting"
     if ASKING & sys.modules.keys():
         standby.prepared()
     standby.gathered()

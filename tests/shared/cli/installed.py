@@ -95,7 +95,7 @@ def python_of_workers(arguments: tuple[str, ...]) -> str:
     collecting = started({**os.environ}, "tests.shared.cli.collecting", *arguments)  # noqa: TID251  a worker's own
     standbys = Standbys(first=collecting)
     SESSION.callback(standbys.ended)
-    return str(Path(SESSION.enter_context(installed(standbys, limit_s=None)).partition(":")[0]) / "python")
+    return str(Path(SESSION.enter_context(installed(standbys, limit_s=None)).partition(":")[0]) / "worker")
 
 
 @cache

@@ -50,7 +50,7 @@ PROGRAMS = {
     "minions-evals": "minions_evals_mcp.cli.app", "minions-eval-agent": "agent.__main__",
     "minions-evals-mcp": "minions_evals_mcp.server.app", "pytest": "pytest", "neighbour": "tests.shared.agent.neighbour_server",
     "several": "tests.shared.cli.several", "python": "tests.shared.cli.interpreter", "python3": "tests.shared.cli.interpreter",
-    "standby": "tests.shared.cli.standby",
+    "standby": "tests.shared.cli.standby", "worker": "tests.shared.cli.collecting",
 }  # fmt: skip
 """The programs by the name that they are called by; each module's `main` is the entry point."""
 LATE = (

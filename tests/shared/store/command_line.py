@@ -36,9 +36,9 @@ def measured() -> dict[str, str]:
     return {name: value for name, value in around.items() if name.startswith("COVERAGE_")}
 
 
-async def told(home: Path, *arguments: str) -> Told:
-    """What the command answers."""
-    asked = Asked([*arguments], str(ROOT), clean_environment(home))
+async def told(home: Path, *arguments: str, program: str = "minions-evals") -> Told:
+    """What the command answers, or Python with those arguments: one on standby forks it."""
+    asked = Asked([*arguments], str(ROOT), clean_environment(home), program)
     code, out, err = await anyio.to_thread.run_sync(UNMEASURED.carried_out, asked, b"", HANG_S)
     return Told(code, out.decode(), err.decode())
 
