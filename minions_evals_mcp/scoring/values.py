@@ -37,7 +37,7 @@ class CheckResult(NamedTuple):
 _result = tuples_of(CheckResult)
 
 
-def found(passed: bool, reason: str) -> CheckResult:  # noqa: FBT001  as its type takes it
+def finding(passed: bool, reason: str) -> CheckResult:  # noqa: FBT001  as its type takes it
     """The finding of a check that has no score but 1 or 0, in half the time that its type takes."""
     return _result((passed, reason, None, None, (), ()))
 

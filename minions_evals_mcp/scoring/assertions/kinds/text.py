@@ -12,7 +12,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import PYTHONS, Elsewhere, compiled
-from minions_evals_mcp.scoring.values import CheckResult, excerpt, found, js_text
+from minions_evals_mcp.scoring.values import CheckResult, excerpt, finding, js_text
 
 TEXT_LIMIT = 1_000_000
 _FIELD = late(r'[\s,]*(?:"((?:[^"\\]|\\.|"")*)"\s*(?=,|$)|([^\s",][^,]*))', re.DOTALL)
@@ -23,14 +23,14 @@ def contains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Che
     """`value` stands in the output, case-sensitive; a number is looked for as its text."""
     wanted = js_text(assertion.value)
     passed = wanted in subject.text
-    return found(passed, f"{'contains' if passed else 'does not contain'} {excerpt(wanted)}")
+    return finding(passed, f"{'contains' if passed else 'does not contain'} {excerpt(wanted)}")
 
 
 def icontains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """As `contains`, whatever the case."""
     wanted = js_text(assertion.value)
     passed = wanted.lower() in subject.text.lower()
-    return found(passed, f"{'contains' if passed else 'does not contain'} {excerpt(wanted)} (any case)")
+    return finding(passed, f"{'contains' if passed else 'does not contain'} {excerpt(wanted)} (any case)")
 
 
 def contains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
@@ -57,7 +57,7 @@ def starts_with(assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
     """The output begins with `value`, case-sensitive, white space counted."""
     wanted = js_text(assertion.value)
     passed = subject.text.startswith(wanted)
-    return found(passed, f"{'starts' if passed else 'does not start'} with {excerpt(wanted)}")
+    return finding(passed, f"{'starts' if passed else 'does not start'} with {excerpt(wanted)}")
 
 
 def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
@@ -78,7 +78,7 @@ def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckRe
 
 @lru_cache(maxsize=512)
 def _matched(pattern: str, hit: bool) -> CheckResult:  # noqa: FBT001  a finding, not an option
-    return found(hit, f"{'matches' if hit else 'does not match'} the pattern {excerpt(pattern)}")
+    return finding(hit, f"{'matches' if hit else 'does not match'} the pattern {excerpt(pattern)}")
 
 
 def regex_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]:
