@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+import anyio
+
 from minions_evals_mcp.domain.outcomes import NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.judges.task import Said
@@ -32,6 +34,9 @@ class KeptVerdicts:
     pending: deque[Ticket[None]] = field(default_factory=deque[Ticket[None]])
     outputs: deque[jobs.UnitRow] = field(default_factory=deque[jobs.UnitRow])
     """Outputs that the next write takes along: those that are made while the writer is busy are written in one go."""
+    taking: _Outputs | None = None
+    """The newest write of outputs that was queued."""
+    queueing: anyio.Lock = field(default_factory=partial(anyio.Lock, fast_acquire=True))
 
     async def of(self, wanted: Sequence[Wanted]) -> dict[UnitKey, Given]:
         """The verdicts by unit and criterion that are there already: those handed in now, the unit's own, else the newest."""
@@ -64,10 +69,13 @@ class KeptVerdicts:
         await self.queue(partial(_save_verdict, key=key, about=about, answer=answer, at=at))
 
     async def keep_output(self, output: jobs.UnitRow) -> None:
-        """Queues an output to be kept, before it is judged: it was paid for."""
+        """Queues an output to be kept, before it is judged: it was paid for. What is queued from now on comes after it."""
         self.outputs.append(output)
-        if len(self.outputs) == 1:  # else the write that is queued takes it along
-            await self.queue(_Outputs(self.outputs))
+        async with self.queueing:
+            if self.taking is None or self.taking.begun:  # else the write that is queued takes it along
+                write = _Outputs(self.outputs)
+                await self.queue(write)
+                self.taking = write
 
     async def queue(self, work: Callable[[Db], None]) -> None:
         """Queues a write that nobody waits for now; one that failed earlier is raised here, or by `settle`."""
@@ -89,8 +97,11 @@ class _Outputs:
 
     waiting: deque[jobs.UnitRow]
     taken: list[jobs.UnitRow] = field(default_factory=list[jobs.UnitRow])
+    begun: bool = False
+    """Whether it may take along no more than it has."""
 
     def __call__(self, db: Db) -> None:
+        self.begun = True
         while self.waiting:
             self.taken.append(self.waiting.popleft())
         jobs.save_units(db, self.taken)

@@ -288,6 +288,24 @@ async def test_an_output_whose_keeping_is_broken_off_is_written_in_the_end(engin
     assert [unit.observed for unit in units.values()] == [seen, seen]
 
 
+async def test_what_is_written_once_the_keeping_of_an_output_returned_comes_after_it(engine: Engine) -> None:
+    await fleet(engine, 2)
+    job = (await start_benchmark(engine, RunRequest(subject_id="b"))).job
+    kept = KeptVerdicts(engine, fresh=False)
+    for _ in range(20):  # what was queued before is looked through by who queues the next write
+        await kept.queue(lambda _: None)
+    await engine.store.write(lambda _: None)
+
+    async def keep(place: int) -> None:
+        seen = Observed(output={"output": "paid for"})
+        await kept.keep_output(UnitRow(UnitKey(job.id, place, 1), f"c{place}", observed=seen))
+        assert (place, 1) in await engine.store.write(partial(jobs.units, job_id=job.id, first=0, last=2))
+
+    async with anyio.create_task_group() as tasks:
+        for place in range(2):
+            tasks.start_soon(keep, place)
+
+
 async def test_a_time_cap_stops_before_the_next_call_and_the_run_goes_on_under_its_key(tmp_path: Path) -> None:
     async with (
         serving(FakeSettings(latency_ms=5)) as server,
