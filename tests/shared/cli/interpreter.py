@@ -20,6 +20,7 @@ def main() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in shadowed]:
         del sys.modules[name]
     if as_module:
+        sys.modules.pop(sys.argv[0], None)  # a test may have imported it
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     else:
         runpy.run_path(sys.argv[0], run_name="__main__")
