@@ -5,6 +5,7 @@ Nothing is imported here that a process without memory or descriptors could fail
 
 from __future__ import annotations
 
+import atexit
 import errno
 import json
 import os
@@ -14,8 +15,9 @@ import threading
 import time
 import traceback
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 from minions_evals_mcp.known_secrets import masked
 
@@ -26,17 +28,52 @@ RUN_OUT = {
     errno.ENOMEM: "the machine has no more memory",
 }
 LONGEST = 300
+ABANDONED = "AnyIO worker thread"
+"""Threads of that name run what may be abandoned."""
+ENDING_S = 1.0
+"""So long such a thread may take to end."""
 
 
 @contextmanager
 def reported(program: str) -> Generator[None]:
-    """Ends the process with 3 where anything breaks that nobody else has told; what breaks in passing goes to a file, too."""
+    """Ends the process with 3 where anything breaks that nobody else has told; what breaks in passing goes to a file, too.
+
+    A function of the user's that was given up and never returns does not keep the process.
+    """
     sys.unraisablehook = lambda broken: _written(program, broken.exc_value)
     threading.excepthook = lambda broken: _written(program, broken.exc_value)
+    code: object = EXIT_CODE
     try:
         yield
+        code = 0
+    except SystemExit as ended:
+        code = ended.code
+        raise
     except Exception as error:  # noqa: BLE001  the last one to catch anything: the file has all of it
-        sys.exit(tell(program, error, as_json="--json" in sys.argv))
+        code = tell(program, error, as_json="--json" in sys.argv)
+        sys.exit(code)
+    finally:
+        if _is_kept():
+            _leave(code)
+
+
+def _is_kept() -> bool:
+    """Returns whether a thread is at work that the interpreter would wait for: anyio's end with their loop, unless abandoned."""
+    until = time.monotonic() + ENDING_S
+    at_work = [thread for thread in threading.enumerate() if thread.name.startswith(ABANDONED)]
+    with suppress(KeyboardInterrupt):  # who interrupts once more waits no longer
+        for thread in at_work:
+            thread.join(max(0.0, until - time.monotonic()))
+    return any(thread.is_alive() for thread in at_work)
+
+
+def _leave(code: object) -> NoReturn:
+    """Ends the process as the interpreter does, but waits for no thread."""
+    atexit._run_exitfuncs()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  what the interpreter calls at its end
+    with suppress(OSError, ValueError):  # the reader has gone, or the stream was closed for that
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else EXIT_CODE if code else 0)
 
 
 def tell(program: str, error: Exception, *, as_json: bool) -> int:

@@ -9,7 +9,7 @@ import anyio.to_thread
 import pytest
 
 from tests.cli.suites import answer, benchmark, case, suite
-from tests.shared.cli.terminal import Json, Terminal
+from tests.shared.cli.terminal import CLI, Json, Terminal
 from tests.shared.targets.application import Asked, application, reply
 
 PROGRAM = "import json, sys; print(json.dumps({'said': {'it': 'green ' + json.load(sys.stdin)['ask']}}))"
@@ -68,6 +68,16 @@ async def test_an_address_set_up_in_a_file_is_sent_its_secret_which_is_kept_nowh
     assert kept
     assert all(b"S3CRET" not in content for content in kept)
     assert "S3CRET" not in ran.out + ran.err
+
+
+def test_a_function_that_never_returns_does_not_keep_the_command(asking: Terminal) -> None:
+    asking.file(
+        "stuck.py", "import threading\ndef answer(q):\n    return 'green' if q == 'a' else threading.Event().wait()\n"
+    )
+    run = [*CLI, "run-benchmark", "b", "--target", "python:stuck:answer", "--json"]
+    ended = asking.with_env(MINIONS_EVALS_CALL_TIMEOUT="0.2").carried_out(run)
+    assert ended.code == 3
+    assert "did not answer within 0.2 s" in ended.out + ended.err
 
 
 NO_TARGETS = {
