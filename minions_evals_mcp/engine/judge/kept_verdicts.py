@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -78,17 +78,31 @@ class KeptVerdicts:
                 self.taking = write
 
     async def queue(self, work: Callable[[Db], None]) -> None:
-        """Queues a write that nobody waits for now; one that failed earlier is raised here, or by `settle`."""
+        """Queues a write that nobody waits for now; one that failed earlier is raised here, and tried again by `settle`."""
         while self.pending and self.pending[0].done.is_set():
-            await self.pending.popleft().result()
+            vet_written(self.pending)
+            self.pending.popleft()
         self.pending.append(await self.engine.store.submit(work))
 
     async def settle(self) -> None:
-        """Waits until every write queued so far is committed, and every output whose queueing was broken off."""
+        """Waits until every write queued so far is committed, and every output whose queueing was broken off.
+
+        One that failed is tried once more: what it keeps was paid for.
+        """
         if self.outputs:
-            await self.queue(_Outputs(self.outputs))
+            self.pending.append(await self.engine.store.submit(_Outputs(self.outputs)))
         while self.pending:
-            await self.pending.popleft().result()
+            ticket = self.pending.popleft()
+            await ticket.done.wait()
+            if ticket.error is not None:
+                await self.engine.store.write(ticket.work)
+
+
+def vet_written(tickets: Iterable[Ticket[None]]) -> None:
+    """Raises what one of those writes failed with, so that nothing is written that comes after it."""
+    for ticket in tickets:
+        if ticket.error is not None:
+            raise ticket.error
 
 
 @dataclass(slots=True, eq=False)

@@ -26,6 +26,7 @@ from minions_evals_mcp.domain.outcomes import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.engine.budget import HaltedError
+from minions_evals_mcp.engine.judge.kept_verdicts import vet_written
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, PEOPLE
 from minions_evals_mcp.engine.run.units import TOGETHER, Bench, Seen, Unit, carry_out, concluded, output_of
@@ -34,6 +35,7 @@ from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store import unit_rows
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.database import Ticket
 from minions_evals_mcp.store.events import Event, append, tell
 from minions_evals_mcp.store.unit_rows import Ending, UnitRows, outcome_of
 
@@ -166,12 +168,17 @@ async def run_units(
 ) -> None:
     """Has the units carried out; returns when every ending is committed."""
     done_in, done_out = anyio.create_memory_object_stream[Done](TOGETHER)
-    with ungrouped():
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_record_all, bench, done_out, progress)
-            with health.switch.scope:
-                async with done_in:
-                    await place(bench, pages, done_in, health=health, workers=workers)
+    try:
+        with ungrouped():
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_record_all, bench, done_out, progress)
+                with health.switch.scope:
+                    async with done_in:
+                        await place(bench, pages, done_in, health=health, workers=workers)
+    except BaseException:
+        with anyio.CancelScope(shield=True), suppress(EvalsError):  # the run ends with what broke it
+            await bench.judging.kept.settle()
+        raise
     await bench.judging.kept.settle()
 
 
@@ -285,7 +292,10 @@ def _there(stream: MemoryObjectReceiveStream[T], most: int) -> Iterator[T]:
             return
 
 
-def _record(db: Db, *, bench: Bench, endings: Endings, behind: Sequence[Behind] = ()) -> None:
+def _record(
+    db: Db, *, bench: Bench, endings: Endings, after: Sequence[Ticket[None]], behind: Sequence[Behind] = ()
+) -> None:
+    vet_written(after)  # an ending without its output would be all that is ever known of it
     at = bench.engine.clock()
     unit_rows.write(db, [_rows(unit, end) for unit, end in endings], at=at)
     for unit, end in endings:
@@ -305,11 +315,15 @@ async def _record_all(bench: Bench, done: MemoryObjectReceiveStream[Done], progr
         while (first := await next_of(done)) is not None:
             async with bench.turn:
                 endings, behind = parted([first, *received(done)])
+                record = partial(_record, bench=bench, after=[*bench.judging.kept.pending])
                 try:
-                    await bench.engine.store.write(partial(_record, bench=bench, endings=endings, behind=behind))
+                    await bench.engine.store.write(partial(record, endings=endings, behind=behind))
                 except EvalsError:
-                    await _record_singly(bench, endings)
-                    await bench.engine.store.write(partial(_record, bench=bench, endings=(), behind=behind))
+                    for (
+                        ending
+                    ) in endings:  # one by one, so that one that the store refuses costs no other; raises for that one
+                        await bench.engine.store.write(partial(record, endings=[ending]))
+                    await bench.engine.store.write(partial(record, endings=(), behind=behind))
             await progress([outcome_of(ended) for _, ended in endings])
 
 
@@ -322,12 +336,6 @@ def parted(sent: Sequence[Done]) -> tuple[Endings, list[Behind]]:
     """The endings, and the writes that go behind them."""
     endings = [ending for part in sent if not isinstance(part, Behind) for ending in part]
     return endings, [part for part in sent if isinstance(part, Behind)]
-
-
-async def _record_singly(bench: Bench, endings: Endings) -> None:
-    """Writes what the store refused as a page unit by unit, so that one that it refuses costs no other; raises for that one."""
-    for ending in endings:
-        await bench.engine.store.write(partial(_record, bench=bench, endings=[ending]))
 
 
 def request_approval(db: Db, key: UnitKey, measure: Measure, ended: Awaiting, *, new_id: str, at: datetime) -> None:

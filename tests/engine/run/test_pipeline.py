@@ -27,8 +27,9 @@ from minions_evals_mcp.engine.run.pipeline import BREAKER, Health, Switch, run_u
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, start_benchmark
 from minions_evals_mcp.engine.run.units import Bench, Unit
 from minions_evals_mcp.engine.run.versions import RunVersions
-from minions_evals_mcp.errors import InstrumentError, StoppedError
+from minions_evals_mcp.errors import ConflictError, InstrumentError, StoppedError, StoreError
 from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
 from minions_evals_mcp.store.seals import Seal
 from minions_evals_mcp.targets.live import Target
@@ -304,6 +305,40 @@ async def test_what_is_written_once_the_keeping_of_an_output_returned_comes_afte
     async with anyio.create_task_group() as tasks:
         for place in range(2):
             tasks.start_soon(keep, place)
+
+
+async def test_an_output_that_cannot_be_kept_gets_no_verdict_and_is_kept_if_it_can_be_in_the_end(
+    engine: Engine,
+) -> None:
+    await fleet(engine, 3)
+    refusing = "CREATE TRIGGER no_room BEFORE INSERT ON unit WHEN NEW.outcome IS NULL BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    await engine.store.write(lambda db: db.execute(refusing))
+    target = Priced()
+    with pytest.raises(ConflictError, match="no room"):
+        await ran(engine, target, key="k")
+    assert await all_of(engine, TestRun) == []
+    await engine.store.write(lambda db: db.execute("DROP TRIGGER no_room"))
+    job = await ran(engine, target, key="k")
+    units = await engine.store.read(partial(jobs.units, job_id=job.id, first=0, last=3))
+    assert [unit.observed is not None for unit in units.values()] == [True] * 3
+
+
+async def test_a_write_that_failed_stops_what_follows_and_is_tried_once_more_in_the_end(engine: Engine) -> None:
+    tries: list[str] = []
+
+    def full_at_first(_: Db) -> None:
+        tries.append("again" if tries else "full")
+        if tries == ["full"]:
+            raise StoreError("the disk is full.")
+
+    kept = KeptVerdicts(engine, fresh=False)
+    await kept.queue(full_at_first)
+    await engine.store.write(lambda _: None)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="full"):
+            await kept.queue(lambda _: tries.append("next"))
+    await kept.settle()
+    assert tries == ["full", "again"]
 
 
 async def test_a_time_cap_stops_before_the_next_call_and_the_run_goes_on_under_its_key(tmp_path: Path) -> None:
