@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -58,7 +59,7 @@ async def test_an_agent_starts_though_somebody_is_just_asking_whether_one_lives(
         asking.release()
 
     monkeypatch.setattr(holding, "LOOKED_S", HANG_S)
-    monkeypatch.setattr("filelock._api.time.sleep", asked)
+    monkeypatch.setattr(time, "sleep", asked)
     async with held_lease(engine) as holder:
         assert holder
 

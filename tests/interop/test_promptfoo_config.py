@@ -381,7 +381,8 @@ def test_aliases_depth_and_combinations_without_end_are_refused_at_once(tmp_path
         for before, name in zip("abcdefghi", "bcdefghij", strict=True)
     )
     assert "aliases stand for more than" in refusal(tmp_path, bomb + HEAD)
-    assert "nested more than" in refusal(tmp_path, HEAD + "tests: " + "[" * 5000 + "]" * 5000)
+    for depth, reason in ((500, "nested more than"), (5000, " nest")):  # the latter is refused by PyYAML 6.0.4 itself
+        assert reason in refusal(tmp_path, HEAD + "tests: " + "[" * depth + "]" * depth)
     names = ", ".join(f"v{number}: [a, b, c, d, e, f, g, h, i, j]" for number in range(9))
     assert "make 1,000,000,000 tests" in refusal(tmp_path, HEAD + f"tests: [{{vars: {{{names}}}}}]")
 
