@@ -16,6 +16,7 @@ import json
 import math
 import os
 import random
+import shutil
 import signal
 import sqlite3  # noqa: TID251  bare inserts are made with the standard library
 import subprocess
@@ -25,7 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -113,18 +114,24 @@ def suite(units: int, *, recorded: bool = False) -> Iterator[str]:
 
 
 def scale(desk: Desk, units: int, workers: list[int]) -> None:
-    """Units a second of plain run-benchmark, and of so many workers."""
+    """Units a second of plain run-benchmark, and of so many workers, each in a store without a run: none has more to compare with."""
     folder = desk.folder
     desk.imports(suite(units))
     run = ("run-benchmark", "b", "--target", f"{TARGET}nap", "--concurrency", str(AT_ONCE))
-    plain = _per_second(desk, *run, "--key", "plain")
+    plain = _per_second(_copied(desk, "plain.db"), *run, "--key", "plain")
     say(f"plain, {AT_ONCE} at once: {plain:.0f} units/s ({units} units that take {desk.nap_s * 1000:.0f} ms)")
     for count in workers:
         place = folder / f"crowd{count}"
         place.mkdir()
         with crowd(place, count, desk.environment) as there:
-            rate = _per_second(desk, *run, "--key", f"w{count}", "--cluster", there.address)
+            rate = _per_second(_copied(desk, f"w{count}.db"), *run, "--key", f"w{count}", "--cluster", there.address)
         say(f"{count} workers: {rate:.0f} units/s, {rate / plain / count:.2f} of plain for each worker")
+
+
+def _copied(desk: Desk, name: str) -> Desk:
+    """The same folder with a copy of the store."""
+    shutil.copy(desk.db, desk.folder / name)
+    return replace(desk, name=name)
 
 
 def _per_second(desk: Desk, *command: str) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import fsum
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import DecidedBy, DiffPart, Digests, RegressionType
 from minions_evals_mcp.frozen_types import frozen_type
@@ -100,7 +99,7 @@ def likeness(texts: Compared, similarities: Sequence[float] | str, *, tokens: tu
 class Sample:
     """A run as its successors are compared with it.
 
-    `score` is its similarity, under a rubric the rubric's fraction; `measured` is equal for runs that were scored alike.
+    `score` is its similarity, under a rubric the rubric's fraction; `measured` names what it was scored with.
     """
 
     passed: bool
@@ -124,7 +123,7 @@ def sample(
         passed=passed,
         score=fraction if by_fraction else semantic_score,
         length=text_length(output),
-        measured=digest([digests.test_case, digests.rubric, digests.judge, digests.embedder]),
+        measured=f"{digests.test_case} {digests.rubric} {digests.judge} {digests.embedder}",
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
+from pydantic_core import from_json
+
 from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.records import Record
@@ -48,13 +50,16 @@ def earlier_samples(db: Db, case_ids: Sequence[str], *, job_id: str, limit: int)
 
 
 def _sample(passed: int, score: float, possible: float, rest: str) -> Sample:
-    fields = json.loads(rest)
+    fields = from_json(rest)
+    known = fields.get("digests", {}).get
     return sample(
         passed=bool(passed),
         fraction=score_fraction(score, possible),
         semantic_score=fields.get("semanticScore"),
         decided_by=fields["passRule"],
-        digests=Digests.model_validate(fields.get("digests", {})),
+        digests=Digests.trusted(
+            test_case=known("testCase"), rubric=known("rubric"), judge=known("judge"), embedder=known("embedder")
+        ),
         output=fields["actualOutput"],
     )
 
