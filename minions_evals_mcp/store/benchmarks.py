@@ -56,8 +56,8 @@ def note_last_run(db: Db, ident: str, *, ran_at: datetime, score: float) -> None
         "tags": from_json(tags),
         "status": status,
     }
-    said = canonical(content, finite=True).replace(f'"testCaseIds":"{_LISTED}"', f'"testCaseIds":{listed}', 1)
+    text = canonical(content, finite=True).replace(f'"testCaseIds":"{_LISTED}"', f'"testCaseIds":{listed}', 1)
     db.execute(
         "UPDATE minion SET fields = json_patch(fields, ?), digest = ? WHERE id = ?",
-        (to_json(since).decode(), text_digest(said), ident),
+        (to_json(since).decode(), text_digest(text), ident),
     )

@@ -72,9 +72,9 @@ def job(db: Db, ident: str) -> Job | None:
 
 def job_by_key(db: Db, key: str) -> Job | None:
     """The job under that idempotency key; a run's id, or as much of it as `runs` shows, means that run where no other has the key."""
-    kept = _job(db.execute(f"SELECT {_JOB} FROM job WHERE key = ?", (key,)).fetchone())
-    if kept is not None or _ID.fullmatch(key) is None:
-        return kept
+    known_job = _job(db.execute(f"SELECT {_JOB} FROM job WHERE key = ?", (key,)).fetchone())
+    if known_job is not None or _ID.fullmatch(key) is None:
+        return known_job
     rows = db.execute(f"SELECT {_JOB} FROM job WHERE id >= ?1 AND id < ?1 || 'g' {AT_MOST}", (key, 2)).fetchall()
     return _job(rows[0]) if len(rows) == 1 else None
 
@@ -99,9 +99,9 @@ def count(db: Db) -> int:
 
 def start(db: Db, new: Job) -> Job:
     """The job under the new one's key: the one kept already, or the new one."""
-    kept = job_by_key(db, new.key)
-    if kept is not None:
-        return kept
+    known_job = job_by_key(db, new.key)
+    if known_job is not None:
+        return known_job
     db.execute(
         f"INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -132,8 +132,8 @@ def add_spent(db: Db, ident: str, spent: dict[str, float]) -> None:
     total: dict[str, float] = json.loads(row[0])
     for name, amount in spent.items():
         total[name] = total.get(name, 0) + amount
-    kept = {name: amount for name, amount in total.items() if amount}
-    db.execute("UPDATE job SET spent = ? WHERE id = ?", (json.dumps(kept), ident))
+    amounts = {name: amount for name, amount in total.items() if amount}
+    db.execute("UPDATE job SET spent = ? WHERE id = ?", (json.dumps(amounts), ident))
 
 
 def _unit(row: tuple[object, ...]) -> UnitRow:
@@ -289,13 +289,13 @@ def write_units(db: Db, page: Sequence[UnitValues]) -> None:
 
 def skip_open(db: Db, job_id: str, case_ids: Sequence[str], *, reason: str) -> None:
     """Marks every unit of those cases of which nothing is kept as skipped, and why; of jobs with one trial."""
-    kept = {
+    positions = {
         row[0] for row in db.execute("SELECT position FROM unit WHERE job_id = ? AND outcome IS NOT NULL", (job_id,))
     }
     still_open = [
         UnitRow(UnitKey(job_id, position, 1), case_id, "skipped", reason)
         for position, case_id in enumerate(case_ids)
-        if position not in kept
+        if position not in positions
     ]
     save_units(db, still_open)
 
@@ -309,10 +309,12 @@ class VerdictKey:
     judge: str
 
 
-def save_verdict(db: Db, unit: UnitKey, about: VerdictKey, said: Verdict | NotJudgeable, *, at: datetime) -> None:
+def save_verdict(db: Db, unit: UnitKey, about: VerdictKey, answer: Verdict | NotJudgeable, *, at: datetime) -> None:
     """Keeps a verdict that was paid for; the same one twice is kept once."""
-    criterion_id = said.criterion_id
-    text = masked(said.model_dump_json() if isinstance(said, Verdict) else json.dumps({"notJudgeable": said.reason}))
+    criterion_id = answer.criterion_id
+    text = masked(
+        answer.model_dump_json() if isinstance(answer, Verdict) else json.dumps({"notJudgeable": answer.reason})
+    )
     key = (unit.job_id, unit.position, unit.trial, criterion_id, about.subject, about.criterion, about.judge)
     db.execute(
         "INSERT INTO verdict (job_id, position, trial, criterion_id, subject_digest, criterion_digest, judge_digest, said,"
@@ -338,5 +340,5 @@ def verdict(
     verdict_read = json.loads(row[0])
     if "notJudgeable" in verdict_read:
         return NotJudgeable(criterion_id, verdict_read["notJudgeable"]), from_millis(row[1])
-    kept = Verdict.model_validate_json(row[0])
-    return kept.model_copy(update={"criterion_id": criterion_id}), from_millis(row[1])
+    stored_verdict = Verdict.model_validate_json(row[0])
+    return stored_verdict.model_copy(update={"criterion_id": criterion_id}), from_millis(row[1])

@@ -124,8 +124,8 @@ def require(db: Db, ident: str, kind: type[F], *, hidden: bool = True, remedy: s
 
 def get_all(db: Db, idents: Iterable[str], kind: type[F]) -> dict[str, Record[F]]:
     """The definitions or copies of that type under those ids, hidden ones too."""
-    kept = minions(db, idents).items()
-    return {ident: record for ident, held in kept if (record := of_type(held, kind)) is not None}
+    pairs = minions(db, idents).items()
+    return {ident: record for ident, held in pairs if (record := of_type(held, kind)) is not None}
 
 
 def find(db: Db, ident: str) -> Record[Fields] | None:
@@ -320,8 +320,8 @@ def save_relation(db: Db, relation: Relation) -> bool:
     row = db.execute(
         "SELECT target_id FROM relation WHERE source_id = ? AND type = ?", (relation.source_id, relation.type)
     )
-    kept = row.fetchone()
-    if kept is not None and kept[0] == relation.target_id:
+    target_row = row.fetchone()
+    if target_row is not None and target_row[0] == relation.target_id:
         return False
     db.execute(
         "INSERT INTO relation (source_id, target_id, type) VALUES (?, ?, ?)"

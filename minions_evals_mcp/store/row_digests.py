@@ -112,12 +112,12 @@ def _refused(db: Db, change: str) -> frozenset[str]:
 
 
 @cache
-def _triggers(tables: tuple[Source, ...], fixed: frozenset[str], kept: frozenset[str]) -> str:
+def _triggers(tables: tuple[Source, ...], fixed: frozenset[str], lasting_tables: frozenset[str]) -> str:
     """The script that makes them, in one transaction: each by itself takes twice the time."""
     made = (
         _on_new(source)
         + ("" if source.table in fixed else _on_changed(source))
-        + ("" if source.table in kept else _on_gone(source))
+        + ("" if source.table in lasting_tables else _on_gone(source))
         for source in tables
     )
     return f"BEGIN;\n{''.join(made)}COMMIT;"

@@ -85,8 +85,10 @@ def encrypt(db: Db, case_ids: Iterable[str]) -> None:
         content = json.dumps({"fields": fields, "title": title, "tags": tags})
         known = json.loads(fields)
         shown = {name: known[name] for name in SHOWN_OF_A_CASE if known.get(name) is not None}
-        kept = json.dumps({_HELD: _KEYS[0].encrypt(content.encode()).decode(), **shown}, separators=(",", ":"))
-        db.execute("UPDATE minion SET fields = ?, title = 'sealed case', tags = '[]' WHERE id = ?", (kept, ident))
+        sealed_fields = json.dumps({_HELD: _KEYS[0].encrypt(content.encode()).decode(), **shown}, separators=(",", ":"))
+        db.execute(
+            "UPDATE minion SET fields = ?, title = 'sealed case', tags = '[]' WHERE id = ?", (sealed_fields, ident)
+        )
 
 
 def decrypt(db: Db, case_ids: Iterable[str]) -> None:

@@ -116,5 +116,7 @@ def first_kept(db: Db, versions: Sequence[str]) -> str | None:
         f" FROM minion m WHERE m.id IN ({marks})",
         tuple(versions),
     )
-    kept: dict[str, int] = dict(rows.fetchall())
-    return min((version for version in versions if version in kept), key=lambda version: kept[version], default=None)
+    arrivals: dict[str, int] = dict(rows.fetchall())
+    return min(
+        (version for version in versions if version in arrivals), key=lambda version: arrivals[version], default=None
+    )

@@ -125,7 +125,7 @@ async def _cases(
 ) -> str:
     lines, fitting = await engine.store.read(
         partial(
-            run_cases.case_lines, run_id=outline.run_id, asked=asked, before=outline.before, skip=(number - 1) * PAGE,
+            run_cases.case_lines, run_id=outline.run_id, filters=asked, before=outline.before, skip=(number - 1) * PAGE,
             limit=PAGE,
         )
     )  # fmt: skip

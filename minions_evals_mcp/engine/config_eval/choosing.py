@@ -51,16 +51,16 @@ class Choosing:
         template = chooser.rubric_prompt or (TEMPLATES[SELECT_BEST] if grader.is_code else "")
         judge = chooser_digest(grader, template)
         about = jobs.VerdictKey(digest([inputs, *texts]), criterion.digest, judge)
-        kept = await self.engine.store.read(lambda db: jobs.verdict(db, about, criterion.id))
-        if kept is None:
+        stored_verdict = await self.engine.store.read(lambda db: jobs.verdict(db, about, criterion.id))
+        if stored_verdict is None:
             choice = await preferred(grader, chooser.criterion, texts, inputs=inputs, template=template)
             if isinstance(choice, JudgeErrored):
                 return Selected(type=SELECT_BEST, problem=choice.reason)
             verdict = _verdict(criterion, choice, grader.name)
             at = self.engine.clock()
-            await self.engine.store.write(partial(jobs.save_verdict, unit=unit, about=about, said=verdict, at=at))
+            await self.engine.store.write(partial(jobs.save_verdict, unit=unit, about=about, answer=verdict, at=at))
         else:
-            verdict = kept[0]
+            verdict = stored_verdict[0]
         if isinstance(verdict, NotJudgeable):
             return Selected(type=SELECT_BEST, problem=verdict.reason)
         winner = there[int(verdict.score)]

@@ -30,9 +30,13 @@ def lease(db: Db) -> Lease | None:
 
 def take(db: Db, wanted: Lease, *, at: datetime, instead_of: str | None = None) -> Lease | None:
     """Takes the lease, or returns the one that stands; `instead_of` names a holder that is known to be dead."""
-    kept = lease(db)
-    if kept is not None and kept.expires_at > at and kept.holder not in {wanted.holder, instead_of}:
-        return kept
+    standing_lease = lease(db)
+    if (
+        standing_lease is not None
+        and standing_lease.expires_at > at
+        and standing_lease.holder not in {wanted.holder, instead_of}
+    ):
+        return standing_lease
     db.execute("DELETE FROM lease WHERE name = 'agent'")
     db.execute(
         "INSERT INTO lease (name, holder, host, taken_at, expires_at) VALUES ('agent', ?, ?, ?, ?)",
@@ -52,10 +56,10 @@ def renew(db: Db, holder: str, *, until: datetime) -> None:
 
 def require(db: Db, holder: str) -> None:
     """Raises `BusyError` unless that agent holds the lease: what it would write now another may be writing too."""
-    kept = lease(db)
-    if kept is None or kept.holder != holder:
+    standing_lease = lease(db)
+    if standing_lease is None or standing_lease.holder != holder:
         raise BusyError(
-            f"the lease is held by {kept.holder if kept else 'nobody'}, not by {holder}.",
+            f"the lease is held by {standing_lease.holder if standing_lease else 'nobody'}, not by {holder}.",
             remedy="Another agent has taken over, for this one was silent too long: let it end.",
         )
 

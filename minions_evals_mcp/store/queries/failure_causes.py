@@ -130,8 +130,8 @@ def causes_of_case(db: Db, case_id: str) -> dict[str, KeptCause]:
         " (SELECT benchmark_run_id FROM test_run WHERE test_case_id = ?) ORDER BY benchmark_id",
         (case_id,),
     ).fetchall()
-    kept = [cause for (ident,) in benchmarks for cause in kept_causes(db, ident).values()]
-    return {cause.key: cause for cause in sorted(kept, key=lambda cause: cause.first_at, reverse=True)}
+    causes = [cause for (ident,) in benchmarks for cause in kept_causes(db, ident).values()]
+    return {cause.key: cause for cause in sorted(causes, key=lambda cause: cause.first_at, reverse=True)}
 
 
 def _cause(*row: Any) -> KeptCause:

@@ -122,8 +122,8 @@ def unit_details(db: Db, job_id: str, places: Sequence[Place]) -> list[UnitDetai
 
 
 def _detail(row: tuple[Any, ...], judgments: list[Judged], metrics: dict[str, float]) -> UnitDetail:
-    position, trial, case_id, title, outcome, reason, run_id, passed, score, possible, *kept = row
-    run, observed, inputs, expected, edited, calls, agent_run_id, failure_type, severity, failure = kept
+    position, trial, case_id, title, outcome, reason, run_id, passed, score, possible, *rest = row
+    run, observed, inputs, expected, edited, calls, agent_run_id, failure_type, severity, failure = rest
     return UnitDetail(
         place=(position, trial),
         case_id=case_id,

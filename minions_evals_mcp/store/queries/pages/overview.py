@@ -133,10 +133,10 @@ def config_columns(db: Db, benchmark_id: str) -> list[ConfigColumn]:
         newest[version, provider] = column
     noted = events.newest(db, EVALUATED, benchmark_id)
     last = {} if noted is None else {ident: at for at, ident in enumerate(cast("list[str]", noted["runIds"]))}
-    kept = sorted(
+    last_columns = sorted(
         (column for column in newest.values() if column.run_id in last), key=lambda column: last[column.run_id]
     )
-    return kept or list(newest.values())
+    return last_columns or list(newest.values())
 
 
 def run_cost(db: Db, run_id: str) -> float | None:

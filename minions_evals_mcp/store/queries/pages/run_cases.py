@@ -99,16 +99,16 @@ _DETAIL = (
 
 
 def case_lines(
-    db: Db, run_id: str, asked: CaseFilter, *, before: str | None = None, skip: int, limit: int
+    db: Db, run_id: str, filters: CaseFilter, *, before: str | None = None, skip: int, limit: int
 ) -> tuple[list[CaseLine], int]:
     """A page of the cases of a run that fit, newly failing ones first unless asked otherwise; and how many fit."""
     values = {
-        "run": run_id, "before": before or "", "status": asked.status, "cause": asked.cause, "tag": asked.tag,
-        "text": asked.text, "limit": limit, "skip": skip,
+        "run": run_id, "before": before or "", "status": filters.status, "cause": filters.cause, "tag": filters.tag,
+        "text": filters.text, "limit": limit, "skip": skip,
     }  # fmt: skip
-    where, joins = _conditions(asked)
-    order = _ORDERS[asked.sort]
-    direction = "DESC" if asked.falling else "ASC"
+    where, joins = _conditions(filters)
+    order = _ORDERS[filters.sort]
+    direction = "DESC" if filters.falling else "ASC"
     rows = db.execute(
         f"{_OLD} SELECT u.position, u.trial, count(*) OVER (){_FROM.format(joins=joins)}{where}"
         f" ORDER BY {order} IS NULL, {order} {direction}, r.total_score / r.max_possible_score, u.position, u.trial"
