@@ -178,14 +178,14 @@ class Budget:
 
     async def _noted(self, write_down: Callable[[dict[str, float]], Awaitable[object]], sent: int) -> None:
         """Has so many calls noted; what could not be written is news still, and no interruption leaves in doubt whether it was."""
-        told, noted, self.noted = self.told, self.noted, sent
+        told_amounts, noted, self.noted = self.told, self.noted, sent
         written = self.announcing = anyio.Event()
         with anyio.CancelScope(shield=True):
             try:
                 await write_down(self.news())
                 self.announced = sent
             except BaseException:
-                self.told, self.noted = told, noted
+                self.told, self.noted = told_amounts, noted
                 raise
             finally:
                 self.announcing = None

@@ -43,9 +43,9 @@ class Calibration(Value):
 
 def calibration_of(db: Db, benchmark_id: str, *, measured_as: str) -> Calibration | None:
     """The newest calibration of the benchmark, if it was measured as that series of runs is."""
-    kept = events.newest(db, CALIBRATED, benchmark_id)
+    detail = events.newest(db, CALIBRATED, benchmark_id)
     try:
-        calibration = None if kept is None else Calibration.model_validate(kept, strict=False)
+        calibration = None if detail is None else Calibration.model_validate(detail, strict=False)
     except ValidationError:  # written by another version
         return None
     return calibration if calibration is not None and calibration.series == measured_as else None

@@ -47,9 +47,9 @@ async def start_job(
     now = engine.clock()
     ident = engine.new_id()
     new = Job(ident, request.key or ident, kind, request.subject_id, spec, "running", "", {}, total, now, now)
-    kept = await engine.store.write(lambda db: jobs.start(db, new))
-    _vet_alike(kept, new)
-    return kept
+    job = await engine.store.write(lambda db: jobs.start(db, new))
+    _vet_alike(job, new)
+    return job
 
 
 def _vet_alike(stored: Job, new: Job) -> None:

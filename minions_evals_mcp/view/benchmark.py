@@ -44,7 +44,7 @@ async def _first(engine: Engine, *, ident: str) -> tuple[str, bool]:
 async def _levels(engine: Engine, *, ident: str) -> str:
     """Since when the benchmark stands where it does, and why: what takes longer to read than the rest."""
     changes = await what_changed(engine, ident)
-    named = await engine.store.read(partial(level_names, found=changes))
+    named = await engine.store.read(partial(level_names, changes=changes))
     idents = [case.test_case_id for case in changes.flaky]
     return part("levels", found=named, titles=await engine.store.read(partial(report_units.titles, idents=idents)))
 

@@ -34,9 +34,9 @@ async def create_branch(
 
 async def update_branch(engine: Engine, branch_id: str, changes: Mapping[str, JsonValue]) -> Record[TestBranch]:
     """The branch with those fields changed; a field that is set to null is taken out."""
-    kept = await _branch(engine, branch_id)
-    merged = {**wire_fields(kept.fields), **changes}
-    wire: Json = {**kept.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
+    branch = await _branch(engine, branch_id)
+    merged = {**wire_fields(branch.fields), **changes}
+    wire: Json = {**branch.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
     return await _saved(engine, record_from_wire(wire, new_id=branch_id, now=engine.clock()))
 
 

@@ -147,10 +147,10 @@ async def ab_test_result(engine: Engine, run_id: str) -> AbTestResult:
     """The A/B test under that id or key, as far as it is; raises `NotFoundError`."""
     job = await get_job(engine, run_id)
     request = request_of(job)
-    kept = await engine.store.read(partial(_read, job=job, request=request))
-    newest = {ident: made[max(made)].fields for ident, made in kept.executions.items() if made}
-    pick = await pick_by_max_score(engine, kept.case.fields, newest) if request.is_single else None
-    return await to_thread.run_sync(_result, kept, pick)
+    arms = await engine.store.read(partial(_read, job=job, request=request))
+    newest = {ident: made[max(made)].fields for ident, made in arms.executions.items() if made}
+    pick = await pick_by_max_score(engine, arms.case.fields, newest) if request.is_single else None
+    return await to_thread.run_sync(_result, arms, pick)
 
 
 def _read(db: Db, *, job: Job, request: AbTestRequest) -> _StoredArms:
@@ -174,12 +174,12 @@ def _read(db: Db, *, job: Job, request: AbTestRequest) -> _StoredArms:
 
 def _branches(db: Db, job: Job, request: AbTestRequest) -> tuple[Record[TestBranch], ...]:
     """The branches as they were when the test began, by the names that they bear now."""
-    kept, records_found = job.spec.get("branches"), records.minions(db, request.branch_ids)
-    if not isinstance(kept, dict):
+    frozen_fields, records_found = job.spec.get("branches"), records.minions(db, request.branch_ids)
+    if not isinstance(frozen_fields, dict):
         return tuple(cast("Record[TestBranch]", records_found[ident]) for ident in request.branch_ids)
     branches: list[Record[TestBranch]] = []
     for ident in request.all_branch_ids:
-        fields = TestBranch.model_validate(kept[ident], strict=False)
+        fields = TestBranch.model_validate(frozen_fields[ident], strict=False)
         now = records_found[ident].fields if ident in records_found else fields
         named = fields.model_copy(update={"name": now.name}) if isinstance(now, TestBranch) else fields
         branches.append(Record(ident, named, named.name, job.created_at, job.created_at))

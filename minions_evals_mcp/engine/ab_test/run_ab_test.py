@@ -53,15 +53,15 @@ async def _written_down(engine: Engine, request: AbTestRequest, plan: AbTestPlan
     total = len(plan.cases) * len(plan.branches) * request.iterations
     spec = plan.spec(request)
     new = Job(ident, request.key or ident, "ab-test", request.subject_id, spec, "running", "", {}, total, now, now)
-    kept = await engine.store.write(lambda db: jobs.start(db, new))
-    names = sorted(_differing(kept, new))
+    job = await engine.store.write(lambda db: jobs.start(db, new))
+    names = sorted(_differing(job, new))
     if names:
         raise ConflictError(
-            f"the key {kept.key!r} belongs to the run {kept.id}, which was asked for or measured otherwise: "
+            f"the key {job.key!r} belongs to the run {job.id}, which was asked for or measured otherwise: "
             f"{', '.join(names)} differ.",
             remedy="Resume it as it was asked for, or use another --key.",
         )
-    return kept
+    return job
 
 
 def _differing(earlier_job: Job, new: Job) -> set[str]:

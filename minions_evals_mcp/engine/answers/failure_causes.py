@@ -69,19 +69,19 @@ def causes_of(db: Db, job: Job) -> tuple[Cause, ...]:
     """The causes of a run's failures: those with the most new failures first, then those with the most cases."""
     if job.kind != "benchmark":
         causes = failure_causes.causes_of_test_runs(db, runs.failed_ids(db, job.id))
-        kept = failure_causes.causes_of_case(db, job.subject_id) if causes.groups else {}
-        return _causes(causes, job.id, kept, _version_names(db, kept), None)
+        causes_by_key = failure_causes.causes_of_case(db, job.subject_id) if causes.groups else {}
+        return _causes(causes, job.id, causes_by_key, _version_names(db, causes_by_key), None)
     run = runs.benchmark_run(db, job.id)
     if run is not None and run.fields.passed_count == run.fields.total_count:
         return ()
     new = _newly_failing(db, job.id)
-    kept = failure_causes.kept_causes(db, job.subject_id)
+    causes_by_key = failure_causes.kept_causes(db, job.subject_id)
     causes = failure_causes.causes_of_run(db, job.id, new or ())
-    return _causes(causes, job.id, kept, _version_names(db, kept), new)
+    return _causes(causes, job.id, causes_by_key, _version_names(db, causes_by_key), new)
 
 
-def _version_names(db: Db, kept: Mapping[str, KeptCause]) -> dict[str, str]:
-    return version_names(db, {cause.first_version for cause in kept.values() if cause.first_version})
+def _version_names(db: Db, causes_by_key: Mapping[str, KeptCause]) -> dict[str, str]:
+    return version_names(db, {cause.first_version for cause in causes_by_key.values() if cause.first_version})
 
 
 def _newly_failing(db: Db, run_id: str) -> frozenset[str] | None:
@@ -99,9 +99,9 @@ def _causes(
     names: Mapping[str, str],
     new: Collection[str] | None,
 ) -> tuple[Cause, ...]:
-    told = [_cause(group, run_id, by_key.get(group.key), names, new, causes) for group in causes.groups]
+    named_causes = [_cause(group, run_id, by_key.get(group.key), names, new, causes) for group in causes.groups]
     return tuple(
-        sorted(told, key=lambda cause: (-(cause.new or 0), -cause.cases, -cause.share_of_loss, cause.cause_key))
+        sorted(named_causes, key=lambda cause: (-(cause.new or 0), -cause.cases, -cause.share_of_loss, cause.cause_key))
     )
 
 

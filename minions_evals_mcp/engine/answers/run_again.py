@@ -48,7 +48,7 @@ async def read_again(engine: Engine, again: Again) -> AgainPage:
     job = await get_job(engine, again.run_id)
     request = await again_request(engine, again)
     priced = await estimate(engine, request, kind="benchmark")
-    return await engine.store.read(partial(_page, job=job, request=request, asked=again, told=priced))
+    return await engine.store.read(partial(_page, job=job, request=request, again=again, run_estimate=priced))
 
 
 async def again_request(engine: Engine, again: Again) -> RunRequest:
@@ -73,7 +73,7 @@ async def again_request(engine: Engine, again: Again) -> RunRequest:
     )
 
 
-def _page(db: Db, *, job: Job, request: RunRequest, asked: Again, told: Estimate) -> AgainPage:
+def _page(db: Db, *, job: Job, request: RunRequest, again: Again, run_estimate: Estimate) -> AgainPage:
     version = request.prompt_version_ref
     beside = versions_beside(db, version) if version is not None else ()
     names = version_names(db, beside)
@@ -83,8 +83,8 @@ def _page(db: Db, *, job: Job, request: RunRequest, asked: Again, told: Estimate
         version=version or "",
         versions=tuple((version, named(names, version)) for version in reversed(beside)),
         failed=len(runs.failed_cases(db, job.id)),
-        failed_only=asked.failed_only,
-        max_cost_usd=asked.max_cost_usd,
+        failed_only=again.failed_only,
+        max_cost_usd=again.max_cost_usd,
         target=request.target or "recorded outputs",
-        estimate=told,
+        estimate=run_estimate,
     )

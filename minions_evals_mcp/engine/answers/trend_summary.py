@@ -92,7 +92,7 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
     window = [run.score for run in trend_points.history(db, benchmark_id, series=key, limit=rule.window)]
     last = read_trend(window, window=rule.window, variance=rule.variance)
     counted = trend_points.counts(db, benchmark_id, key)
-    kept = records.minion(db, trend_id(benchmark_id))
+    trend = records.minion(db, trend_id(benchmark_id))
     return TrendSummary(
         benchmark_id=benchmark_id,
         dimension=benchmark.fields.dimension,
@@ -103,7 +103,9 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
         p_value=last.p_value,
         volatile=last.volatile,
         provisional=last.provisional,
-        consecutive_degrading=kept.fields.consecutive_degrading if kept and isinstance(kept.fields, EvalTrend) else 0,
+        consecutive_degrading=trend.fields.consecutive_degrading
+        if trend and isinstance(trend.fields, EvalTrend)
+        else 0,
         window=rule.window,
         change_points=trend_points.levels(db, benchmark_id, key),
         series_length=counted.runs,

@@ -74,21 +74,21 @@ def _of_assertions(own: ByAssertions, title: str, *, embeds: bool) -> Rules:
 
 def ruled_ones(assertions: Sequence[Assertion], *, embeds: bool) -> tuple[tuple[Assertion, ...], list[str]]:
     """The assertions that rules decide, and who decides the others."""
-    kept: list[Assertion] = []
+    ruled_assertions: list[Assertion] = []
     left: list[str] = []
     for assertion in assertions:
         if assertion.base_type == SET:
             inner, others = ruled_ones(assertion.assertions, embeds=embeds)
             left += others
             if inner:
-                kept.append(assertion.model_copy(update={"assertions": inner}))
+                ruled_assertions.append(assertion.model_copy(update={"assertions": inner}))
             continue
         other = next(_elsewhere(assertion, embeds=embeds), "")
         if other:
             left.append(other)
         else:
-            kept.append(assertion)
-    return tuple(kept), list(dict.fromkeys(left))
+            ruled_assertions.append(assertion)
+    return tuple(ruled_assertions), list(dict.fromkeys(left))
 
 
 def _elsewhere(assertion: Assertion, *, embeds: bool) -> Iterator[str]:

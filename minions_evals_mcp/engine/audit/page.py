@@ -58,14 +58,14 @@ class Looks:
     def without_surplus(self, made: Sequence[Mutant]) -> tuple[Mutant, ...]:
         """The mutants without those for a person to look at that would be too many."""
         self.mutants += sum(not mutant.look for mutant in made)
-        kept: list[Mutant] = []
+        mutants: list[Mutant] = []
         for mutant in made:
             if mutant.look:
                 if 10 * (self.looks + 1) > self.mutants + self.looks + 1:
                     continue
                 self.looks += 1
-            kept.append(mutant)
-        return tuple(kept)
+            mutants.append(mutant)
+        return tuple(mutants)
 
 
 async def audit_page(

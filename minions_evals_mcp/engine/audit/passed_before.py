@@ -24,8 +24,8 @@ SHOWN = 80
 async def with_passed_before(engine: Engine, page: Sequence[Audited], judges: Judges) -> list[Audited]:
     """The audited cases, each suggestion saying which of the case's own outputs that passed it would fail."""
     idents = [case.audit.test_case_id for case in page if case.audit.suggestion is not None]
-    kept = await engine.store.read(partial(outputs_that_passed, case_ids=idents)) if idents else {}
-    trials = [[_trial(case, output) for output in kept.get(case.audit.test_case_id, ())] for case in page]
+    outputs_by_case = await engine.store.read(partial(outputs_that_passed, case_ids=idents)) if idents else {}
+    trials = [[_trial(case, output) for output in outputs_by_case.get(case.audit.test_case_id, ())] for case in page]
     if not any(trials):
         return [*page]
     verdicts = iter(await judge([trial for several in trials for trial in several], judges))

@@ -53,14 +53,14 @@ async def update_expected_output(
     What was expected before, by whom and when it was changed is kept as the event `expected-output-updated`. Outputs of
     the case that waited for want of anything to judge by are judged by it. Raises `BadInputError`, `NotFoundError`.
     """
-    kept = await engine.store.read(lambda db: case_record(db, test_case_id))
-    before = kept.fields.expected_outputs or {}
+    case = await engine.store.read(lambda db: case_record(db, test_case_id))
+    before = case.fields.expected_outputs or {}
     if output is not None:
         wanted = output_record(output, before)
     else:
         test_run_id, actual = await engine.store.read(lambda db: _output_of(db, test_case_id, test_run_id))
         wanted = _taken_over(actual, before)
-    await save_case(engine, kept, {"expectedOutputs": wanted}, by=by, test_run_id=test_run_id)
+    await save_case(engine, case, {"expectedOutputs": wanted}, by=by, test_run_id=test_run_id)
     for key in await engine.store.read(lambda db: case_history.waiting_units(db, test_case_id)):
         await judge_waiting(engine, key)
     return await test_case(engine, test_case_id)
@@ -182,8 +182,8 @@ def _cases(arrivals: Iterable[Arrival]) -> list[Record[TestCase]]:
 
 
 def _new_baselines(db: Db, cases: Sequence[Record[TestCase]], *, by: str) -> list[Event]:
-    kept = records.get_all(db, [case.id for case in cases], TestCase)
-    changes = (_new_baseline(kept.get(case.id), case, by=by) for case in cases)
+    cases_before = records.get_all(db, [case.id for case in cases], TestCase)
+    changes = (_new_baseline(cases_before.get(case.id), case, by=by) for case in cases)
     return [change for change in changes if change is not None]
 
 

@@ -98,16 +98,16 @@ async def update_test_case(
     Another expected output is a new baseline, as by `update_expected_output`. `seen` is the `updatedAt` that the change was
     made to: where somebody changed the case since, `ConflictError` is raised. Raises `InvalidRecordError`.
     """
-    kept = await engine.store.read(lambda db: case_record(db, test_case_id))
-    if seen is not None and kept.updated_at != seen:
-        raise changed_meanwhile(replace(kept, updated_at=seen))
+    case = await engine.store.read(lambda db: case_record(db, test_case_id))
+    if seen is not None and case.updated_at != seen:
+        raise changed_meanwhile(replace(case, updated_at=seen))
     named: Json = dict(changes)
     if "input" in named:
         named["inputs"] = _inputs(named.pop("input"))
     if "expectedOutput" in named:
         given = named.pop("expectedOutput")
-        named["expectedOutputs"] = None if given is None else output_record(given, kept.fields.expected_outputs or {})
-    await save_case(engine, kept, named, by=by)
+        named["expectedOutputs"] = None if given is None else output_record(given, case.fields.expected_outputs or {})
+    await save_case(engine, case, named, by=by)
     return await test_case(engine, test_case_id)
 
 
@@ -175,7 +175,7 @@ async def batch_run_tests(  # noqa: PLR0913  as above
 
 
 async def run_batch(engine: Engine, wanted: RunRequest, test_case_ids: Sequence[str] | None) -> Batch:
-    """The batch that `asked`, whose subject is the prompt, says for those cases; as `batch_run_tests`."""
+    """The batch that `wanted`, whose subject is the prompt, says for those cases; as `batch_run_tests`."""
     requests = await batch_requests(engine, wanted, test_case_ids)
     ended: dict[str, TestCaseExecution | NotRun] = {}
     places = anyio.CapacityLimiter(engine.config.concurrency)
@@ -214,7 +214,7 @@ async def batch_requests(
 
     A cap on cost is shared out evenly, so that the whole keeps within it. Raises as `batch_run_tests` does.
     """
-    idents, version = await engine.store.read(partial(_vetted_batch, asked=wanted, named=test_case_ids))
+    idents, version = await engine.store.read(partial(_vetted_batch, request=wanted, named=test_case_ids))
     cap = None if wanted.max_cost_usd is None else wanted.max_cost_usd / len(idents)
     return tuple(
         wanted.model_copy(
@@ -233,9 +233,9 @@ def _inputs(given: JsonValue) -> Json:
     return given if isinstance(given, dict) else {"input": given}
 
 
-def _vetted_batch(db: Db, *, asked: RunRequest, named: Sequence[str] | None) -> tuple[list[str], str | None]:
+def _vetted_batch(db: Db, *, request: RunRequest, named: Sequence[str] | None) -> tuple[list[str], str | None]:
     """The cases of a batch, each once, and the id of the version that is asked for."""
-    prompt_id, version = asked.subject_id, asked.prompt_version_ref
+    prompt_id, version = request.subject_id, request.prompt_version_ref
     idents = _active_cases(db, prompt_id) if named is None else list(dict.fromkeys(named))
     if not idents:
         raise BadInputError("no test case is named.", remedy="Give test_case_ids.")
@@ -246,7 +246,7 @@ def _vetted_batch(db: Db, *, asked: RunRequest, named: Sequence[str] | None) -> 
         return idents, None
     ref = find_ref(db, version, prompt=prompt_id)
     # Under a key each run keeps what the name stood for when it began, so the name itself must go on to it.
-    return idents, ref if asked.key is None else version
+    return idents, ref if request.key is None else version
 
 
 def _active_cases(db: Db, prompt_id: str) -> list[str]:

@@ -59,7 +59,7 @@ async def approve_prompt_version(engine: Engine, request: ApprovalAsked) -> Reco
 
     Raises `RuleError` (HR2) saying what is missing and what to do next, `NotFoundError` for an unknown version.
     """
-    decide = partial(_decide, asked=request, ident=engine.new_id(), at=engine.clock())
+    decide = partial(_decide, request=request, ident=engine.new_id(), at=engine.clock())
     skills = engine.skills
 
     def vetted(db: Db) -> Record[Approval]:
@@ -102,28 +102,28 @@ async def evidence_judges(engine: Engine, decided: Approval) -> JudgeStanding:
     return await engine.store.read(standing)
 
 
-def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record[Approval]:
-    records.require(db, asked.prompt_version_ref, PromptVersion, hidden=False)
-    evidence = _evidence(db, asked) if asked.decision == "approved" else None
-    fields = _fields(db, asked, evidence, at)
-    record = Record(ident, fields, f"{asked.prompt_version_ref}: {asked.decision}", at, at)
+def _decide(db: Db, *, request: ApprovalAsked, ident: str, at: datetime) -> Record[Approval]:
+    records.require(db, request.prompt_version_ref, PromptVersion, hidden=False)
+    evidence = _evidence(db, request) if request.decision == "approved" else None
+    fields = _fields(db, request, evidence, at)
+    record = Record(ident, fields, f"{request.prompt_version_ref}: {request.decision}", at, at)
     insert(db, record)
-    detail = {"promptVersionRef": asked.prompt_version_ref, "decision": asked.decision}
+    detail = {"promptVersionRef": request.prompt_version_ref, "decision": request.decision}
     append(db, Event("approval-recorded", "approval", ident, {**detail}), at=at)
-    decided = message("prompt-version-decided", {**detail, "approvalId": ident, "decidedBy": asked.decided_by}, at=at)
+    decided = message("prompt-version-decided", {**detail, "approvalId": ident, "decidedBy": request.decided_by}, at=at)
     queue(db, f"{ident}:told", decided, key=f"prompt-version-decided:{ident}", at=at)
     return record
 
 
-def _fields(db: Db, asked: ApprovalAsked, evidence: Record[PromptComparison] | None, at: datetime) -> Approval:
+def _fields(db: Db, request: ApprovalAsked, evidence: Record[PromptComparison] | None, at: datetime) -> Approval:
     return Approval(
-        prompt_version_ref=asked.prompt_version_ref,
-        comparison_id=evidence.id if evidence else asked.comparison_id,
-        decision=asked.decision,
-        reason=asked.reason or (_reason(db, evidence) + _not_audited(db, evidence) if evidence else "refused"),
-        decided_by=asked.decided_by,
-        decided_by_type=asked.decided_by_type,
-        override_reason=asked.override_reason,
+        prompt_version_ref=request.prompt_version_ref,
+        comparison_id=evidence.id if evidence else request.comparison_id,
+        decision=request.decision,
+        reason=request.reason or (_reason(db, evidence) + _not_audited(db, evidence) if evidence else "refused"),
+        decided_by=request.decided_by,
+        decided_by_type=request.decided_by_type,
+        override_reason=request.override_reason,
         decided_at=at,
     )
 

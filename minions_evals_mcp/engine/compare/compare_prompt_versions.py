@@ -97,13 +97,13 @@ async def _written_down(engine: Engine, request: ComparisonRequest) -> Job:
     ident = engine.new_id()
     spec = {"request": request.frozen()}
     new = Job(ident, request.key or ident, "comparison", request.benchmark_id, {**spec}, "running", "", {}, 0, now, now)
-    kept = await engine.store.write(lambda db: jobs.start(db, new))
-    if kept.spec != new.spec:
+    job = await engine.store.write(lambda db: jobs.start(db, new))
+    if job.spec != new.spec:
         raise ConflictError(
-            f"the key {kept.key!r} belongs to the run {kept.id}, which was asked for otherwise.",
+            f"the key {job.key!r} belongs to the run {job.id}, which was asked for otherwise.",
             remedy="Resume it as it was asked for, or use another key.",
         )
-    return kept
+    return job
 
 
 def _side(request: ComparisonRequest, job: Job, which: str) -> RunRequest:
@@ -221,9 +221,9 @@ async def compare_runs(
         [] if labels is None else [labels.model_dump(mode="json")]
     )  # new labels make a new comparison
     ident = f"comparison:{digest([run_a, run_b, tie, *corrected])}"
-    kept = await engine.store.read(lambda db: run_pairs.comparison(db, ident))
-    if kept is not None:
-        return kept
+    comparison = await engine.store.read(lambda db: run_pairs.comparison(db, ident))
+    if comparison is not None:
+        return comparison
     at = engine.clock()
 
     def record(db: Db) -> Record[PromptComparison]:

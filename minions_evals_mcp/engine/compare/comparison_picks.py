@@ -61,10 +61,10 @@ def _outputs(db: Db, run_id: str, idents: list[str], judged: list[Measure]) -> d
     stored = jobs.outputs_of(db, run_id, idents)
     outputs: dict[str, Subject] = {}
     for measure in judged:
-        case, kept = measure.case, stored.get((measure.case.id, 1))
-        if kept is None:
+        case, stored_output = measure.case, stored.get((measure.case.id, 1))
+        if stored_output is None:
             continue
-        seen = kept.observed or _recorded(db, kept.agent_run_id, timeout_ms=case.fields.timeout_ms)
+        seen = stored_output.observed or _recorded(db, stored_output.agent_run_id, timeout_ms=case.fields.timeout_ms)
         if seen is not None:
             outputs[case.id] = Work(case.fields.inputs, case.fields.expected_outputs, seen).subject
     return outputs

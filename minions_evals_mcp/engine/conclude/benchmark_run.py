@@ -184,8 +184,8 @@ def _tell_regression(
         sentence += f" {fall.dropped_most}."
     groups = failure_groups_of(db, fall.failing)
     causes = causes_of_a_fall(db, benchmark.id, [failure.run_id for failure in fall.failing])
-    told = [said for cause in causes[:2] if tells_cause((said := str(cause["summary"])).partition(": ")[2])]
-    sentence += f" {'; '.join(told)}." if told else ""
+    summaries = [summary for cause in causes[:2] if tells_cause((summary := str(cause["summary"])).partition(": ")[2])]
+    sentence += f" {'; '.join(summaries)}." if summaries else ""
     sentence += f" The run before: {fall.previous.id}; {changes_said(fall.changed)}."
     kinds: Counter[FailureType] = Counter(failure.failure_type for failure in fall.failing)
     ((common, _),) = kinds.most_common(1)

@@ -57,9 +57,9 @@ def record_trend(
         change_points=tuple(trend_points.levels(db, benchmark.id, series)),
     )
     ident = trend_id(benchmark.id)
-    kept = records.minion(db, ident)
+    trend_before = records.minion(db, ident)
     title = f"{benchmark.title}: {last.direction}"
-    records.save(db, Record(ident, fields, title, kept.created_at if kept else at, at))
+    records.save(db, Record(ident, fields, title, trend_before.created_at if trend_before else at, at))
     detail: Json = {"direction": last.direction, "reason": last.reason}
     append(db, Event("trend-computed", "eval-trend", ident, detail), at=at)
     if began is not None and fields.consecutive_degrading >= rule.consecutive:

@@ -23,16 +23,16 @@ NAMED_CAUSES = 5
 def record_causes(db: Db, run: Record[BenchmarkRun], benchmark: BenchmarkHead, *, at: datetime) -> None:
     """Keeps which causes the benchmark has now: new ones, those seen again, those that are gone; tells of one that came back."""
     groups = {group.key: group for group in failure_causes.causes_of_run(db, run.id).groups}
-    kept = failure_causes.kept_causes(db, benchmark.id)
+    causes_by_key = failure_causes.kept_causes(db, benchmark.id)
     version = run.fields.prompt_version_ref or ""
     for key, group in groups.items():
-        if key not in kept:
+        if key not in causes_by_key:
             failure_causes.keep_new(db, benchmark.id, KeptCause(key, group.title, run.id, version, at, run.id, None, 0))
             continue
         failure_causes.seen_again(db, benchmark.id, key=key, title=group.title, run_id=run.id, at=at)
-        if kept[key].gone_run_id is not None:
-            _tell_back(db, run, benchmark, group, kept[key], at=at)
-    failure_causes.gone(db, benchmark.id, [key for key in kept if key not in groups], run_id=run.id)
+        if causes_by_key[key].gone_run_id is not None:
+            _tell_back(db, run, benchmark, group, causes_by_key[key], at=at)
+    failure_causes.gone(db, benchmark.id, [key for key in causes_by_key if key not in groups], run_id=run.id)
 
 
 def _tell_back(
@@ -60,8 +60,8 @@ def _tell_back(
 def causes_of_a_fall(db: Db, benchmark_id: str, failing: Sequence[str]) -> list[Json]:
     """Returns what those newly failing test-runs go back to, as it is told: the cause with the most cases first."""
     causes = failure_causes.causes_of_test_runs(db, failing)
-    kept = failure_causes.kept_causes(db, benchmark_id)
-    return [_wire(group, kept.get(group.key), causes.cases) for group in causes.groups[:NAMED_CAUSES]]
+    causes_by_key = failure_causes.kept_causes(db, benchmark_id)
+    return [_wire(group, causes_by_key.get(group.key), causes.cases) for group in causes.groups[:NAMED_CAUSES]]
 
 
 def _wire(group: CauseGroup, kept_cause: KeptCause | None, total: int) -> Json:

@@ -67,8 +67,8 @@ class _Part:
     async def started(
         self, engine: Engine, *, max_cost_usd: float | None, opening: Callable[[Budget], Target] | None = None
     ) -> StartedCases:
-        kept = await engine.store.read(lambda db: jobs.job_by_key(db, self.request.key or ""))
-        target = self.request.target if kept is None else _target_of(kept)
+        job = await engine.store.read(lambda db: jobs.job_by_key(db, self.request.key or ""))
+        target = self.request.target if job is None else _target_of(job)
         request = self.request.model_copy(update={"max_cost_usd": max_cost_usd, "target": target})
         return await start_benchmark(engine, request, target=opening or self.opening)
 
@@ -197,12 +197,12 @@ async def _remember(engine: Engine, part: _Part, job_ids: Sequence[str]) -> None
         return
     column = part.column
     runs_of = [(ident, "") for ident in job_ids]
-    kept = await engine.store.read(lambda db: kept_column(db, column, runs_of))
+    stored_column = await engine.store.read(lambda db: kept_column(db, column, runs_of))
     cases = [ident for config_part in column.parts for ident in config_part.case_ids]
     measured = await engine.store.read(lambda db: case_measures(db, cases))
     part.memory.forget()
     for measure in measured:
-        unit = kept.unit(measure.case.id, 1)
+        unit = stored_column.unit(measure.case.id, 1)
         if unit is not None and unit.observed is not None:
             output = unit.observed.output
             part.memory.heard(measure.case.fields.inputs, written_prompt(output) or "", output)
@@ -249,13 +249,17 @@ async def _matrix(
 ) -> Matrix:
     """Returns what is kept, filled in, beside the columns `before`; choices still to be made are made under a request like that one."""
     job_ids = [ran.job_id for ran in ran]
-    kept = await engine.store.read(lambda db: _kept_columns(db, evaluation.columns, ran))
+    stored_columns = await engine.store.read(lambda db: _kept_columns(db, evaluation.columns, ran))
     measured = await engine.store.read(lambda db: case_measures(db, evaluation.case_ids))
     halted: list[str] = []
     budget = Budget(await _left(engine, limits, job_ids), None, halted.append)
     judging = planning.judge_for(engine, like, budget, model=engine.judge_model())
     filled = Filled(
-        evaluation, _versions(evaluation), kept, judging, Choosing(engine, judging.panel.llm, OwnJudges(engine, budget))
+        evaluation,
+        _versions(evaluation),
+        stored_columns,
+        judging,
+        Choosing(engine, judging.panel.llm, OwnJudges(engine, budget)),
     )
     cases = {measure.case.id: (index, measure) for index, measure in enumerate(measured)}
     try:
@@ -276,7 +280,7 @@ async def _matrix(
         spent_usd=await _spent(engine, job_ids),
         left_out=evaluation.left_out,
         notes=evaluation.notes,
-        judge=engine.default_judge_said(_judged_by(engine, evaluation, kept)),
+        judge=engine.default_judge_said(_judged_by(engine, evaluation, stored_columns)),
         before=await engine.store.read(replaced),
     )
 

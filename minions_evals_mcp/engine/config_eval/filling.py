@@ -40,9 +40,9 @@ class Filled:
         checked: dict[int, Aggregate] = {}
         cells: list[Cell] = []
         units: list[UnitKey] = []
-        for column, kept in enumerate(self.kept):
-            unit = kept.unit(case.id, trial)
-            cell = kept.cell(column, case.id, trial)
+        for column, stored_column in enumerate(self.kept):
+            unit = stored_column.unit(case.id, trial)
+            cell = stored_column.cell(column, case.id, trial)
             cell = cell.model_copy(update={"prompt": self._prompt(cell, case.fields.inputs, unit)})
             aggregate = await checked_cell(self.judging, measure, unit, cell)
             if aggregate is not None:

@@ -87,7 +87,7 @@ def kept_column(db: Db, column: Column, runs_of: Sequence[tuple[str, str]]) -> S
         for part, (job_id, problem) in zip(column.parts, runs_of, strict=True)
     )
     pairs = zip(column.parts, parts, strict=True)
-    return StoredColumn(parts, {case_id: kept for part, kept in pairs for case_id in part.case_ids})
+    return StoredColumn(parts, {case_id: kept_part for part, kept_part in pairs for case_id in part.case_ids})
 
 
 def _kept_part(db: Db, job_id: str, cases: int, problem: str) -> KeptPart:

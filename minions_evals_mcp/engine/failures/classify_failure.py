@@ -51,19 +51,19 @@ async def classify_failure(
     material_read = await engine.store.read(partial(material, test_run_id=test_run_id))
     analysis = material_read.by_rule(engine.skills.classify_failure.parameters)
     record = failure_record(material_read.run, analysis)
-    kept = material_read.failure
-    cause = kept.fields.model_cause
-    if by_whom.asks_about(analysis, kept.fields):
+    failure = material_read.failure
+    cause = failure.fields.model_cause
+    if by_whom.asks_about(analysis, failure.fields):
         cause = await by_whom.explained(record, analysis, material_read.work)
     fields = record.fields.model_copy(
         update={
-            "resolved_at": kept.fields.resolved_at,
-            "resolution_notes": kept.fields.resolution_notes,
+            "resolved_at": failure.fields.resolved_at,
+            "resolution_notes": failure.fields.resolution_notes,
             "model_cause": cause,
         }
     )
-    changed = replace(kept, fields=fields, updated_at=engine.clock())
-    is_new = fields != kept.fields
+    changed = replace(failure, fields=fields, updated_at=engine.clock())
+    is_new = fields != failure.fields
     await engine.store.write(
         partial(_keep, run=material_read.run, failure=changed, is_new=is_new, at=changed.updated_at)
     )

@@ -70,8 +70,10 @@ def _observed(db: Db, record: Record[TestRun], case: Record[TestCase]) -> Observ
         seen = observed_run(agent_run, timeout_ms=case.fields.timeout_ms)
         if isinstance(seen, Observed):
             return seen
-    kept = jobs.observed(db, record.id)
-    return kept or Observed(output=run.actual_output, latency_ms=run.latency_ms, timed_out=run.outcome == "timed-out")
+    unit_output = jobs.observed(db, record.id)
+    return unit_output or Observed(
+        output=run.actual_output, latency_ms=run.latency_ms, timed_out=run.outcome == "timed-out"
+    )
 
 
 def _verdict(judged: Record[EvalJudgment]) -> Verdict:

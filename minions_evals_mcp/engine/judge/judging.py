@@ -94,8 +94,8 @@ class Judging:
             for criterion, kind in self.panel.parts(unit.measure)
             if kind != "heuristic"
         ]
-        kept = await self.kept.of(wanted)
-        return [kept.get(unit.key, {}) for unit in units]
+        verdicts = await self.kept.of(wanted)
+        return [verdicts.get(unit.key, {}) for unit in units]
 
     async def _decision(self, unit: UnitExamination, ruled: Ruled | Unruled, given: Given, *, at: datetime) -> Decision:
         """The verdict on one output; `at` is when rules gave theirs."""

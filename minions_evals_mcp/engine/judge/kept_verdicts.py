@@ -41,17 +41,17 @@ class KeptVerdicts:
     async def of(self, wanted: Sequence[Wanted]) -> dict[UnitKey, Given]:
         """The verdicts by unit and criterion that are there already: those handed in now, the unit's own, else the newest."""
         now = self.engine.clock()
-        kept: dict[UnitKey, Given] = {}
+        verdicts: dict[UnitKey, Given] = {}
         missing: list[Wanted] = []
         for key, ident, about in wanted:
             if (key.run_id, ident) in self.given:
-                kept.setdefault(key, {})[ident] = self.given[key.run_id, ident], now
+                verdicts.setdefault(key, {})[ident] = self.given[key.run_id, ident], now
             else:
                 missing.append((key, ident, about))
         for (key, ident, _), answer in zip(missing, await self.stored(missing), strict=True):
             if answer is not None:
-                kept.setdefault(key, {})[ident] = answer
-        return kept
+                verdicts.setdefault(key, {})[ident] = answer
+        return verdicts
 
     async def stored(self, wanted: Sequence[Wanted]) -> list[tuple[Said, datetime] | None]:
         """Returns what the store has of each; with `--fresh` the unit's own only."""

@@ -59,11 +59,11 @@ async def with_likeness(engine: Engine, records_read: Sequence[Record[F]]) -> li
 def _expected_then(db: Db, runs: Iterable[TestRun]) -> dict[str, Expected]:
     """What the cases of the runs expected, by the digests of the cases as they were: as it stands, or as it was kept at an edit."""
     case_of = {run.digests.test_case or "": run.test_case_id for run in runs}
-    kept = expected_outputs(db, case_of)
-    idents = {ident for wanted, ident in case_of.items() if wanted not in kept}
+    expected_by_digest = expected_outputs(db, case_of)
+    idents = {ident for wanted, ident in case_of.items() if wanted not in expected_by_digest}
     for case in records.get_all(db, idents, TestCase).values():
-        kept |= _expected_under_digest(case)
-    return kept
+        expected_by_digest |= _expected_under_digest(case)
+    return expected_by_digest
 
 
 def _expected_under_digest(case: Record[TestCase]) -> dict[str, Expected]:

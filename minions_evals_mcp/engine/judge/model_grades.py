@@ -23,50 +23,52 @@ from minions_evals_mcp.store import jobs
 Found = dict[GradeNeed, Verdict | JudgeErrored]
 
 
-async def unit_grades(kept: KeptVerdicts, page: Questions, evidence: Evidence) -> list[Evidence]:
+async def unit_grades(verdicts: KeptVerdicts, page: Questions, evidence: Evidence) -> list[Evidence]:
     """The evidence of each unit with its grades and the answers of services, or why one could not be had.
 
     Without a judge on its panel nobody is asked. Raises `HaltedError` where a cap forbids to ask.
     """
-    return [await _graded(kept, unit, needs, evidence) if needs else evidence for unit, needs in page]
+    return [await _graded(verdicts, unit, needs, evidence) if needs else evidence for unit, needs in page]
 
 
-async def _graded(kept: KeptVerdicts, unit: Examination[Any], needs: Sequence[Asked], evidence: Evidence) -> Evidence:
+async def _graded(
+    verdicts: KeptVerdicts, unit: Examination[Any], needs: Sequence[Asked], evidence: Evidence
+) -> Evidence:
     assert isinstance(unit, UnitExamination), "what else is examined in a run asks no model and no service"
     own = unit.panel.own
     if own is not None and (services := [need for need in needs if isinstance(need, ServiceNeed)]):
-        answers = await service_answers(kept, own.ask_services, services, unit.key, unit.work)
+        answers = await service_answers(verdicts, own.ask_services, services, unit.key, unit.work)
         evidence = replace(evidence, services=answers)
     grades_of = [need for need in needs if isinstance(need, GradeNeed)]
     wanted = [need for need in grades_of if (own if need.judge else unit.panel.llm) is not None]
-    return await _with_grades(kept, unit, wanted, evidence) if wanted else evidence
+    return await _with_grades(verdicts, unit, wanted, evidence) if wanted else evidence
 
 
 async def _with_grades(
-    kept: KeptVerdicts, unit: UnitExamination, wanted: Sequence[GradeNeed], evidence: Evidence
+    verdicts: KeptVerdicts, unit: UnitExamination, wanted: Sequence[GradeNeed], evidence: Evidence
 ) -> Evidence:
-    fetched = await _fetched(kept, unit, wanted)
+    fetched = await _fetched(verdicts, unit, wanted)
     grades = {need: grade_of(verdict) for need, verdict in fetched.items() if isinstance(verdict, Verdict)}
     errors = {need: verdict for need, verdict in fetched.items() if isinstance(verdict, JudgeErrored)}
     ungraded = {need: Unmet(error.reason, error.fatal, error.unanswered) for need, error in errors.items()}
     return replace(evidence, grades=grades, ungraded=ungraded)
 
 
-async def _fetched(kept: KeptVerdicts, unit: UnitExamination, wanted: Sequence[GradeNeed]) -> Found:
-    fetched = await _known_grades(kept, unit, wanted)
+async def _fetched(verdicts: KeptVerdicts, unit: UnitExamination, wanted: Sequence[GradeNeed]) -> Found:
+    fetched = await _known_grades(verdicts, unit, wanted)
     async with anyio.create_task_group() as calls:
         for need in dict.fromkeys(wanted):
             if need not in fetched:
-                calls.start_soon(_ask_unless_halted, kept, unit, need, fetched)
+                calls.start_soon(_ask_unless_halted, verdicts, unit, need, fetched)
     if any(need not in fetched for need in wanted):
         raise HaltedError
     return fetched
 
 
-async def _known_grades(kept: KeptVerdicts, unit: UnitExamination, wanted: Sequence[GradeNeed]) -> Found:
+async def _known_grades(verdicts: KeptVerdicts, unit: UnitExamination, wanted: Sequence[GradeNeed]) -> Found:
     """The grades that are there already; with `--fresh` the unit's own only."""
     idents = {need: grade_criterion(need).id for need in wanted}
-    stored = await kept.stored([(unit.key, ident, _about(unit, need)) for need, ident in idents.items()])
+    stored = await verdicts.stored([(unit.key, ident, _about(unit, need)) for need, ident in idents.items()])
     return {
         need: answer[0]
         for need, answer in zip(idents, stored, strict=True)
@@ -74,13 +76,13 @@ async def _known_grades(kept: KeptVerdicts, unit: UnitExamination, wanted: Seque
     }
 
 
-async def _ask_unless_halted(kept: KeptVerdicts, unit: UnitExamination, need: GradeNeed, fetched: Found) -> None:
+async def _ask_unless_halted(verdicts: KeptVerdicts, unit: UnitExamination, need: GradeNeed, fetched: Found) -> None:
     """Leaves the grade open at a cap, so that what is being paid for the others is kept."""
     with suppress(HaltedError):
         verdict = await grade(unit.panel.named_judge(need.judge), need, unit.work)
         fetched[need] = verdict
         if isinstance(verdict, Verdict):
-            await kept.keep(unit.key, _about(unit, need), verdict, kept.engine.clock())
+            await verdicts.keep(unit.key, _about(unit, need), verdict, verdicts.engine.clock())
 
 
 def _about(unit: UnitExamination, need: GradeNeed) -> jobs.VerdictKey:

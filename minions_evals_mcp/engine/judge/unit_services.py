@@ -25,22 +25,22 @@ Ask = Callable[[Sequence[ServiceNeed]], Awaitable[Answers]]
 
 
 async def service_answers(
-    kept: KeptVerdicts, ask: Ask, wanted: Sequence[ServiceNeed], key: UnitKey, work: Work
+    verdicts: KeptVerdicts, ask: Ask, wanted: Sequence[ServiceNeed], key: UnitKey, work: Work
 ) -> Answers:
     """Returns what each says of the output, or why it says nothing."""
     known_answers: Answers = {}
     for webhooks in (True, False):
         needs = [need for need in dict.fromkeys(wanted) if (need.kind == "webhook") == webhooks]
-        known_answers |= await _stored(replace(kept, fresh=webhooks or kept.fresh), needs, key, work)
+        known_answers |= await _stored(replace(verdicts, fresh=webhooks or verdicts.fresh), needs, key, work)
     replies = await ask([need for need in dict.fromkeys(wanted) if need not in known_answers])
     for need, answer in replies.items():
         if not isinstance(answer, Unmet):
-            await kept.keep(key, _about(need, work), _verdict(need, answer), kept.engine.clock())
+            await verdicts.keep(key, _about(need, work), _verdict(need, answer), verdicts.engine.clock())
     return {**known_answers, **replies}
 
 
-async def _stored(kept: KeptVerdicts, needs: Sequence[ServiceNeed], key: UnitKey, work: Work) -> Answers:
-    stored = await kept.stored([(key, _criterion(need).id, _about(need, work)) for need in needs])
+async def _stored(verdicts: KeptVerdicts, needs: Sequence[ServiceNeed], key: UnitKey, work: Work) -> Answers:
+    stored = await verdicts.stored([(key, _criterion(need).id, _about(need, work)) for need in needs])
     return {
         need: json.loads(answer[0].rationale)
         for need, answer in zip(needs, stored, strict=True)

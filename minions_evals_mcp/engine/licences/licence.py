@@ -99,9 +99,9 @@ def keep(db: Db, licence: JudgeLicence) -> Record[JudgeLicence]:
     probes: list[JsonValue] = [probe.model_dump(mode="json") for probe in licence.probes]
     about: list[JsonValue] = [licence.criterion_id, licence.judge_digest, licence.labels_digest, licence.state, probes]
     ident = f"licence:{digest(about)}"
-    kept = records.get(db, ident, JudgeLicence)
-    if kept is not None:
-        return kept
+    licence_record = records.get(db, ident, JudgeLicence)
+    if licence_record is not None:
+        return licence_record
     title = f"{licence.judged_by} on {licence.criterion_id}: {licence.state}"
     record = Record(ident, licence, title, licence.computed_at, licence.computed_at)
     insert(db, record)

@@ -51,11 +51,11 @@ class Arm:
 
 async def save_arms(engine: Engine, arms: Mapping[ArmName, Arm]) -> None:
     """Keeps both arms as versions; one that is kept already stays as it is."""
-    numbers, kept = await engine.store.read(lambda db: _known(db, arms))
+    numbers, version_ids = await engine.store.read(lambda db: _known(db, arms))
     number = max(numbers, default=0)
     arrivals: list[Arrival] = []
     for arm in (arms["without"], arms["with"]):
-        if arm.version in kept:
+        if arm.version in version_ids:
             continue
         number += 1
         laid = len(arm.files)

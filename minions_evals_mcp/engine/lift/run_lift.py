@@ -75,7 +75,7 @@ async def run_lift(
     ids_asked = (
         [] if plan.triggers_id is None else [await _ask_triggers(engine, plan, settings, comparison.id, progress)]
     )
-    return await lift_result(engine, plan, comparison.id, asked=ids_asked)
+    return await lift_result(engine, plan, comparison.id, trigger_runs=ids_asked)
 
 
 async def _ask_triggers(
@@ -92,12 +92,14 @@ async def _ask_triggers(
     return (await run_benchmark(engine, request, progress=progress)).id
 
 
-async def lift_result(engine: Engine, plan: LiftPlan, comparison_id: str, *, asked: Sequence[str] = ()) -> LiftResult:
-    """Returns what the lift under that comparison came to; `asked` are runs that only asked whether the skill is taken up."""
+async def lift_result(
+    engine: Engine, plan: LiftPlan, comparison_id: str, *, trigger_runs: Sequence[str] = ()
+) -> LiftResult:
+    """Returns what the lift under that comparison came to; `trigger_runs` only asked whether the skill is taken up."""
     comparison = await summarize_comparison(engine, comparison_id)
     units = await units_of(engine, comparison)
     tried = [*units["with"]]
-    for run_id in asked:
+    for run_id in trigger_runs:
         tried += await engine.store.read(partial(arm_units, run_id=run_id))
     paired = await engine.store.read(partial(pairing, run_a=comparison.run_a, run_b=comparison.run_b))
     measured = lift(paired.pairs(), margin=MARGIN)

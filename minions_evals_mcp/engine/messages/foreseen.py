@@ -37,13 +37,13 @@ async def foreseen(engine: Engine, letter: Letter) -> list[str]:
     payload_read = payload_as(KINDS[letter.type].payload, letter.payload, message=f"message {letter.type}")
     if isinstance(payload_read, Instruction):
         return [NO_MODEL] if engine.judge_model() is None else []
-    missing = await engine.store.read(partial(_missing, said=payload_read, besides=MAKES.get(letter.type, "")))
+    missing = await engine.store.read(partial(_missing, payload=payload_read, besides=MAKES.get(letter.type, "")))
     near = [await with_near_ids(engine, error) for error in missing]
     return [f"{error.message} It is refused unless that is there when its turn comes." for error in near]
 
 
-def _missing(db: Db, *, said: Value, besides: str) -> list[NotFoundError]:
-    named = [(name, value) for name, value in said if isinstance(value, str) and name != besides]
+def _missing(db: Db, *, payload: Value, besides: str) -> list[NotFoundError]:
+    named = [(name, value) for name, value in payload if isinstance(value, str) and name != besides]
     absent = [
         NotFoundError(NAMES[name], value)
         for name, value in named

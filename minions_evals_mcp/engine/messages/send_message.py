@@ -67,16 +67,16 @@ async def send_message(engine: Engine, letter: Letter, *, from_source: bool = Fa
 def _take_in(db: Db, *, arriving: Arriving, engine: Engine) -> Receipt:
     at = engine.clock()
     is_new = inbox.put(db, arriving, at=at)
-    kept = inbox.message(db, arriving.id)
-    assert kept is not None
+    message = inbox.message(db, arriving.id)
+    assert message is not None
     if is_new:
-        detail: Json = {"type": kept.type, "topic": kept.topic}
-        append(db, Event("message-received", "agent-message", kept.id, detail), at=at)
-    elif not _says_the_same(kept, arriving):
-        raise ConflictError(f"another message was sent under the id {kept.id!r}.", remedy="Send it under a new id.")
+        detail: Json = {"type": message.type, "topic": message.topic}
+        append(db, Event("message-received", "agent-message", message.id, detail), at=at)
+    elif not _says_the_same(message, arriving):
+        raise ConflictError(f"another message was sent under the id {message.id!r}.", remedy="Send it under a new id.")
     held = lease(db)
     return Receipt(
-        id=kept.id, type=kept.type, topic=kept.topic, state=kept.state, is_new=is_new,
+        id=message.id, type=message.type, topic=message.topic, state=message.state, is_new=is_new,
         agent_running=held is not None and held.expires_at > at,
     )  # fmt: skip
 

@@ -52,9 +52,9 @@ def _is_kept(db: Db, run_id: str, digest: str, decided: ApprovalDecided) -> bool
     row = None if job is None else jobs.unit_of_packet(db, job.id, digest)
     if row is None or row.test_run_id is None:
         return False
-    kept = {judgment.fields.criterion_id: judgment.fields for judgment in runs.judgments_of(db, row.test_run_id)}
+    judgments = {judgment.fields.criterion_id: judgment.fields for judgment in runs.judgments_of(db, row.test_run_id)}
     return all(
-        (judgment := kept.get(given.criterion_id)) is not None
+        (judgment := judgments.get(given.criterion_id)) is not None
         and (judgment.judged_by, judgment.score, judgment.rationale)
         == (decided.decided_by, given.score, given.rationale)
         for given in decided.judgments

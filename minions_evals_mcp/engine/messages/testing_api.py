@@ -233,8 +233,8 @@ async def _update_case(engine: Engine, request: UpdateTestCase, asking: Asking) 
 
 
 async def _delete_case(engine: Engine, request: OfTestCase, _: Asking) -> Json:
-    kept = await _stored(engine, request.test_case_id)
-    if kept is None or not isinstance(kept.fields, TestCase) or kept.deleted_at is None:
+    record = await _stored(engine, request.test_case_id)
+    if record is None or not isinstance(record.fields, TestCase) or record.deleted_at is None:
         await testing.delete_test_case(engine, request.test_case_id)
     return {"testCaseId": request.test_case_id, "deleted": True}
 

@@ -129,12 +129,12 @@ async def judges_agreement(engine: Engine, benchmark_id: str, *, limit: int = 20
     agreed = await engine.store.read(partial(_agreement, benchmark_id=benchmark_id, limit=limit))
     at = engine.clock()
     if engine.config.read_only:
-        kept = await engine.store.read(partial(_licences, benchmark_id=benchmark_id, at=at))
+        judge_licences = await engine.store.read(partial(_licences, benchmark_id=benchmark_id, at=at))
     else:
-        kept = await engine.store.write(
+        judge_licences = await engine.store.write(
             lambda db: [keep(db, licence).fields for licence in _licences(db, benchmark_id=benchmark_id, at=at)]
         )
-    return agreed.model_copy(update={"licences": tuple(kept)})
+    return agreed.model_copy(update={"licences": tuple(judge_licences)})
 
 
 def _licences(db: Db, *, benchmark_id: str, at: datetime) -> list[JudgeLicence]:

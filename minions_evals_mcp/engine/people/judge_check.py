@@ -178,14 +178,16 @@ def _plan(db: Db, *, run_id: str, request: CheckRequest, panel: Panel) -> list[_
         texts = judge_labels.judged_texts(db, run_id, criterion_id, key)
         chosen = set(case_order(sorted(text.test_case_id for text in texts), 0)[: request.limit])
         texts = [text for text in texts if text.test_case_id in chosen]
-        kept = {(verdict.probe, verdict.subject) for verdict in judge_labels.probes_kept(db, key.digest, criterion_id)}
+        answered_probes = {
+            (verdict.probe, verdict.subject) for verdict in judge_labels.probes_kept(db, key.digest, criterion_id)
+        }
         for text, other in zip(texts, [*texts[1:], *texts[:1]], strict=True):
             (measure,) = measures(db, (text.test_case_id,), known)
             criterion = _criterion(measure, criterion_id, key, panel)
             questions += [
                 probe
                 for probe in _probes(key, criterion, measure, text, output_text(other.output))
-                if probe.probe.kind in request.probes and (probe.probe.kind, probe.probe.subject) not in kept
+                if probe.probe.kind in request.probes and (probe.probe.kind, probe.probe.subject) not in answered_probes
             ]
     return questions
 

@@ -28,13 +28,13 @@ def vet_growth(db: Db, arriving: Sequence[Record[Fields]], relations: Sequence[R
 
 
 def _vet_relation(db: Db, relation: Relation) -> None:
-    kept = records.followed_by(db, relation.source_id)
-    if kept == relation.target_id:
+    predecessor = records.followed_by(db, relation.source_id)
+    if predecessor == relation.target_id:
         return
     what = f"{relation.source_id} cannot follow {relation.target_id}"
-    if kept is not None:
+    if predecessor is not None:
         raise RuleError(
-            "HR2", f"{what}: it follows {kept}, and that is set once.", remedy="Keep a new version instead."
+            "HR2", f"{what}: it follows {predecessor}, and that is set once.", remedy="Keep a new version instead."
         )
     measured = version_rows.measured(
         db, _with_followers(version_rows.links(db, relation.source_id), relation.source_id)

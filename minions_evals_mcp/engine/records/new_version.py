@@ -39,5 +39,5 @@ async def new_version(engine: Engine, after: str, content: str, *, changelog: st
 def _place(db: Db, after: str) -> tuple[Record[PromptVersion], str, int]:
     before = records.require(db, after, PromptVersion)
     chain = versions_beside(db, after)
-    kept = records.get_all(db, chain, PromptVersion).values()
-    return before, chain[-1], max(version.fields.version_number for version in kept)
+    versions = records.get_all(db, chain, PromptVersion).values()
+    return before, chain[-1], max(version.fields.version_number for version in versions)

@@ -113,8 +113,8 @@ async def vet_records(engine: Engine, arrivals: Sequence[Arrival]) -> None:
 
 
 def _without_secrets(arrival: Arrival) -> Arrival:
-    kept = without_secrets(arrival.record)
-    return arrival if kept is arrival.record else replace(arrival, record=kept)
+    record = without_secrets(arrival.record)
+    return arrival if record is arrival.record else replace(arrival, record=record)
 
 
 def _vetted(db: Db, arrivals: Sequence[Arrival]) -> View:
@@ -188,12 +188,12 @@ def _criteria_changed(view: View, rubric_id: str) -> bool:
 
 def _write(db: Db, view: View, record: Record[Fields], now: datetime) -> bool:
     """Writes the record and its event; a rubric that is edited rises to the next version, and so history keeps its meaning."""
-    kept = view.kept.get(record.id)
-    if (rubric := of_type(record, Rubric)) and (old := of_type(kept, Rubric)) and record.id in view.arriving:
+    record_before = view.kept.get(record.id)
+    if (rubric := of_type(record, Rubric)) and (old := of_type(record_before, Rubric)) and record.id in view.arriving:
         record = _raised(view, old, rubric)
-    if (benchmark := of_type(record, Benchmark)) and (before := of_type(kept, Benchmark)):
+    if (benchmark := of_type(record, Benchmark)) and (before := of_type(record_before, Benchmark)):
         record = _with_last_run(before, benchmark)
-    if (case := of_type(record, TestCase)) and (former := of_type(kept, TestCase)):
+    if (case := of_type(record, TestCase)) and (former := of_type(record_before, TestCase)):
         keep_former(db, former, case)
     if not records.save(db, record):
         return False

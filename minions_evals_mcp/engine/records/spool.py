@@ -131,10 +131,10 @@ class SortedPage:
 
 def sorted_page(db: Db, page: Sequence[Waiting]) -> SortedPage:
     """The page by what the store keeps by now."""
-    kept = records.kept_digests(db, [row.id for row in page])
+    digests = records.kept_digests(db, [row.id for row in page])
     page_sorted = SortedPage()
     for row in page:
-        is_new, is_same = row.id not in kept, kept.get(row.id) == row.digest
+        is_new, is_same = row.id not in digests, digests.get(row.id) == row.digest
         (page_sorted.new if is_new else page_sorted.same if is_same else page_sorted.other).append(row)
     return page_sorted
 

@@ -39,9 +39,9 @@ def vet_record(view: View, record: Record[Fields]) -> None:
         )
     if record.id in view.taken:
         raise InvalidRecordError("this id belongs to a result", field="id", record=name)
-    kept = view.kept.get(record.id)
-    if kept is not None:
-        _vet_change(kept, record)
+    record_before = view.kept.get(record.id)
+    if record_before is not None:
+        _vet_change(record_before, record)
     if record.type in FINAL:  # a copy of what a neighbour made: its type says all
         return
     if (case := of_type(record, TestCase)) is not None:
@@ -101,8 +101,8 @@ def vet_checks(record: Record[TestCase], *, of_config: bool) -> None:
 
 def _judged_as_kept(view: View, record: Record[TestCase]) -> bool:
     """Returns whether the case's checks are those that it has: who judges it came in through a config, then."""
-    kept = of_type(view.kept.get(record.id), TestCase)
-    return kept is not None and (kept.fields.assertions, kept.fields.scoring) == (
+    case = of_type(view.kept.get(record.id), TestCase)
+    return case is not None and (case.fields.assertions, case.fields.scoring) == (
         record.fields.assertions,
         record.fields.scoring,
     )
@@ -141,10 +141,10 @@ def _vet_criterion(view: View, record: Record[RubricCriterion]) -> None:
 
 def _vet_stays(view: View, record: Record[RubricCriterion]) -> None:
     """A criterion keeps its rubric as long as that lists it: else its runs' version would not rise with the edit."""
-    kept = of_type(view.kept.get(record.id), RubricCriterion)
-    if kept is None or kept.fields.rubric_id == record.fields.rubric_id:
+    criterion = of_type(view.kept.get(record.id), RubricCriterion)
+    if criterion is None or criterion.fields.rubric_id == record.fields.rubric_id:
         return
-    rubric = view.get(kept.fields.rubric_id, Rubric)
+    rubric = view.get(criterion.fields.rubric_id, Rubric)
     if rubric is not None and record.id in rubric.fields.criteria_ids:
         raise InvalidRecordError(
             f"the rubric {rubric.id!r} lists this criterion",
@@ -160,9 +160,9 @@ def _vet_benchmark(view: View, record: Record[Benchmark]) -> None:
     wanted = record.fields.test_case_ids
     for at in range(0, len(wanted), AT_ONCE):  # a log's benchmark may hold a million
         part = wanted[at : at + AT_ONCE]
-        kept = records.ids_of(view.db, [ident for ident in part if ident not in view.arriving], TestCase)
+        case_ids = records.ids_of(view.db, [ident for ident in part if ident not in view.arriving], TestCase)
         for ident in part:
-            if ident not in kept and of_type(view.arriving.get(ident), TestCase) is None:
+            if ident not in case_ids and of_type(view.arriving.get(ident), TestCase) is None:
                 raise InvalidRecordError(
                     f"there is no test-case {ident!r}", field="fields.testCaseIds", record=name_of(record)
                 )
@@ -175,13 +175,13 @@ def _vet_branch(view: View, record: Record[TestBranch]) -> None:
         raise InvalidRecordError(
             f"there is no test-case {case_id!r}", field="fields.testCaseId", record=name_of(record)
         )
-    kept = {branch.id for branch in records.branches_of(view.db, case_id)}
+    branch_ids = {branch.id for branch in records.branches_of(view.db, case_id)}
     arriving = {
         record.id
         for record in view.arriving.values()
         if isinstance(record.fields, TestBranch) and record.fields.test_case_id == case_id
     }
-    if len(kept | arriving) > MAX_BRANCHES:
+    if len(branch_ids | arriving) > MAX_BRANCHES:
         raise InvalidRecordError(
             f"test-case {case_id} has {MAX_BRANCHES} branches already",
             field="fields.testCaseId",

@@ -65,14 +65,14 @@ class Plan:
         aim = None if target is None else target.digest()
         return replace(self, digests=self.digests.model_copy(update={"target": aim}))
 
-    def spec(self, request: RunRequest, *, asked: str | None) -> Json:
+    def spec(self, request: RunRequest, *, version_name: str | None) -> Json:
         """Returns what is frozen with the run's key: request, model, digests (`testCase` is that of the whole set), skipped cases.
 
-        `versions` are the ids that names of prompt versions stood for; `asked` is the name in the request.
+        `versions` are the ids that names of prompt versions stood for; `version_name` is the name in the request.
         """
         names = self.versions.frozen()
-        if asked is not None and request.prompt_version_ref is not None:
-            names[asked] = request.prompt_version_ref
+        if version_name is not None and request.prompt_version_ref is not None:
+            names[version_name] = request.prompt_version_ref
         return {
             "request": request.frozen(),
             "judgeModel": self.judge_model,
@@ -105,16 +105,16 @@ def series(seen: Digests) -> str:
 
 def judge_for(engine: Engine, request: RunRequest, budget: Budget, *, model: ModelRef | None) -> Judging:
     """The judges of a run; the model's client is opened when it is first asked."""
-    kept = KeptVerdicts(engine, request.fresh)
+    verdicts = KeptVerdicts(engine, request.fresh)
     if model is None or request.judge in {"heuristic", "human", "caller"}:
         by_models = request.judge not in {"heuristic", "human", "caller"}
         own = OwnJudges(engine, budget) if by_models else None
-        return Judging(Panel(engine, request.judge, None, own), kept)
+        return Judging(Panel(engine, request.judge, None, own), verdicts)
     for member in model.members:
         vet_cap(request.max_cost_usd, member.provider, member.model)
     first, *others = (_judge(engine, member, budget) for member in model.members)
     judge = replace(first, others=tuple(others))
-    return Judging(Panel(engine, request.judge, judge, OwnJudges(engine, budget)), kept)
+    return Judging(Panel(engine, request.judge, judge, OwnJudges(engine, budget)), verdicts)
 
 
 def _judge(engine: Engine, model: ModelRef, budget: Budget) -> LlmJudge:

@@ -213,17 +213,17 @@ async def _planned(
 
 async def _prepared(
     engine: Engine,
-    asked: RunRequest,
+    original_request: RunRequest,
     case_ids: Sequence[str],
     *,
     seal: Seal | None,
     kind: Literal["test-case", "benchmark"],
     opening: OpenTarget | None,
 ) -> _Run:
-    planned = await _planned(engine, asked, case_ids, kind=kind, opening=opening)
+    planned = await _planned(engine, original_request, case_ids, kind=kind, opening=opening)
     request, plan = planned.request, planned.plan
     total = len(plan.case_ids) * request.trials
-    spec = plan.spec(request, asked=asked.prompt_version_ref)
+    spec = plan.spec(request, version_name=original_request.prompt_version_ref)
     job = await start_job(engine, request, kind=kind, total=total, spec=spec)
     if seal is not None:
         await engine.store.write(partial(seals.note_run, run_id=job.id, seal=seal))

@@ -68,8 +68,8 @@ async def select_cases(engine: Engine, request: RunRequest, selection: Selection
     if before is not None and before.key != selection.rerun_failed:
         meant = selection.model_copy(update={"rerun_failed": before.id})
     key = request.key
-    kept = None if key is None else await engine.store.read(lambda db: jobs.job_by_key(db, key))
-    frozen = None if kept is None or kept.kind != "benchmark" else request_of(kept)
+    job = None if key is None else await engine.store.read(lambda db: jobs.job_by_key(db, key))
+    frozen = None if job is None or job.kind != "benchmark" else request_of(job)
     is_same = frozen is not None and _is_same(frozen.selection or "", selection, meant)
     if before is not None and request.prompt_version_ref is None:
         version = (frozen if frozen is not None and is_same else request_of(before)).prompt_version_ref
@@ -79,12 +79,12 @@ async def select_cases(engine: Engine, request: RunRequest, selection: Selection
     return await _narrowed(engine, request, meant, before)
 
 
-def _is_same(kept: str, selection: Selection, meant: Selection) -> bool:
+def _is_same(words: str, selection: Selection, meant: Selection) -> bool:
     """Returns whether those words are of that selection; what was the latest run when it was made need not be so now."""
     before, _, after = selection.in_words().partition(LATEST)
     if selection.rerun_failed != LATEST:
-        return kept.startswith(f"{meant.in_words()}: ")
-    return re.match(rf"{re.escape(before)}\S+?{re.escape(after)}: ", kept) is not None
+        return words.startswith(f"{meant.in_words()}: ")
+    return re.match(rf"{re.escape(before)}\S+?{re.escape(after)}: ", words) is not None
 
 
 async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, before: Job | None) -> RunRequest:
@@ -126,8 +126,8 @@ async def _run_of(engine: Engine, ident: str, request: RunRequest) -> Job:
 
 def _cases(db: Db, idents: Sequence[str]) -> list[Record[TestCase]]:
     """Those of the cases that would be run, in order."""
-    kept = records.get_all(db, idents, TestCase)
-    cases = [kept[ident] for ident in idents if ident in kept]
+    cases_by_id = records.get_all(db, idents, TestCase)
+    cases = [cases_by_id[ident] for ident in idents if ident in cases_by_id]
     return [case for case in cases if case.deleted_at is None and case.fields.status == "active"]
 
 

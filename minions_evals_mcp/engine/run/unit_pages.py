@@ -61,11 +61,11 @@ def pages_of(bench: Bench, units: Iterable[Unit]) -> Iterator[list[Unit]]:
 
 def _open(db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[str], plan: Plan) -> list[Unit]:
     """One page of open units, each with the output that it judges where there is one: one read for all of them."""
-    kept = jobs.units(db, job_id, first=first, last=first + len(case_ids))
+    unit_rows = jobs.units(db, job_id, first=first, last=first + len(case_ids))
     units: list[Unit] = []
     for position, measure in enumerate(_measures(db, case_ids, plan), first):
         for trial in range(1, bench.request.trials + 1):
-            row = kept.get((position, trial))
+            row = unit_rows.get((position, trial))
             if row is None or row.outcome not in SETTLED:
                 units.append(Unit(UnitKey(job_id, position, trial), measure, None if row is None else row.observed))
     again = bench.request.rejudge_run_id

@@ -109,8 +109,8 @@ def with_version(db: Db, request: RunRequest, case_ids: Iterable[str]) -> RunReq
 
 def versions_of_job(db: Db, job: Job, request: RunRequest) -> RunVersions:
     """The versions that a job was started with."""
-    kept = job.spec.get("versions", {})
-    names = {name: str(ref) for name, ref in kept.items()} if isinstance(kept, dict) else {}
+    refs = job.spec.get("versions", {})
+    names = {name: str(ref) for name, ref in refs.items()} if isinstance(refs, dict) else {}
     return RunVersions(request.prompt_version_ref, {name: version_record(db, ref) for name, ref in names.items()})
 
 
@@ -121,8 +121,8 @@ def named_alike(db: Db, request: RunRequest) -> dict[str, Record[PromptVersion] 
 
 def _frozen_names(db: Db, request: RunRequest) -> Mapping[str, str]:
     job = None if request.key is None else jobs.job_by_key(db, request.key)
-    kept = {} if job is None else job.spec.get("versions", {})
-    return {name: str(ref) for name, ref in kept.items()} if isinstance(kept, dict) else {}
+    refs = {} if job is None else job.spec.get("versions", {})
+    return {name: str(ref) for name, ref in refs.items()} if isinstance(refs, dict) else {}
 
 
 def _prompt_of_cases(db: Db, name: str, case_ids: Iterable[str]) -> str | None:

@@ -71,16 +71,16 @@ async def compare_sealed(engine: Engine, request: ComparisonRequest, *, progress
     """
     if request.sequential:
         raise SealedError("a sealed benchmark is not looked at case by case.", remedy="Leave sequential out.")
-    kept = None if request.key is None else await _told_under(engine, request.key)
-    if kept is None:
+    verdict = None if request.key is None else await _told_under(engine, request.key)
+    if verdict is None:
         await engine.store.read(lambda db: _vet_budget(db, request.benchmark_id, most=None))
         job = await (await start_comparison(engine, request)).finish(progress)
-        kept = await sealed_verdict(engine, job.id)
-    if kept is None:
+        verdict = await sealed_verdict(engine, job.id)
+    if verdict is None:
         raise InstrumentError(
             f"the comparison on {request.benchmark_id} has no verdict yet.", remedy="Ask again under the same key."
         )
-    return kept
+    return verdict
 
 
 async def try_version(engine: Engine, request: TrialRequest, *, progress: Progress = silent) -> TrialAnswer:

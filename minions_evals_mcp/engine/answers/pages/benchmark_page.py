@@ -119,13 +119,13 @@ def _group(name: str, group: Sequence[TrendPoint], last_series: Collection[str])
     )
 
 
-def level_names(db: Db, *, found: WhatChanged) -> WhatChanged:
+def level_names(db: Db, *, changes: WhatChanged) -> WhatChanged:
     """The same levels with the versions that changed by name."""
-    versions = {level.version for level in found.levels if level.version is not None}
-    mentioned = {word for level in found.levels for words in level.changed for word in words.split(" ")}
+    versions = {level.version for level in changes.levels if level.version is not None}
+    mentioned = {word for level in changes.levels for words in level.changed for word in words.split(" ")}
     names = version_names(db, versions | mentioned)
     levels = [
         level.model_copy(update={"changed": [renamed(words, names) for words in level.changed]})
-        for level in found.levels
+        for level in changes.levels
     ]
-    return found.model_copy(update={"levels": levels})
+    return changes.model_copy(update={"levels": levels})

@@ -78,25 +78,25 @@ async def read_matrix_page(engine: Engine, ident: str, filters: MatrixFilter, *,
 
     Raises `NotFoundError` for what is not there, `BadInputError` where nothing ran yet.
     """
-    return await engine.store.read(partial(_page, ident=ident, asked=filters, skip=skip, limit=limit))
+    return await engine.store.read(partial(_page, ident=ident, filters=filters, skip=skip, limit=limit))
 
 
-def _page(db: Db, *, ident: str, asked: MatrixFilter, skip: int, limit: int) -> MatrixPage:
+def _page(db: Db, *, ident: str, filters: MatrixFilter, skip: int, limit: int) -> MatrixPage:
     titles = report_units.titles(db, [ident])
     if ident not in titles:
         raise NotFoundError("benchmark", ident, remedy="The overview lists them.")
     config = [column.run_id for column in overview.config_columns(db, ident)][:MOST]
-    chosen = list(asked.run_ids)[:MOST] or config or matrix_cells.newest_of_versions(db, ident, limit=VERSIONS)
+    chosen = list(filters.run_ids)[:MOST] or config or matrix_cells.newest_of_versions(db, ident, limit=VERSIONS)
     if not chosen:
         raise BadInputError(f"{titles[ident]} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
-    cases, total = matrix_cells.matrix_cases(db, chosen, only=asked.only, text=asked.text, skip=skip, limit=limit)
+    cases, total = matrix_cells.matrix_cases(db, chosen, only=filters.only, text=filters.text, skip=skip, limit=limit)
     cells = matrix_cells.matrix_cells(db, chosen, [case.case_id for case in cases])
     columns = _columns(db, chosen)
     by_score = sorted((column for column in columns if column.run is not None), key=_score, reverse=True)
     return MatrixPage(
         benchmark_id=ident,
         title=titles[ident],
-        configured=bool(config) and not asked.run_ids,
+        configured=bool(config) and not filters.run_ids,
         columns=columns,
         rows=tuple(
             MatrixRow(case, tuple(cells.get((case.case_id, case.trial, run)) for run in chosen)) for case in cases
@@ -125,12 +125,12 @@ def _contenders(db: Db, by_score: Sequence[MatrixColumn]) -> tuple[MatrixColumn,
 
 def _columns(db: Db, run_ids: Sequence[str]) -> tuple[MatrixColumn, ...]:
     pairs = [(jobs.job(db, ident), runs.benchmark_run(db, ident)) for ident in run_ids]
-    kept = [(job, None if run is None else run.fields) for job, run in pairs if job is not None]
-    if len(kept) < len(pairs):
+    job_runs = [(job, None if run is None else run.fields) for job, run in pairs if job is not None]
+    if len(job_runs) < len(pairs):
         raise NotFoundError(
             "run", run_ids[[job is None for job, _ in pairs].index(True)], remedy="Start from the runs."
         )
-    names = version_names(db, (_request_value(job, "promptVersionRef") for job, _ in kept))
+    names = version_names(db, (_request_value(job, "promptVersionRef") for job, _ in job_runs))
     return tuple(
         MatrixColumn(
             run_id=job.id,
@@ -141,7 +141,7 @@ def _columns(db: Db, run_ids: Sequence[str]) -> tuple[MatrixColumn, ...]:
             cost_usd=overview.run_cost(db, job.id),
             means=_means(db, job.id),
         )
-        for job, run in kept
+        for job, run in job_runs
     )
 
 

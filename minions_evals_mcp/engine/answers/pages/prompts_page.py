@@ -67,7 +67,7 @@ def _prompts(db: Db, *, limit: int) -> list[PromptCard]:
 
 
 def _prompt(db: Db, chain: Sequence[str]) -> PromptCard:
-    kept = records.minions(db, list(chain))
+    version_records = records.minions(db, list(chain))
     names = version_names(db, chain)
     current = current_version(db, chain[0])
     decisions = prompt_lists.decisions(db, chain)
@@ -75,7 +75,7 @@ def _prompt(db: Db, chain: Sequence[str]) -> PromptCard:
     cards: list[VersionCard] = []
     before: str | None = None
     for ident in chain:
-        record = kept.get(ident)
+        record = version_records.get(ident)
         if record is None or not isinstance(record.fields, PromptVersion):
             continue
         cards.append(
