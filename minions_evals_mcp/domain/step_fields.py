@@ -108,12 +108,12 @@ def _extra(item: Json, taken: dict[str, str]) -> Json:
     """All that a step has no field for, beside what it brought under `extra`."""
     used = {*taken.values(), "extra", "is_error", "isError"}
     given = item.get("extra")
-    kept: Json = dict(given) if isinstance(given, dict) else {} if given is None else {"extra": given}
+    extra: Json = dict(given) if isinstance(given, dict) else {} if given is None else {"extra": given}
     for key, value in item.items():
         marks_the_shape = key in ("type", "run_type") and isinstance(value, str) and value in SHAPE_MARKS
         if key not in used and value is not None and not marks_the_shape:
-            kept[key] = value
-    return kept
+            extra[key] = value
+    return extra
 
 
 def _put_error(step: Json, item: Json) -> None:

@@ -148,11 +148,11 @@ def cause_sentence(group: CauseGroup, count: int, total: int, *, older: int | No
     """
     failing = f"{'failed' if older is None else 'newly failing'} case{'' if total == 1 else 's'}"
     besides = f" (and {older} older)" if older else ""
-    told = f"{count} of {total} {failing}{besides}: {group.title}"
+    sentence = f"{count} of {total} {failing}{besides}: {group.title}"
     if not tells_cause(group.title):
-        return told
+        return sentence
     back = "" if not came_back else ", back after it was gone" + (f" {came_back} times" if came_back > 1 else "")
-    return f"{told}{f', first seen with {since}' if since else ''}{back}"
+    return f"{sentence}{f', first seen with {since}' if since else ''}{back}"
 
 
 def tells_cause(title: str) -> bool:

@@ -52,21 +52,21 @@ def first_look(
 
 def _widened(pattern: str, *, anywhere: bool) -> str:
     """The pattern without looks ahead and back, with every letter, digit and space; `anywhere`: at the beginning of each sentence."""
-    kept: list[str] = []
+    parts: list[str] = []
     at, in_class = 0, False
     while mark := _MARK.search(pattern, at):
-        kept.append(pattern[at : mark.start()])
+        parts.append(pattern[at : mark.start()])
         at = mark.end()
         if mark[0].startswith("(?"):
             at = _end(pattern, mark.start())
         elif mark[0] in {"^", "$"}:
-            kept.append(mark[0] if in_class or not anywhere else _BEGINS if mark[0] == "^" else "")
+            parts.append(mark[0] if in_class or not anywhere else _BEGINS if mark[0] == "^" else "")
         elif mark[0] in {"[", "]"}:
-            kept.append(mark[0])
+            parts.append(mark[0])
             in_class = mark[0] == "["
         else:
-            kept.append(_wide(mark[0], in_class=in_class))
-    return "".join((*kept, pattern[at:]))
+            parts.append(_wide(mark[0], in_class=in_class))
+    return "".join((*parts, pattern[at:]))
 
 
 def _wide(escape: str, *, in_class: bool) -> str:

@@ -52,7 +52,7 @@ def _changes(first: list[str], other: list[str]) -> Iterator[tuple[Op, str]]:
 
 def _joined(parts: Sequence[tuple[Op, str]]) -> Iterator[tuple[Op, str]]:
     """The same in whole stretches: a change goes on over a mere space or stop, and what is taken out comes before what came in."""
-    kept = deleted = inserted = gap = ""
+    unchanged = deleted = inserted = gap = ""
     for op, text in parts:
         if not text:
             continue
@@ -60,13 +60,13 @@ def _joined(parts: Sequence[tuple[Op, str]]) -> Iterator[tuple[Op, str]]:
             deleted, inserted, gap = deleted + gap, inserted + gap, ""
             deleted, inserted = (deleted + text, inserted) if op == "delete" else (deleted, inserted + text)
         elif not (deleted or inserted):
-            kept += text
+            unchanged += text
         elif not _LETTERS.search(text):
             gap += text
         else:
-            yield from _stretches(kept, deleted, inserted)
-            kept, deleted, inserted, gap = gap + text, "", "", ""
-    yield from _stretches(kept, deleted, inserted)
+            yield from _stretches(unchanged, deleted, inserted)
+            unchanged, deleted, inserted, gap = gap + text, "", "", ""
+    yield from _stretches(unchanged, deleted, inserted)
     yield from _stretches(gap, "", "")
 
 

@@ -21,8 +21,8 @@ def tango_interval(gained: int, lost: int, cases: int, *, level: float = 0.95) -
         raise ValueError(f"a confidence level lies between 0 and 1, not {level}")
     z = NormalDist().inv_cdf((1 + level) / 2)
     seen = (gained - lost) / cases
-    low = _boundary(lambda difference: _score(gained, lost, cases, difference) > z, rejected=-1.0, kept=seen)
-    high = _boundary(lambda difference: _score(gained, lost, cases, difference) < -z, rejected=1.0, kept=seen)
+    low = _boundary(lambda difference: _score(gained, lost, cases, difference) > z, rejected=-1.0, accepted=seen)
+    high = _boundary(lambda difference: _score(gained, lost, cases, difference) < -z, rejected=1.0, accepted=seen)
     return low, high
 
 
@@ -38,9 +38,9 @@ def _score(gained: int, lost: int, cases: int, difference: float) -> float:
     return math.copysign(math.inf, excess) if excess else 0.0
 
 
-def _boundary(is_rejected: Callable[[float], bool], *, rejected: float, kept: float) -> float:
+def _boundary(is_rejected: Callable[[float], bool], *, rejected: float, accepted: float) -> float:
     if not is_rejected(rejected):
         return rejected
-    while (middle := (rejected + kept) / 2) not in (rejected, kept):
-        rejected, kept = (middle, kept) if is_rejected(middle) else (rejected, middle)
-    return kept
+    while (middle := (rejected + accepted) / 2) not in (rejected, accepted):
+        rejected, accepted = (middle, accepted) if is_rejected(middle) else (rejected, middle)
+    return accepted

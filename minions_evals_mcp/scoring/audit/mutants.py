@@ -44,17 +44,17 @@ def mutants(reference: Reference, *, question: str, on_text: bool, on_log: bool)
     `on_text`, `on_log`: whether any check looks at the text, or at the log.
     """
     made = [*(_of_output(reference, question) if on_text else ()), *(_of_log(reference) if on_log else ())]
-    kept: list[Mutant] = []
+    wrong_answers: list[Mutant] = []
     seen = {_sameness(reference.output, reference.tool_calls)}
     right = {*map(normal, reference.accepted)}
     for mutant in made:
         same = _sameness(mutant.output, mutant.tool_calls)
-        many = sum(other.kind == mutant.kind for other in kept) >= MOST_OF_A_KIND
+        many = sum(other.kind == mutant.kind for other in wrong_answers) >= MOST_OF_A_KIND
         is_right = mutant.tool_calls == reference.tool_calls and normal(output_text(mutant.output)) in right
         if not many and not is_right and same not in seen:
             seen.add(same)
-            kept.append(mutant)
-    return kept
+            wrong_answers.append(mutant)
+    return wrong_answers
 
 
 def _sameness(output: Json, calls: tuple[ToolCall, ...] | None) -> str:
@@ -114,12 +114,12 @@ def _answering(facts_seen: Sequence[Fact], text: str, question: str) -> Sequence
 def _first_of_each(facts_seen: Sequence[Fact]) -> list[Fact]:
     """Enough facts of each kind for its mutants, some of which may turn out to be right."""
     taken: Counter[str] = Counter()
-    kept: list[Fact] = []
+    first_facts: list[Fact] = []
     for fact in facts_seen:
         taken[fact.kind] += 1
         if taken[fact.kind] <= 2 * MOST_OF_A_KIND:
-            kept.append(fact)
-    return kept
+            first_facts.append(fact)
+    return first_facts
 
 
 _CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]*)\((?P<inside>[^()]*)\)")

@@ -139,17 +139,17 @@ def stricter(proposal: Proposal, verdicts: Sequence[Tried]) -> Stricter | str:
     fitting = [
         number for number in range(len(proposal.candidates)) if all(trial.checks[0][first + number] for trial in right)
     ]
-    kept = [
+    sound_checks = [
         assertion for number, assertion in enumerate(proposal.base) if all(trial.checks[0][number] for trial in right)
     ]
     if proposal.replaces:
         left = [
             place
             for place, trial in enumerate(seen)
-            if all(trial.checks[0][proposal.base.index(assertion)] for assertion in kept)
+            if all(trial.checks[0][proposal.base.index(assertion)] for assertion in sound_checks)
         ]
         seen = [trial._replace(checks=(trial.checks[0][first:],)) for trial in seen]
-    elif len(kept) < first:
+    elif len(sound_checks) < first:
         return FAILS_ITSELF
     else:
         left = list(range(len(seen)))
@@ -168,7 +168,7 @@ def stricter(proposal: Proposal, verdicts: Sequence[Tried]) -> Stricter | str:
     kinds = tuple(dict.fromkeys(cheat.kind for cheat in proposal.wrong))
     still = tuple(kind for kind in kinds if any(proposal.wrong[place].kind == kind for place in left))
     closes = tuple(kind for kind in kinds if kind not in still)
-    return Stricter((*proposal.stay, *kept, *new), new, closes, still, untried=not proposal.right)
+    return Stricter((*proposal.stay, *sound_checks, *new), new, closes, still, untried=not proposal.right)
 
 
 def _is_strict(candidate: Assertion) -> bool:

@@ -42,9 +42,9 @@ _EMPTY = ORDINARY.union(
 """Words of which no clause speaks."""
 
 
-def contradictions(answer: str, source: str, *, asked: str = "") -> Iterator[Signal]:
+def contradictions(answer: str, source: str, *, question: str = "") -> Iterator[Signal]:
     """Statements that the source makes the other way round; a wrong yes or no to a question of whether is an error, no invention."""
-    negated = ANSWERED if _asks_whether(asked) else NEGATED
+    negated = ANSWERED if _asks_whether(question) else NEGATED
     source = _QUESTION.sub("\n", source)
     known = [(clause, telling) for clause, telling in _clauses(source) if len(telling) >= LEAST]
     for clause, telling in _clauses(answer):

@@ -162,19 +162,21 @@ def _expected_value(expected: dict[str, JsonValue]) -> JsonValue:
     return wanted
 
 
-def _shape(wanted: JsonValue, found: JsonValue, path: str) -> Iterator[Signal]:
+def _shape(wanted: JsonValue, output_part: JsonValue, path: str) -> Iterator[Signal]:
     """Missing keys and values of another type, breadth of the wanted value only; null on either side fits anything."""
-    pending = [(wanted, found, path)]
+    pending = [(wanted, output_part, path)]
     while pending:
-        wanted, found, path = pending.pop()
-        if wanted is None or found is None:
+        wanted, output_part, path = pending.pop()
+        if wanted is None or output_part is None:
             continue
-        if _KINDS[type(wanted)] != _KINDS[type(found)]:
-            yield Signal("schema", f"{path or 'the value'} is {_KINDS[type(found)]}, not {_KINDS[type(wanted)]}", 0.85)
-        elif isinstance(wanted, dict) and isinstance(found, dict):
+        if _KINDS[type(wanted)] != _KINDS[type(output_part)]:
+            yield Signal(
+                "schema", f"{path or 'the value'} is {_KINDS[type(output_part)]}, not {_KINDS[type(wanted)]}", 0.85
+            )
+        elif isinstance(wanted, dict) and isinstance(output_part, dict):
             for key, value in wanted.items():
-                if key in found:
-                    pending.append((value, found[key], f"{path}.{key}".lstrip(".")))
+                if key in output_part:
+                    pending.append((value, output_part[key], f"{path}.{key}".lstrip(".")))
                 else:
                     yield Signal("schema", f"key {key!r} is missing", 0.85)
 

@@ -60,7 +60,7 @@ def hallucination_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     if given or failed.tool_calls:
         signals += [*_unsupported(failed, prose_text), *_forbidden(failed, prose_text)]
         source = straight("\n".join(map(flat, _source_values(failed))))[:LOOKED_AT]
-        signals += contradictions(prose_text, source, asked=flat(failed.inputs)[:LOOKED_AT])
+        signals += contradictions(prose_text, source, question=flat(failed.inputs)[:LOOKED_AT])
     if tells_all_the_same(flat(failed.expected), prose_text):
         signals.append(Signal("claims to know", cut(prose_text), CLAIMED))
     signals += _judged(failed)

@@ -69,17 +69,17 @@ class Ledger:
 
 def ledger(quantities: Iterable[Quantity], minutes: Iterable[int] = ()) -> Ledger:
     """The ledger of these numbers; the spans between clock times (`minutes` of the day) count as derived."""
-    kept = list(islice(quantities, MOST_KEPT + 1))
+    first_quantities = list(islice(quantities, MOST_KEPT + 1))
     raw: dict[str, set[float]] = {}
     scaled: dict[str, set[float]] = {}
     counts: dict[str, set[float]] = {}
-    for quantity in kept:
+    for quantity in first_quantities:
         raw.setdefault(quantity.kind, set()).update(map(_key, quantity.values))
         scaled.setdefault(quantity.kind, set()).update(_key(value * quantity.factor) for value in quantity.values)
         if quantity.counted:
             counts.setdefault(quantity.counted, set()).update(quantity.values)
     made: dict[str, set[float]] = {}
-    for kind, value in (*_combined(kept), *_spans(minutes)):
+    for kind, value in (*_combined(first_quantities), *_spans(minutes)):
         made.setdefault(kind, set()).add(value)
     return Ledger(
         raw=_frozen(raw),
@@ -87,7 +87,7 @@ def ledger(quantities: Iterable[Quantity], minutes: Iterable[int] = ()) -> Ledge
         counts=_frozen(counts),
         ordered=tuple(sorted(set[float]().union(*raw.values()))),
         made={kind: tuple(sorted(values)) for kind, values in made.items()},
-        full=len(kept) <= MOST_KEPT,
+        full=len(first_quantities) <= MOST_KEPT,
     )
 
 

@@ -38,11 +38,11 @@ def _cycler(*items: object) -> JsObject:
 
 
 def _joiner(between: object = ",") -> JsFunction:
-    said = False
+    begun = False
 
     def separator() -> object:
-        nonlocal said
-        before, said = said, True
+        nonlocal begun
+        before, begun = begun, True
         return between if before else ""
 
     return JsFunction(separator)

@@ -125,6 +125,8 @@ async def _next(call: Call, job: Job) -> list[str]:
         return following
     sides = [await get_job(call.engine, f"{job.id}:{which}") for which in ("A", "B")]
     missing = [
-        asked for side in sides for asked in recorded_calls(await summarize(call.engine, side.id, limit=1), side.spec)
+        recorded_call
+        for side in sides
+        for recorded_call in recorded_calls(await summarize(call.engine, side.id, limit=1), side.spec)
     ]
     return [*missing[:1], *following]

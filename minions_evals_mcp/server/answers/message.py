@@ -43,9 +43,11 @@ def message_answer(message: Message, request: GetRecord) -> CallToolResult:
     vet_fields(request.fields, _names(message), "a message")
     if request.cursor is not None:
         return part_of(whole, cursor_of(request.cursor), about={"id": message.id})
-    kept = whole if not request.fields else {n: value for n, value in whole.items() if n == "id" or n in request.fields}
+    shown_fields = (
+        whole if not request.fields else {n: value for n, value in whole.items() if n == "id" or n in request.fields}
+    )
     return readable_in_parts(
-        RecordAnswer(summary=f"{MESSAGE} {message.id}, {message.state}", record=kept), request.detail
+        RecordAnswer(summary=f"{MESSAGE} {message.id}, {message.state}", record=shown_fields), request.detail
     )
 
 

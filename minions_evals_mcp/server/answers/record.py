@@ -31,13 +31,13 @@ def arrival(wire: Json, number: int, *, new_id: str, now: datetime) -> Arrival:
         is_of_type = error.field.startswith("fields.")
         if is_of_type:
             raise fitting(kind, TYPES[kind], error).at(where) from None
-        told = fitting("a record", Envelope, error)
+        refusal = fitting("a record", Envelope, error)
         raise InvalidRecordError(
-            told.reason,
-            field=told.field,
-            record=told.record,
+            refusal.reason,
+            field=refusal.field,
+            record=refusal.record,
             where=where,
-            remedy=f"{_misplaced(kind, wire)}{told.remedy}",
+            remedy=f"{_misplaced(kind, wire)}{refusal.remedy}",
         ) from None
 
 

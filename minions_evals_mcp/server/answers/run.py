@@ -80,8 +80,8 @@ def run_told(
 
 def brief(standing: JudgeStanding | AuditStanding) -> Json:
     """The standing in a sentence, with the tool call or the person that helps."""
-    said = standing.brief()
-    return {**said, "inWords": in_tools(str(said["inWords"]))}
+    wire = standing.brief()
+    return {**wire, "inWords": in_tools(str(wire["inWords"]))}
 
 
 def _without_digests(run: Json) -> Json:

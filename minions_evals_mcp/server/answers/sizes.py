@@ -164,18 +164,18 @@ def _clipped_object(value: Json, text: int, entries: int, depth: int) -> Json:
     most = max(FEWEST_KEYS, entries * KEYS)
     left = len(value) - most
     shown = value.items() if left <= 0 else islice(value.items(), most)
-    kept = {
+    fields = {
         _shortened(name, LONGEST_NAME): item
         if isinstance(item, str) and len(item) <= text
         else clipped(item, text, entries, depth=depth)
         for name, item in shown
     }
-    return kept if left <= 0 else {**kept, "…": f"+{left} more"}
+    return fields if left <= 0 else {**fields, "…": f"+{left} more"}
 
 
 def _clipped_list(value: list[JsonValue], text: int, entries: int, depth: int) -> list[JsonValue]:
-    kept = [clipped(item, text, entries, depth=depth) for item in value[:entries]]
-    return kept if len(value) <= entries else [*kept, f"… (+{len(value) - entries} more)"]
+    items = [clipped(item, text, entries, depth=depth) for item in value[:entries]]
+    return items if len(value) <= entries else [*items, f"… (+{len(value) - entries} more)"]
 
 
 def _too_deep(value: Json | list[JsonValue]) -> str:

@@ -105,8 +105,8 @@ def in_tools(text: str) -> str:
     """Sentences about the command line, said of the tools; one that cannot be, and is nobody else's to do, is left out."""
     for pattern, words in _TOOLS:
         text = pattern.sub(words, text)
-    said = (sentence if _OTHERS.search(sentence) else in_arguments(sentence) for sentence in _SENTENCE.split(text))
-    return " ".join(sentence for sentence in said if _OTHERS.search(sentence) or not _is_of_commands(sentence))
+    sentences = (sentence if _OTHERS.search(sentence) else in_arguments(sentence) for sentence in _SENTENCE.split(text))
+    return " ".join(sentence for sentence in sentences if _OTHERS.search(sentence) or not _is_of_commands(sentence))
 
 
 def _is_of_commands(sentence: str) -> bool:

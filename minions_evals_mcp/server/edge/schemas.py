@@ -26,8 +26,8 @@ class Schemas:
 
 def kept_schemas() -> dict[str, Schemas]:
     """The schemas of every tool, as they were made when the tools were written."""
-    kept = json.loads(files("minions_evals_mcp.server.edge").joinpath(FILE).read_text("utf-8"))
-    return {name: Schemas(**both) for name, both in kept.items()}
+    schemas_by_tool = json.loads(files("minions_evals_mcp.server.edge").joinpath(FILE).read_text("utf-8"))
+    return {name: Schemas(**both) for name, both in schemas_by_tool.items()}
 
 
 class _Untitled(GenerateJsonSchema):

@@ -100,18 +100,18 @@ async def record(call: Call, kind: str, ident: str) -> str:
     record_read = await record_view(call.engine, ident)
     if record_read is None or isinstance(record_read, Message):
         raise NotFoundError(kind, ident)
-    kept = str(record_read.wire["type"])
-    if kept != kind:
-        where = addresses.record_address(kept, ident)
-        raise NotFoundError(f"{kind} record", ident, remedy=f"It is a {kept}: read {where}.")
+    record_type = str(record_read.wire["type"])
+    if record_type != kind:
+        where = addresses.record_address(record_type, ident)
+        raise NotFoundError(f"{kind} record", ident, remedy=f"It is a {record_type}: read {where}.")
     return _text(record_answer(record_read, GetRecord(id=ident, detail="full")))
 
 
 async def _message(call: Call, ident: str) -> str:
-    kept = await call.engine.store.read(lambda db: inbox.message(db, ident))
-    if kept is None:
+    message = await call.engine.store.read(lambda db: inbox.message(db, ident))
+    if message is None:
         raise NotFoundError(MESSAGE, ident)
-    return _text(message_answer(kept, GetRecord(id=ident, detail="full")))
+    return _text(message_answer(message, GetRecord(id=ident, detail="full")))
 
 
 async def results(call: Call, ident: str, status: str, limit: str, cursor: str) -> str:

@@ -168,26 +168,26 @@ class Subscriptions:
         self, context: ServerRequestContext[Any, Any], request: SubscribeRequestParams
     ) -> EmptyResult:
         connection = connection_of(context)
-        kept = connection.state.get(__name__)
-        if kept is None:
+        listener = connection.state.get(__name__)
+        if listener is None:
             assert self._tasks is not None
-            kept = connection.state[__name__] = _Connection2025(self.bus, context)
-            connection.exit_stack.callback(kept.close)
-            self._tasks.start_soon(kept.tell)
-        if len(kept.addresses) >= MOST:
+            listener = connection.state[__name__] = _Connection2025(self.bus, context)
+            connection.exit_stack.callback(listener.close)
+            self._tasks.start_soon(listener.tell)
+        if len(listener.addresses) >= MOST:
             raise MCPError(INVALID_PARAMS, f"at most {MOST} subscriptions; unsubscribe from one first.")
-        kept.addresses.add(str(request.uri))
-        if not kept.watched:
+        listener.addresses.add(str(request.uri))
+        if not listener.watched:
             with as_protocol_error():
                 await self._watch.begin()
-            kept.watched = True  # two at once are two listeners, and each has its end
+            listener.watched = True  # two at once are two listeners, and each has its end
             connection.exit_stack.callback(self._watch.end)
         return EmptyResult()
 
     async def _unsubscribed(
         self, context: ServerRequestContext[Any, Any], request: UnsubscribeRequestParams
     ) -> EmptyResult:
-        kept = connection_of(context).state.get(__name__)
-        if kept is not None:
-            kept.addresses.discard(str(request.uri))
+        listener = connection_of(context).state.get(__name__)
+        if listener is not None:
+            listener.addresses.discard(str(request.uri))
         return EmptyResult()

@@ -77,10 +77,10 @@ async def list_records(call: Call, arguments: ListRecords) -> CallToolResult:
     return going_on_from(result, "records", [number for number, _ in page], of_all=of_all)
 
 
-async def _page(call: Call, asked: ListRecords, after: int) -> tuple[list[tuple[int, Json]], int]:
+async def _page(call: Call, request: ListRecords, after: int) -> tuple[list[tuple[int, Json]], int]:
     """Each record's number and row, one more than was asked for, and how many there are; fields are read only where shown."""
-    most, kind = asked.limit + 1, str(asked.type)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  a Literal made of the table
-    if asked.detail == "summary" and not asked.fields:
+    most, kind = request.limit + 1, str(request.type)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  a Literal made of the table
+    if request.detail == "summary" and not request.fields:
         lines, total = await call.engine.store.read(
             lambda db: (listings.lines(db, kind, after=after, limit=most), records.count(db, kind, most=COUNTED))
         )
@@ -89,7 +89,7 @@ async def _page(call: Call, asked: ListRecords, after: int) -> tuple[list[tuple[
         lambda db: (records.page(db, kind, after=after, limit=most), records.count(db, kind, most=COUNTED))
     )
     shown = await with_likeness(call.engine, [record for _, record in page])
-    return [(number, _row(record, asked)) for (number, _), record in zip(page, shown, strict=True)], total
+    return [(number, _row(record, request)) for (number, _), record in zip(page, shown, strict=True)], total
 
 
 def _line(line: Line | Record[Fields]) -> Json:
@@ -196,8 +196,8 @@ def _chosen(wire: Json, names: list[str]) -> Json:
     if not names:
         return wire
     fields = cast("Json", wire["fields"])
-    kept = {name: value for name, value in wire.items() if name in {"id", "type"} or name in names}
-    return {**kept, "fields": {name: fields[name] for name in names if name in fields}}
+    envelope = {name: value for name, value in wire.items() if name in {"id", "type"} or name in names}
+    return {**envelope, "fields": {name: fields[name] for name in names if name in fields}}
 
 
 async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
@@ -249,22 +249,22 @@ async def _sorted_out(
         if wire.get("type") == EvalFailure.slug:
             resolutions.append(_resolution(number, wire))
         else:
-            kept = await _seen_by(engine, wire)
-            merged = _merged(kept, wire) if request.merge else wire
-            wires.append((number, merged, kept if request.merge or "updatedAt" in wire else None))
+            record = await _seen_by(engine, wire)
+            merged = _merged(record, wire) if request.merge else wire
+            wires.append((number, merged, record if request.merge or "updatedAt" in wire else None))
     return wires, resolutions
 
 
 async def _seen_by(engine: Engine, wire: Json) -> Record[Fields] | None:
     """Returns what is kept under the record's id; raises `ConflictError` where it says that it was read before that was changed."""
     ident, at = wire.get("id"), wire.get("updatedAt")
-    kept = await engine.store.read(lambda db: records.minion(db, ident)) if isinstance(ident, str) else None
-    if kept is not None and at is not None and at != iso(kept.updated_at) and not _says_the_same(kept, wire):
+    record = await engine.store.read(lambda db: records.minion(db, ident)) if isinstance(ident, str) else None
+    if record is not None and at is not None and at != iso(record.updated_at) and not _says_the_same(record, wire):
         raise ConflictError(
-            f"{kept.type} {kept.id} was changed since {at}, when you read it.",
-            remedy=f"Next: get_record {json.dumps({'id': kept.id})}, then save the change with the updatedAt that it has now.",
+            f"{record.type} {record.id} was changed since {at}, when you read it.",
+            remedy=f"Next: get_record {json.dumps({'id': record.id})}, then save the change with the updatedAt that it has now.",
         )
-    return kept
+    return record
 
 
 def _resolution(number: int, wire: Json) -> Resolution:
@@ -284,19 +284,19 @@ def _resolution(number: int, wire: Json) -> Resolution:
     return Resolution(ident, notes)
 
 
-def _says_the_same(kept: Record[Fields], wire: Json) -> bool:
+def _says_the_same(record: Record[Fields], wire: Json) -> bool:
     """Returns whether all that the record says is kept already: it was sent twice."""
     given = wire.get("fields")
-    held = wire_fields(kept.fields)
+    held = wire_fields(record.fields)
     return isinstance(given, dict) and all(name in held and held[name] == value for name, value in given.items())
 
 
-def _merged(kept: Record[Fields] | None, wire: Json) -> Json:
+def _merged(record: Record[Fields] | None, wire: Json) -> Json:
     """The record over what is kept under its id: envelope and fields that it leaves out stay."""
     fields = wire.get("fields", {})
-    if kept is None or not isinstance(fields, dict):
+    if record is None or not isinstance(fields, dict):
         return wire
-    before = kept.wire()
+    before = record.wire()
     before.pop("deletedAt", None)
     return {**before, **wire, "fields": {**cast("Json", before["fields"]), **fields}}
 

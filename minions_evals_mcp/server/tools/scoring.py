@@ -79,8 +79,8 @@ def _short(result: Json) -> Json:
         for result in cast("list[Json]", results)
         if not result["pass"]
     ]
-    kept = {name: value for name, value in result.items() if name != "results"}
-    return {**kept, "failed": failed} if failed else kept
+    summary = {name: value for name, value in result.items() if name != "results"}
+    return {**summary, "failed": failed} if failed else summary
 
 
 async def _carded(call: Call, arguments: ScoreOutputs) -> CallToolResult:

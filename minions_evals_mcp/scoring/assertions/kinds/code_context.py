@@ -59,11 +59,11 @@ def given_to_transform(code: str, subject: Subject) -> Given:
     context, output = Json({"vars": shown_variables(subject)}), _given_output(code, subject)
     if NAME not in code:
         return Given(as_given({"output": output, NAME: context}))
-    told = subject.facts
-    if "prompt" in told:
-        context["prompt"] = {"label": told["prompt"]}
-    if "metadata" in told:
-        context["metadata"] = told["metadata"]
+    facts = subject.facts
+    if "prompt" in facts:
+        context["prompt"] = {"label": facts["prompt"]}
+    if "metadata" in facts:
+        context["metadata"] = facts["metadata"]
     return Given(as_given({"output": output, NAME: context}), ((NAME, _unsaid(subject)), *_of_address(subject)))
 
 

@@ -121,7 +121,9 @@ def _vet_numbers(value: Json, *names: str) -> None:
 def _spans(subject: Subject, assertion: Assertion) -> Sequence[Json] | Unmet:
     """The spans of the output's trace whose names fit the pattern."""
     spans, pattern = spans_of(subject), str(mapping(assertion.value).get("pattern") or ANY)
-    return spans if isinstance(spans, Unmet) else [one for one in spans if fits_pattern(pattern, str(one.get("name")))]
+    return (
+        spans if isinstance(spans, Unmet) else [span for span in spans if fits_pattern(pattern, str(span.get("name")))]
+    )
 
 
 def _number(value: JsonValue) -> float | None:
@@ -132,8 +134,8 @@ def _failed(span: Json) -> bool:
     status, attributes = _number(span.get("statusCode")), mapping(span.get("attributes"))
     if status is not None and (status == ERROR_STATUS or status >= LEAST_HTTP_ERROR):
         return True
-    said = (attributes.get(name) for name in _ERROR_KEYS)
-    if any(value is True or value == "true" or isinstance(value, dict | list) for value in said):
+    error_values = (attributes.get(name) for name in _ERROR_KEYS)
+    if any(value is True or value == "true" or isinstance(value, dict | list) for value in error_values):
         return True
     if _http_status(attributes.get("http.status_code")) >= LEAST_HTTP_ERROR:
         return True

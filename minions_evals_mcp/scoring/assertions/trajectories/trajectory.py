@@ -161,7 +161,12 @@ def tool_args_match(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
     matcher = matcher_of(value, "tool")
     calls = [step for step in _tools(steps) if matcher.fits(step)]
     given = [step.arguments for step in calls if step.has_arguments]
-    left = [_without_defaults(without(one, ignored), defaults) if isinstance(one, dict) else one for one in given]
+    left = [
+        _without_defaults(without(arguments_given, ignored), defaults)
+        if isinstance(arguments_given, dict)
+        else arguments_given
+        for arguments_given in given
+    ]
     passed = any(fits(arguments, wanted) for arguments in left)
     fit = "a call has" if passed else "no call has"
     return CheckResult(
