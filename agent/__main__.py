@@ -151,7 +151,7 @@ def show(ident: str, /, *, db: Db = None, as_json: AsJson = False) -> None:
 
 async def _show(db: Path | None, ident: str) -> Json:
     async with open_store(store_path(db), read_only=True) as store:
-        return await store.read(partial(letters.show, given=ident))
+        return await store.read(partial(letters.show, reference=ident))
 
 
 @app.command
@@ -177,7 +177,7 @@ async def _retry(db: Path | None, ident: str) -> Revived:
     if not await anyio.Path(path).exists():
         raise missing_store(path, is_default=path == default_db())
     async with open_store(path) as store:
-        return await store.write(partial(revived, given=ident, at=wall_clock()))
+        return await store.write(partial(revived, reference=ident, at=wall_clock()))
 
 
 def main() -> None:

@@ -69,8 +69,8 @@ async def _take(engine: Engine, holder: str) -> None:
     while True:
         at = engine.clock()
         wanted = Lease(holder, socket.gethostname(), at + timedelta(seconds=LEASE_S))
-        kept = await engine.store.read(lease.lease)
-        dead = kept.holder if kept is not None and kept.host == wanted.host else None
+        current_lease = await engine.store.read(lease.lease)
+        dead = current_lease.holder if current_lease is not None and current_lease.host == wanted.host else None
         other = await engine.store.write(
             lambda db, new=wanted, at=at, dead=dead: lease.take(db, new, at=at, instead_of=dead)
         )

@@ -25,26 +25,26 @@ WHAT = "message or delivery"
 SHOW = "`minions-eval-agent status` shows the queue, `minions-evals outbox` what was told."
 
 
-def meant_letter(db: Db, given: str) -> str:
+def meant_letter(db: Db, reference: str) -> str:
     """The id that was meant: written out, by its beginning, or `latest`, the newest message that somebody sent."""
-    if given == LATEST:
+    if reference == LATEST:
         newest = inbox.newest_sent(db, besides=OWN)
         if newest is None:
-            raise NotFoundError("message", given, remedy="None was sent yet: `minions-eval-agent send --help`.")
+            raise NotFoundError("message", reference, remedy="None was sent yet: `minions-eval-agent send --help`.")
         return newest
-    stands = inbox.message(db, given) is not None or delivery.delivery(db, given) is not None
-    return given if stands else id_begun(db, given, *KINDS)
+    stands = inbox.message(db, reference) is not None or delivery.delivery(db, reference) is not None
+    return reference if stands else id_begun(db, reference, *KINDS)
 
 
-def show(db: Db, given: str) -> Json:
+def show(db: Db, reference: str) -> Json:
     """The message or delivery under that id; raises `NotFoundError`, or `BadInputError` where it begins several."""
-    ident = meant_letter(db, given)
+    ident = meant_letter(db, reference)
     message = inbox.message(db, ident)
     if message is not None:
         return _message(message, delivery.told_of(db, ident, _run_of(message)))
     row = delivery.delivery(db, ident)
     if row is None:
-        raise NotFoundError(WHAT, given, remedy=SHOW)
+        raise NotFoundError(WHAT, reference, remedy=SHOW)
     return {**row.wire(), "type": row.told.record.type}
 
 

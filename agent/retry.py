@@ -21,12 +21,12 @@ class Revived:
     what: str
 
 
-def retry(db: Db, given: str, *, at: datetime) -> Revived:
+def retry(db: Db, reference: str, *, at: datetime) -> Revived:
     """Makes it pending again; raises `NotFoundError`, or `ConflictError` for what did not fail.
 
     An id by its beginning will do, and `latest`: the newest dead letter, else the newest refused delivery.
     """
-    ident = _newest_failed(db) if given == LATEST else meant_letter(db, given)
+    ident = _newest_failed(db) if reference == LATEST else meant_letter(db, reference)
     message = inbox.message(db, ident)
     if message is None:
         return _delivery(db, ident, at=at)

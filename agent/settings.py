@@ -91,10 +91,11 @@ class Working:
     def judging(self) -> Judging:
         """Returns which traces are judged, and by what; raises `BadInputError` for measures that cannot be, or that measure nothing."""
         judging = Judging(self.otlp_rate, self.otlp_daily, self.otlp_rubric, self.otlp_alert)
-        given = [] if self.otlp is not None else judging.set_options()
-        if given:
+        options = [] if self.otlp is not None else judging.set_options()
+        if options:
             raise BadInputError(
-                f"{' and '.join(given)} without --otlp: no trace comes in that {'it' if len(given) == 1 else 'they'} could be about.",
+                f"{' and '.join(options)} without --otlp: "
+                f"no trace comes in that {'it' if len(options) == 1 else 'they'} could be about.",
                 remedy="Add --otlp 127.0.0.1:4318, where exporters send their traces, or leave it out.",
             )
         return judging

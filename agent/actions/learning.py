@@ -43,13 +43,13 @@ async def decide_version(work: MessageWork) -> Json:
     """approve-prompt-version: a decision is written down, or refused by HR2; the same message decides once."""
     payload = work.payload_as(payloads.ApprovePromptVersion)
     ident = f"approval:{text_digest(work.message.id)}"
-    kept = await work.engine.store.read(lambda db: records.get(db, ident, Approval))
-    if kept is None:
+    approval = await work.engine.store.read(lambda db: records.get(db, ident, Approval))
+    if approval is None:
         speaker = work.spoken_by(payload.decided_by)
         fields = payload.model_dump(by_alias=False)
         asking = ApprovalAsked.model_validate({**fields, "decided_by": speaker.name, "decided_by_type": speaker.kind})
-        kept = await approve_prompt_version(replace(work.engine, new_id=lambda: ident), asking)
-    return {"approvalId": kept.id, "decision": kept.fields.decision}
+        approval = await approve_prompt_version(replace(work.engine, new_id=lambda: ident), asking)
+    return {"approvalId": approval.id, "decision": approval.fields.decision}
 
 
 async def classify(work: MessageWork) -> Json:

@@ -82,8 +82,8 @@ def _work(work: MessageWork, bounds: Bounds) -> Work:
 
 
 async def _carried_out(doing: MessageWork, text: str, work: Work) -> Json:
-    while (kept := await _saved_work(doing, work.next_id)) is not None:  # steps from before a crash
-        await _wait_for(work, kept)
+    while (message := await _saved_work(doing, work.next_id)) is not None:  # steps from before a crash
+        await _wait_for(work, message)
     while True:
         bearings = work.left()
         turn = await next_turn(work, text, deadline_s=min(doing.engine.config.call_timeout_s, bearings.seconds))

@@ -24,9 +24,9 @@ class Steps:
         def take_in(db: Db) -> Message:
             lease.require(db, agent.holder)
             inbox.put(db, arriving, at=agent.engine.clock(), dead=refused)
-            kept = inbox.message(db, arriving.id)
-            assert kept is not None
-            return kept
+            message = inbox.message(db, arriving.id)
+            assert message is not None
+            return message
 
         return await agent.engine.store.write(take_in)
 
@@ -38,10 +38,10 @@ class Steps:
         try:
             while True:
                 seen = agent.pulse.count
-                kept = await agent.engine.store.read(lambda db: inbox.message(db, step.id))
-                assert kept is not None
-                if kept.state != "pending":
-                    return kept
+                message = await agent.engine.store.read(lambda db: inbox.message(db, step.id))
+                assert message is not None
+                if message.state != "pending":
+                    return message
                 if agent.stopping:
                     raise BusyError("the agent was stopped before the instruction's step was done.")
                 await agent.pulse.after(seen)

@@ -39,20 +39,20 @@ async def react(agent: Agent) -> None:
         seen = await agent.engine.store.read(lambda db: news(db, types))
         if not seen.events and seen.last - seen.read < AHEAD:
             return
-        await agent.engine.store.write(partial(_take_in, agent=agent, found=seen))
+        await agent.engine.store.write(partial(_take_in, agent=agent, page=seen))
         if len(seen.events) < PAGE:
             return
 
 
-def _take_in(db: Db, *, agent: Agent, found: News) -> None:
+def _take_in(db: Db, *, agent: Agent, page: News) -> None:
     lease.require(db, agent.holder)
-    for event in found.events:
+    for event in page.events:
         if starts_something(event):
             payload = EventSeen(subject_id=event.subject_id, detail=event.detail)
             topic = topic_of(OWN[event.type], payload, event.subject_id)
             arriving = Arriving(f"event:{event.seq}", event.type, topic, None, payload.model_dump(mode="json"))
             inbox.put(db, arriving, at=agent.engine.clock())
-    lease.advance(db, "events", found.events[-1].seq if len(found.events) == PAGE else found.last)
+    lease.advance(db, "events", page.events[-1].seq if len(page.events) == PAGE else page.last)
 
 
 def starts_something(event: Happened) -> bool:

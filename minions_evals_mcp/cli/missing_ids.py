@@ -37,14 +37,14 @@ WORDS = {
 }
 
 
-def missing_id(words: list[str], given: list[str]) -> BadInputError | None:
+def missing_id(words: list[str], arguments: list[str]) -> BadInputError | None:
     """Returns which ids could be given to that command, the newest first; None for one whose argument is no id."""
     command = next((word for word in words if word in KINDS), None)
     if command is None:
         return None
     kind = KINDS[command]
     try:
-        known, example = run(partial(_known, kind, command in TWO, Common(db=named_store(given), read_only=True)))
+        known, example = run(partial(_known, kind, command in TWO, Common(db=named_store(arguments), read_only=True)))
     except EvalsError:  # there is no store yet, or none that can be read
         known, example = [], []
     thing = WORDS.get(kind, kind)

@@ -143,9 +143,9 @@ class SentVerdicts(KeptVerdicts):
         """Returns what the coordinator's store has of each."""
         if not wanted:
             return []
-        kept = await self.line.ask(AskKept(wanted))
-        assert isinstance(kept, list)
-        return kept
+        verdicts = await self.line.ask(AskKept(wanted))
+        assert isinstance(verdicts, list)
+        return verdicts
 
     async def keep(self, key: UnitKey, about: VerdictKey, answer: Verdict | NotJudgeable, at: datetime) -> None:
         """Sends a verdict to be kept."""

@@ -96,8 +96,8 @@ def _minilm() -> Backend:
         encoded = tokenizer.encode_batch(texts)
         ids = np.array([encoding.ids for encoding in encoded], dtype=np.int64)
         mask = np.array([encoding.attention_mask for encoding in encoded], dtype=np.int64)
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        states = cast("NDArray[np.float32]", session.run(None, given)[0])
+        tensors = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        states = cast("NDArray[np.float32]", session.run(None, tensors)[0])
         weights = mask[..., None]
         return _rows((states * weights).sum(axis=1) / weights.sum(axis=1))
 

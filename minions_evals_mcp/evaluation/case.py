@@ -81,13 +81,13 @@ class _Row:
         return next((self.given[name] for name in names if self.given.get(name) is not None), None)
 
 
-def cases_in(given: Cases) -> Iterator[Case]:
+def cases_in(cases: Cases) -> Iterator[Case]:
     """The cases one after the other; raises `BadInputError` naming the one that does not fit."""
-    if isinstance(given, str | Path):
-        yield from _in_file(Path(given))
+    if isinstance(cases, str | Path):
+        yield from _in_file(Path(cases))
         return
-    is_frame = isinstance(given, DataFrame)
-    rows: Iterable[Any] = given.to_dict("records") if is_frame else cast("Iterable[Any]", given)
+    is_frame = isinstance(cases, DataFrame)
+    rows: Iterable[Any] = cases.to_dict("records") if is_frame else cast("Iterable[Any]", cases)
     for number, row in enumerate(rows, 1):
         yield case_of(row, f"case {number}", holes_are_none=is_frame)
 
@@ -109,10 +109,10 @@ def case_of(given_case: object, at: str, *, holes_are_none: bool = False) -> Cas
             )
 
 
-def _of_row(given: dict[str, Any], at: str) -> Case:
-    row = _Row(given, at)
-    inputs = given["inputs"] if "inputs" in given else {key: value for key, value in given.items() if key not in OWN}
-    strange = sorted(given.keys() - OWN) if "inputs" in given else []
+def _of_row(fields: dict[str, Any], at: str) -> Case:
+    row = _Row(fields, at)
+    inputs = fields["inputs"] if "inputs" in fields else {key: value for key, value in fields.items() if key not in OWN}
+    strange = sorted(fields.keys() - OWN) if "inputs" in fields else []
     if strange:
         raise BadInputError(f"{at}: unknown key {strange[0]!r}.", remedy=f"Known are {', '.join(sorted(OWN))}.")
     if inputs is None or inputs == {}:
@@ -123,7 +123,7 @@ def _of_row(given: dict[str, Any], at: str) -> Case:
     return Case(
         inputs,
         row.first(EXPECTED),
-        id=None if given.get("id") in (None, "") else str(given["id"]),
+        id=None if fields.get("id") in (None, "") else str(fields["id"]),
         name=row.first(("name",)),
         tags=tuple(tags.replace(",", " ").split()) if isinstance(tags, str) else tuple(tags),
         checks=(cast("Check", checks),)

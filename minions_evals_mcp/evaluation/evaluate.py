@@ -133,7 +133,7 @@ def _vetted(  # noqa: PLR0913  as above
     if min_pass_rate is not None and not 0 <= min_pass_rate <= 1:
         raise BadInputError(f"min_pass_rate is {min_pass_rate:g}.", remedy="Give a share from 0 to 1.")
     alone = isinstance(checks, str | Mapping | Rubric) or callable(checks)
-    given = (cast("Check", checks),) if alone else tuple(cast("Sequence[Check]", checks))
+    all_checks = (cast("Check", checks),) if alone else tuple(cast("Sequence[Check]", checks))
     subject = name_of(name or _name(task))
     chosen = Chosen(
         db=None if store is None else Path(store),
@@ -155,7 +155,7 @@ def _vetted(  # noqa: PLR0913  as above
     label = version or version_label(task, source)
     grades = asked_judge == "llm" or (asked_judge == "auto" and has_judge)
     return _Call(
-        task, cases, Checks(given, threshold, grades), request, subject, label, source, config, options, progress
+        task, cases, Checks(all_checks, threshold, grades), request, subject, label, source, config, options, progress
     )
 
 

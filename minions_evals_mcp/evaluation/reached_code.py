@@ -108,9 +108,9 @@ class _Reach:
 
     def _closure(self, function: FunctionType, name: str) -> None:
         """Follows what the function closes over; a text or number there counts by its digest, if no code changes it."""
-        kept = _changed_variables(function.__code__)
+        changed_variables = _changed_variables(function.__code__)
         for variable, value in _closed_over(function):
-            if type(value) in PLAIN and variable not in kept:
+            if type(value) in PLAIN and variable not in changed_variables:
                 self.sources[f"{name}.{variable}"] = f"# {variable}: {text_digest(repr(value))[:DIGITS]}"
             self.value(value)
 

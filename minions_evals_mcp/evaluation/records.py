@@ -56,14 +56,14 @@ class Suite:
     known: dict[str, Case] = field(default_factory=dict[str, Case])
     """The user's own cases by id, where they hold all of them anyway."""
 
-    async def save(self, given: Cases) -> None:
+    async def save(self, cases: Cases) -> None:
         """Keeps every case, and the benchmark that holds them; raises `BadInputError` naming the one that does not fit."""
         await self._refuse_other_suite()
-        held = isinstance(given, list | tuple)
+        held = isinstance(cases, list | tuple)
         rubric = self.checks.rubric()
         if rubric is not None:
             await save_records(self.engine, [Arrival(record) for record in self._rubric(rubric)])
-        async for page in _pages(given):
+        async for page in _pages(cases):
             await save_records(self.engine, [Arrival(self._record(case, held=held)) for case in page])
         if not self.case_ids:
             raise BadInputError("there are no cases.", remedy="Give evaluate(task, cases) at least one.")
@@ -118,8 +118,14 @@ class Suite:
         ident = f"{self.name}/rubric"
         parts = {f"{ident}/{number}": criterion for number, criterion in enumerate(rubric.criteria, 1)}
         for number, (part, criterion) in enumerate(parts.items(), 1):
-            given: Json = {} if isinstance(criterion, str) else {str(key): value for key, value in criterion.items()}
-            own = {key: given[key] for key in ("scoringGuide", "minScore", "maxScore", "judgeType") if key in given}
+            criterion_fields: Json = (
+                {} if isinstance(criterion, str) else {str(key): value for key, value in criterion.items()}
+            )
+            own = {
+                key: criterion_fields[key]
+                for key in ("scoringGuide", "minScore", "maxScore", "judgeType")
+                if key in criterion_fields
+            }
             name = criterion_name(criterion, number)
             wire: Json = {
                 "rubricId": ident, "name": name, "description": criterion_text(criterion), "weight": weight_of(criterion), **own,
@@ -136,16 +142,16 @@ def _most(criterion: object) -> float:
     return float(criterion.get("maxScore", 1.0)) if isinstance(criterion, dict) else 1.0  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  a mapping of the user's
 
 
-async def _pages(given: Cases) -> AsyncIterator[list[Case]]:
+async def _pages(source: Cases) -> AsyncIterator[list[Case]]:
     """The cases, some hundred at a time."""
-    if not isinstance(given, AsyncIterator):
-        cases = cases_in(given)
+    if not isinstance(source, AsyncIterator):
+        cases = cases_in(source)
         while page := list(islice(cases, PAGE)):
             yield page
         return
     page: list[Case] = []
     number = 0
-    async for case in given:
+    async for case in source:
         number += 1
         page.append(case_of(case, f"case {number}"))
         if len(page) == PAGE:

@@ -135,9 +135,9 @@ class EvaluationResult(Figures):
 
 def _row(result: CaseResult) -> dict[str, Any]:
     calls = None if result.tool_calls is None else [call.tool for call in result.tool_calls]
-    given = result.inputs if isinstance(result.inputs, dict) else {"input": result.inputs}
+    inputs = result.inputs if isinstance(result.inputs, dict) else {"input": result.inputs}
     return {
-        "id": result.id, "trial": result.trial, **{f"inputs.{key}": value for key, value in given.items()},
+        "id": result.id, "trial": result.trial, **{f"inputs.{key}": value for key, value in inputs.items()},
         "expected": result.expected, "output": result.output, "passed": result.passed, "score": result.score, "outcome": result.outcome,
         "reason": result.reason, "latency_ms": result.latency_ms, "cost_usd": result.cost_usd, "tool_calls": calls,
     }  # fmt: skip

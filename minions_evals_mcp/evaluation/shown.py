@@ -169,8 +169,8 @@ def change_lines(result: Figures) -> Iterator[str]:
         count = changes.counts.get(kind, 0)
         if count:
             named = changes_of_kind and first_named([*map(_title, changes_of_kind)], NAMED, of=count)
-            told = f"{SINCE[kind]}{since}" if since and kind in SINCE else words
-            yield f"  {told}: {count}" + (f" ({named})" if named else "")
+            label = f"{SINCE[kind]}{since}" if since and kind in SINCE else words
+            yield f"  {label}: {count}" + (f" ({named})" if named else "")
     if before == after and not any(changes.counts.get(kind) for kind in CHANGED):
         yield "  nothing changed that can be seen"
 

@@ -228,16 +228,16 @@ class _Ids:
         self._seen: set[int] = set()
         self._again: dict[str, int] = {}
 
-    def of(self, given: JsonValue, fields: Json) -> str:
+    def of(self, row_id: JsonValue, fields: Json) -> str:
         """The row's id; raises `InvalidRecordError` for one that came before."""
-        if given is not None and not isinstance(given, str):
-            raise InvalidRecordError(f"{json.dumps(given)[:40]} is no id", field="id")
-        ident = given or f"{self._kind}:{digest(fields)}"
+        if row_id is not None and not isinstance(row_id, str):
+            raise InvalidRecordError(f"{json.dumps(row_id)[:40]} is no id", field="id")
+        ident = row_id or f"{self._kind}:{digest(fields)}"
         known = hash(ident) in self._seen
         self._seen.add(hash(ident))
         if not known:
             return ident
-        if given:
-            raise InvalidRecordError(f"the id {given!r} comes twice", field="id")
+        if row_id:
+            raise InvalidRecordError(f"the id {row_id!r} comes twice", field="id")
         self._again[ident] = self._again.get(ident, 1) + 1
         return f"{ident}:{self._again[ident]}"

@@ -182,13 +182,13 @@ def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
 
 def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:
     """The calls that the row holds; None where it says nothing of them."""
-    given = measured.get("toolCalls")
-    if given is None:
+    calls = measured.get("toolCalls")
+    if calls is None:
         return None
     from minions_evals_mcp.domain.neighbours import tool_calls_of  # noqa: PLC0415  few rows hold any
 
     try:
-        return tool_calls_of(given)
+        return tool_calls_of(calls)
     except InvalidRecordError as error:
         raise InvalidRecordError(error.reason, field="toolCalls") from None
 

@@ -30,21 +30,21 @@ def told_spans(document: JsonValue) -> Iterator[tuple[str, Json]]:
 def _span(raw: Json, around: Json) -> Json:
     status, scope, code = obj(raw.get("status")), obj(around.get("scope")), _kind_code(raw.get("kind"))
     by_kind = isinstance(code, int) and 0 <= code < len(KINDS)
-    given: Json = {
+    span_attributes: Json = {
         **obj(around.get("resource")), **attributes(raw.get("attributes")),
         "otel.scope.name": scope.get("name"), "otel.scope.version": scope.get("version"),
         "otel.span.kind": KINDS[code] if by_kind and isinstance(code, int) else KINDS[0], "otel.span.kind_code": code,
     }  # fmt: skip
     parent, code_said = raw.get("parentSpanId"), status.get("code")
-    told: Json = {
+    span: Json = {
         "spanId": _ident(raw.get("spanId"), SPAN_DIGITS), "parentSpanId": _ident(parent, SPAN_DIGITS) if parent else None,
         "name": raw.get("name"), "startTime": _millis(raw["startTimeUnixNano"]),
         "endTime": _millis(raw["endTimeUnixNano"]) if raw.get("endTimeUnixNano") else None,
-        "attributes": without_none(given),
+        "attributes": without_none(span_attributes),
         "statusCode": STATUS.get(code_said, code_said) if isinstance(code_said, str) else code_said,
         "statusMessage": status.get("message"),
     }  # fmt: skip
-    return without_none(told)
+    return without_none(span)
 
 
 def _kind_code(kind: JsonValue) -> JsonValue:

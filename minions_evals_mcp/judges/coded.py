@@ -32,20 +32,20 @@ _RESULT = re.compile(r"\{.+\}")
 
 async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, Spent] | JudgeErrored:
     """Returns what the code says of the output."""
-    given: Json = json.loads(need.given)
+    values: Json = json.loads(need.given)
     if need.type in PROTOCOLS:
-        variables, held = given["vars"], given["context"]
+        variables, held = values["vars"], values["context"]
         assert isinstance(variables, dict), "whoever asks says them"
         context = [str(passage) for passage in held] if isinstance(held, list) else str(held)
         return await PROTOCOLS[need.type](partial(_ask, judge), need, variables, context)
     if need.type != G_EVAL:
-        return await _ask(judge, need.type, need.template, given, READINGS.get(need.type, rubric_reply))
+        return await _ask(judge, need.type, need.template, values, READINGS.get(need.type, rubric_reply))
     criteria: Json = {"criteria": need.asked}
     planned = await _ask(judge, f"{G_EVAL}-steps", STEPS, criteria, _steps)
     if isinstance(planned, JudgeErrored):
         return planned
     steps, spent = planned
-    wire: Json = {**criteria, "steps": "\n- ".join(steps), "maxScore": str(MOST), **given}
+    wire: Json = {**criteria, "steps": "\n- ".join(steps), "maxScore": str(MOST), **values}
     graded = await _ask(judge, G_EVAL, need.template, wire, _of_ten)
     if isinstance(graded, JudgeErrored):
         return graded
@@ -57,21 +57,21 @@ async def choice_by_code(
     judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str
 ) -> Choice | JudgeErrored:
     """The output that the code chooses, asked once: whether it goes by place is its author's affair."""
-    given = choice_given(criterion, outputs, inputs)
-    choice = await _ask(judge, SELECT_BEST, template, given, partial(choice_reply, outputs=len(outputs)))
+    values = choice_given(criterion, outputs, inputs)
+    choice = await _ask(judge, SELECT_BEST, template, values, partial(choice_reply, outputs=len(outputs)))
     return choice if isinstance(choice, JudgeErrored) else choice[0]
 
 
 async def _ask(
-    judge: LlmJudge, label: str, template: str, given: Json, read: Callable[[str], T | Flaw]
+    judge: LlmJudge, label: str, template: str, values: Json, read: Callable[[str], T | Flaw]
 ) -> tuple[T, Spent] | JudgeErrored:
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import filled  # noqa: PLC0415  jinja2 costs what few runs need
 
     try:
-        text = filled(template, given)
+        text = filled(template, values)
     except BadInputError as error:
         return JudgeErrored(f"rubricPrompt: {error.message}")
-    return await judge.put(Question(None, text, MAX_TOKENS, None, read, label, given))
+    return await judge.put(Question(None, text, MAX_TOKENS, None, read, label, values))
 
 
 def _steps(text: str) -> list[str] | Flaw:

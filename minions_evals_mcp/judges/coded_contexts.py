@@ -26,20 +26,20 @@ class Ask(Protocol):
     """Puts a filled template to the code."""
 
     async def __call__(
-        self, label: str, template: str, given: Json, read: Callable[[str], T | Flaw]
+        self, label: str, template: str, values: Json, read: Callable[[str], T | Flaw]
     ) -> tuple[T, Spent] | JudgeErrored: ...
 
 
 async def recall(ask: Ask, need: GradeNeed, variables: Json, context: Context) -> tuple[Grade, Spent] | JudgeErrored:
     """The share of the statements that the code calls attributed."""
-    given: Json = {**variables, "context": _joined(context), "groundTruth": need.asked}
-    return await ask(need.type, need.template, given, _attributed)
+    values: Json = {**variables, "context": _joined(context), "groundTruth": need.asked}
+    return await ask(need.type, need.template, values, _attributed)
 
 
 async def relevance(ask: Ask, need: GradeNeed, _: Json, context: Context) -> tuple[Grade, Spent] | JudgeErrored:
     """The share of the context's sentences, or of its parts, that the code quotes as needed."""
-    given: Json = {"context": _joined(context), "query": need.asked}
-    return await ask(need.type, need.template, given, lambda text: _quoted(text, context))
+    values: Json = {"context": _joined(context), "query": need.asked}
+    return await ask(need.type, need.template, values, lambda text: _quoted(text, context))
 
 
 async def faithfulness(
@@ -53,8 +53,8 @@ async def faithfulness(
     if isinstance(answered, JudgeErrored):
         return answered
     statements, spent = answered
-    given: Json = {**variables, "context": _joined(context), "statements": [*statements]}
-    judged = await ask(f"{need.type}-nli", STATEMENTS, given, lambda text: _held(text, len(statements)))
+    values: Json = {**variables, "context": _joined(context), "statements": [*statements]}
+    judged = await ask(f"{need.type}-nli", STATEMENTS, values, lambda text: _held(text, len(statements)))
     if isinstance(judged, JudgeErrored):
         return judged
     spent.include(judged[1])

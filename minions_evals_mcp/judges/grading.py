@@ -72,19 +72,19 @@ class _Best(Reasoned):
     best: int
 
 
-def grader_digest(judge: LlmJudge, template: str = "", given: str = "", kind: str = "") -> str:
+def grader_digest(judge: LlmJudge, template: str = "", filling: str = "", kind: str = "") -> str:
     """The digest of the model, of what it is told and of the form of its answers; of a template and what fills it."""
     if kind in TYPES and not template:
         return digest({"grader": [text_digest(DATA), text_digest(TYPES[kind].words)], "judge": judge.digest()})
     if template:
-        return digest({"template": [text_digest(template), text_digest(given)], "judge": judge.digest()})
+        return digest({"template": [text_digest(template), text_digest(filling)], "judge": judge.digest()})
     return digest({"grader": [text_digest(text) for text in (DATA, RUBRIC, FACTS)], "judge": judge.digest()})
 
 
-def chooser_digest(judge: LlmJudge, template: str = "", given: str = "") -> str:
+def chooser_digest(judge: LlmJudge, template: str = "", filling: str = "") -> str:
     """The same for a choice between outputs."""
     if template:
-        return grader_digest(judge, template, given)
+        return grader_digest(judge, template, filling)
     return digest([text_digest(BEST), judge.digest()])
 
 
@@ -181,10 +181,10 @@ async def best_of(
 
 
 def _best(mark: str, criterion: str, outputs: Sequence[str], inputs: Json) -> Question[Choice] | JudgeErrored:
-    given = judge_text(inputs)
-    if any(mark in text for text in (given, *outputs)):
+    input_text = judge_text(inputs)
+    if any(mark in text for text in (input_text, *outputs)):
         return JudgeErrored(FORGED)
-    parts = [f"Criterion: {criterion}", marked("Input that the agent was given", given, mark)]
+    parts = [f"Criterion: {criterion}", marked("Input that the agent was given", input_text, mark)]
     parts += [marked(f"Output {number}", output, mark) for number, output in enumerate(outputs, 1)]
     form: Json = {"best": {"type": "integer", "enum": list(range(1, len(outputs) + 1))}}
     return _question(BEST, mark, parts, form, partial(_choice, most=len(outputs)))
@@ -199,20 +199,20 @@ def _grade_question(need: GradeNeed, work: Work, mark: str) -> Question[Grade] |
     if any(mark in text for text in (need.text, judge_text(work.inputs), reference)):
         return JudgeErrored(FORGED)
     output = marked("Output under test", need.text, mark)
-    given = marked("Input that the agent was given", judge_text(work.inputs), mark)
+    marked_input = marked("Input that the agent was given", judge_text(work.inputs), mark)
     if need.type == "llm-rubric":
         form: Json = {"pass": {"type": "boolean"}, "score": {"type": "number"}}
-        return _question(RUBRIC, mark, [f"Rubric:\n{need.asked}", given, output], form, _by_rubric)
+        return _question(RUBRIC, mark, [f"Rubric:\n{need.asked}", marked_input, output], form, _by_rubric)
     form = {"category": {"type": "string", "enum": list("ABCDE")}}
-    return _question(FACTS, mark, [marked("Reference", reference, mark), given, output], form, _by_facts)
+    return _question(FACTS, mark, [marked("Reference", reference, mark), marked_input, output], form, _by_facts)
 
 
 def _of_type(question: TypeQuestion, need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
     parts = question.shown(need)
-    given = [] if need.given else [("Input that the agent was given", judge_text(work.inputs))]
-    if any(mark in text for _, text in (*parts, *given)):
+    input_parts = [] if need.given else [("Input that the agent was given", judge_text(work.inputs))]
+    if any(mark in text for _, text in (*parts, *input_parts)):
         return JudgeErrored(FORGED)
-    texts = [marked(heading, text, mark) for heading, text in (*given, *parts)]
+    texts = [marked(heading, text, mark) for heading, text in (*input_parts, *parts)]
     return _question(f"{question.words} {{data}}\nFirst give the reason.", mark, texts, question.fields, question.read)
 
 

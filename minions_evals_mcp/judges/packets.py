@@ -112,10 +112,10 @@ def verdicts_for(
 
     `imported`: the judge said so elsewhere, and the speaker hands it in.
     """
-    given: dict[str, GivenJudgment] = {}
+    by_criterion: dict[str, GivenJudgment] = {}
     criterion_ids = {criterion.id for criterion in criteria}
     for judgment in answered.judgments:
-        if judgment.criterion_id in given:
+        if judgment.criterion_id in by_criterion:
             raise ConflictError(
                 f"judgment request {answered.digest}: criterion {judgment.criterion_id} is judged twice."
             )
@@ -124,8 +124,8 @@ def verdicts_for(
                 f"judgment request {answered.digest}: criterion {judgment.criterion_id} was not asked for.",
                 remedy=f"Asked are: {', '.join(sorted(criterion_ids))}.",
             )
-        given[judgment.criterion_id] = judgment
-    missing = sorted(criterion_ids - set(given))
+        by_criterion[judgment.criterion_id] = judgment
+    missing = sorted(criterion_ids - set(by_criterion))
     if missing:
         raise ConflictError(
             f"judgment request {answered.digest}: no judgment for {', '.join(missing)}.",
@@ -134,8 +134,9 @@ def verdicts_for(
     return [
         vetted_verdict(
             criterion.verdict(
-                given[criterion.id].score, given[criterion.id].rationale, judged_by=judged_by,
-                judged_by_type="human" if speaker.is_person else "llm", confidence=given[criterion.id].confidence,
+                by_criterion[criterion.id].score, by_criterion[criterion.id].rationale, judged_by=judged_by,
+                judged_by_type="human" if speaker.is_person else "llm",
+                confidence=by_criterion[criterion.id].confidence,
             ).model_copy(update={"handed_in_by": speaker.identity, "is_imported": imported})
         )
         for criterion in criteria

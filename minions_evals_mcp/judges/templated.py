@@ -46,16 +46,16 @@ class Choice(NamedTuple):
 
 def grade_question(need: GradeNeed) -> Question[Grade] | JudgeErrored:
     """The filled template, with the reading of its reply."""
-    given: Json = json.loads(need.given)
-    return _question(need.template, given, READINGS.get(need.type, rubric_reply))
+    values: Json = json.loads(need.given)
+    return _question(need.template, values, READINGS.get(need.type, rubric_reply))
 
 
 def choice_question(
     template: str, criterion: str, outputs: Sequence[str], *, inputs: Json
 ) -> Question[Choice] | JudgeErrored:
     """The template filled with `criteria` and `outputs`; its reply is the number of the best, counted from 0."""
-    given = choice_given(criterion, outputs, inputs)
-    return _question(template, given, partial(choice_reply, outputs=len(outputs)))
+    values = choice_given(criterion, outputs, inputs)
+    return _question(template, values, partial(choice_reply, outputs=len(outputs)))
 
 
 def choice_given(criterion: str, outputs: Sequence[str], inputs: Json) -> Json:
@@ -65,11 +65,11 @@ def choice_given(criterion: str, outputs: Sequence[str], inputs: Json) -> Json:
     return {**inputs, "criteria": criterion, "outputs": [perhaps_json(output) for output in outputs]}
 
 
-def _question(template: str, given: Json, read: Callable[[str], T | Flaw]) -> Question[T] | JudgeErrored:
+def _question(template: str, values: Json, read: Callable[[str], T | Flaw]) -> Question[T] | JudgeErrored:
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import filled_prompt  # noqa: PLC0415  as above
 
     try:
-        question = filled_prompt(template, given)
+        question = filled_prompt(template, values)
     except BadInputError as error:
         return JudgeErrored(f"rubricPrompt: {error.message}")
     return Question(question.system, question.user, MAX_TOKENS, None, read)

@@ -206,11 +206,11 @@ def _answer(content: bytes) -> Answered | Fault:
 
 def _reply_of(message: _Message) -> Answered:
     stop, value = message.stop_reason, _uses(message.content)
-    said = (_text(message.content), message.model, stop, message.usage and _usage(message.usage))
+    parts = (_text(message.content), message.model, stop, message.usage and _usage(message.usage))
     if stop == "refusal":
         why = message.stop_details and message.stop_details.explanation
-        return Refused(*said, value=value, explanation=why or "")
-    return Truncated(*said, value=value) if stop in TRUNCATIONS else Completion(*said, value=value)
+        return Refused(*parts, value=value, explanation=why or "")
+    return Truncated(*parts, value=value) if stop in TRUNCATIONS else Completion(*parts, value=value)
 
 
 def _text(blocks: list[_Block]) -> str:
@@ -235,8 +235,8 @@ def _as_json(block: _Block) -> str:
 
 def _usage(tokens: _Tokens) -> Usage:
     """Anthropic counts what the cache served and kept beside `input_tokens`, not in it."""
-    served, kept = tokens.cache_read_input_tokens or 0, tokens.cache_creation_input_tokens or 0
-    return Usage(tokens.input_tokens + served + kept, tokens.output_tokens, served, kept)
+    served, written = tokens.cache_read_input_tokens or 0, tokens.cache_creation_input_tokens or 0
+    return Usage(tokens.input_tokens + served + written, tokens.output_tokens, served, written)
 
 
 open_client = AnthropicClient

@@ -65,17 +65,17 @@ class OpenAIEmbeddings(RetriedClient):
             return fault_of_status(error.status_code, error.response.headers, error.response.text)
         except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
-        return _answer(response.http_response.content, asked=len(texts))
+        return _answer(response.http_response.content, text_count=len(texts))
 
 
-def _answer(content: bytes, *, asked: int) -> Answered | Fault:
+def _answer(content: bytes, *, text_count: int) -> Answered | Fault:
     try:
         vectors = _List.model_validate_json(content)
     except ValidationError as error:
         return malformed(error)
     rows = sorted(vectors.data, key=lambda row: row.index)
-    if [row.index for row in rows] != list(range(asked)):
-        return Fault("malformed", f"malformed reply: {len(rows)} vectors for {asked} texts")
+    if [row.index for row in rows] != list(range(text_count)):
+        return Fault("malformed", f"malformed reply: {len(rows)} vectors for {text_count} texts")
     if len({len(row.embedding) for row in rows}) > 1 or not all(map(_is_finite, rows)):
         return Fault("malformed", "malformed reply: vectors of different lengths, or with numbers that are none")
     usage = vectors.usage and Usage(vectors.usage.prompt_tokens, 0)

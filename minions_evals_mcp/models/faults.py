@@ -101,9 +101,9 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
         return millis / 1000
-    given = headers.get("retry-after")
-    seconds = _number(given)
-    return seconds if seconds is not None else _until(given, headers.get("date"))
+    header = headers.get("retry-after")
+    seconds = _number(header)
+    return seconds if seconds is not None else _until(header, headers.get("date"))
 
 
 def _number(text: str | None) -> float | None:

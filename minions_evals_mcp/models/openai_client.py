@@ -223,15 +223,15 @@ def _answer(content: bytes) -> Answered | Fault:
 def _reply_of(chat: _Chat) -> Answered | Fault:
     choice = chat.choices[0]
     message, stop, value = choice.message, choice.finish_reason, _calls(choice.message)
-    said = (message.content or "", chat.model, stop, chat.usage and _usage(chat.usage))
+    parts = (message.content or "", chat.model, stop, chat.usage and _usage(chat.usage))
     log_probs = tuple(token.logprob for token in (choice.logprobs and choice.logprobs.content) or ())
     if message.refusal or stop == "content_filter":
-        return Refused(*said, value=value, log_probs=log_probs, explanation=message.refusal or "")
+        return Refused(*parts, value=value, log_probs=log_probs, explanation=message.refusal or "")
     if stop == "length":
-        return Truncated(*said, value=value, log_probs=log_probs)
+        return Truncated(*parts, value=value, log_probs=log_probs)
     if message.content is None and value is None:
         return Fault("malformed", "malformed reply: choices.0.message.content: no text")
-    return Completion(*said, value=value, log_probs=log_probs)
+    return Completion(*parts, value=value, log_probs=log_probs)
 
 
 def _calls(message: _Message) -> JsonValue:

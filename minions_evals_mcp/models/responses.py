@@ -63,10 +63,10 @@ class _Response(_Part):
 def responses_body(request: ModelRequest) -> Json:
     """The request's body."""
     params = dict(request.params)
-    given = params.pop("messages", None)
+    messages = params.pop("messages", None)
     body: Json = {
         "model": request.model.removeprefix(RESPONSES),
-        "input": given or _input(request),
+        "input": messages or _input(request),
         "max_output_tokens": params.pop("max_output_tokens", request.max_tokens),
         "text": _text(params, request.schema),
     }
@@ -97,10 +97,10 @@ def read_response(content: bytes) -> Answered | Fault:
     usage = response.usage and Usage(
         response.usage.input_tokens, response.usage.output_tokens, response.usage.input_tokens_details.cached_tokens
     )
-    said = ("\n".join(pieces), response.model, cut or "stop", usage)
+    parts = ("\n".join(pieces), response.model, cut or "stop", usage)
     if refusal:
-        return Refused(*said, explanation=refusal)
-    return Truncated(*said) if cut else Completion(*said)
+        return Refused(*parts, explanation=refusal)
+    return Truncated(*parts) if cut else Completion(*parts)
 
 
 def _input(request: ModelRequest) -> JsonValue:

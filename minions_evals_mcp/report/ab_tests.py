@@ -108,23 +108,23 @@ def show_branches(
         nothing = in_store(f"{case_id} has no branches; `minions-evals import FILE` brings some", store)
         console().print(Text(nothing), soft_wrap=True)
         return
-    kept = [record.fields for record in branches]
+    branch_fields = [record.fields for record in branches]
     columns = [
         Column("id", [record.id for record in branches]),
-        Column("branch", [shortened(branch.name, NAME) + _marks(branch) for branch in kept], 2),
-        Column("model", [shortened(f"{branch.provider}:{branch.model}", MODEL) for branch in kept], 5),
-        Column("runs", [str(branch.total_runs) for branch in kept], 1, right=True),
+        Column("branch", [shortened(branch.name, NAME) + _marks(branch) for branch in branch_fields], 2),
+        Column("model", [shortened(f"{branch.provider}:{branch.model}", MODEL) for branch in branch_fields], 5),
+        Column("runs", [str(branch.total_runs) for branch in branch_fields], 1, right=True),
         Column(
             "pass rate",
-            [UNKNOWN if branch.pass_rate is None else f"{branch.pass_rate:.0f} %" for branch in kept],
+            [UNKNOWN if branch.pass_rate is None else f"{branch.pass_rate:.0f} %" for branch in branch_fields],
             3,
             right=True,
         ),
-        Column("quality", [score(branch.avg_quality_score) for branch in kept], 1, right=True),
-        Column("latency", [ms(branch.avg_latency) for branch in kept], 6, right=True),
-        Column("tokens/s", [_rate(branch.avg_tokens_per_sec) for branch in kept], 9, right=True),
-        Column("cost", [dollars(branch.avg_cost) for branch in kept], 7, right=True),
-        Column("inconsistency", [score(branch.consistency_score) for branch in kept], 8, right=True),
+        Column("quality", [score(branch.avg_quality_score) for branch in branch_fields], 1, right=True),
+        Column("latency", [ms(branch.avg_latency) for branch in branch_fields], 6, right=True),
+        Column("tokens/s", [_rate(branch.avg_tokens_per_sec) for branch in branch_fields], 9, right=True),
+        Column("cost", [dollars(branch.avg_cost) for branch in branch_fields], 7, right=True),
+        Column("inconsistency", [score(branch.consistency_score) for branch in branch_fields], 8, right=True),
     ]
     out = console()
     show_columns(out, columns)

@@ -18,8 +18,8 @@ STYLE = {"improved": "bold green", "regressed": "bold red", "equivalent": "bold"
 TITLE, CRITERIA = 40, 5
 
 
-def show_comparison(summary: ComparisonSummary, *, store: Path | None = None, kept: str = "") -> None:
-    """The comparison on stdout; `kept` says where it is kept."""
+def show_comparison(summary: ComparisonSummary, *, store: Path | None = None, place: str = "") -> None:
+    """The comparison on stdout; `place` says where it is kept."""
     out = console()
     out.print(Text(f"{summary.verdict.upper()}  {printable(summary.in_words, 400)}", style=STYLE[summary.verdict]))
     for line in _figures(summary):
@@ -34,7 +34,7 @@ def show_comparison(summary: ComparisonSummary, *, store: Path | None = None, ke
     if summary.judge is not None:
         judged = printable(str(summary.judge.brief()["inWords"]), 500)
         out.print(Text(on_screen(judged, out), style="dim"), soft_wrap=True)
-    for line in _closing(summary, store, kept):
+    for line in _closing(summary, store, place):
         out.print(Text(on_screen(line, out), style="dim"), soft_wrap=True)
 
 
@@ -73,13 +73,13 @@ def _case(case: ChangedCase) -> Text:
     return text
 
 
-def _closing(summary: ComparisonSummary, store: Path | None, kept: str) -> list[str]:
+def _closing(summary: ComparisonSummary, store: Path | None, place: str) -> list[str]:
     lines = [printable(changes_sentence(summary.what_changed), 400)]
     if summary.caution:
         lines.append(f"Caution: {summary.caution}.")
     if summary.settle:
         lines.append(f"What would settle it: {summary.settle}.")
-    lines += [METHOD_WORDS.get(summary.method, summary.method), f"  comparison {summary.comparison_id}{kept}"]
+    lines += [METHOD_WORDS.get(summary.method, summary.method), f"  comparison {summary.comparison_id}{place}"]
     lines += [f"  run {summary.run_a} of {summary.version_a}", f"  run {summary.run_b} of {summary.version_b}"]
     return [*lines, next_line(_next(summary), store)]
 

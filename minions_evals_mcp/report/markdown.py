@@ -83,10 +83,10 @@ def _trust(report: Report, store: Path | None) -> Iterator[str]:
     summary = report.run.summary
     for line in sentences.trust(summary, report.comparison):
         is_audit = summary.audit is not None and line == summary.audit.sentence
-        said = (
+        sentence = (
             _audit(summary.audit, store) if is_audit and summary.audit else inert(printable(in_store(line, store), 500))
         )
-        yield f"{said}\n"
+        yield f"{sentence}\n"
 
 
 def _audit(audit: AuditStanding, store: Path | None) -> str:

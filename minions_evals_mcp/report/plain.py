@@ -29,13 +29,13 @@ def printable(text: str, limit: int = 200) -> str:
     text = masked(text)
     if len(text) <= limit and text.isprintable() and _TURNING.isdisjoint(text):
         return text
-    kept = text[: limit * 4]
+    head = text[: limit * 4]
     clean = "".join(
         " " if character in "\n\t\r" else character
-        for character in kept
+        for character in head
         if character in "\n\t\r" or (character.isprintable() and character not in _TURNING)
     )
-    return clean if len(clean) <= limit and len(kept) == len(text) else clean[: limit - 1] + "…"
+    return clean if len(clean) <= limit and len(head) == len(text) else clean[: limit - 1] + "…"
 
 
 def revealed(text: str) -> str:

@@ -35,8 +35,8 @@ VERSION = 24
 """So much of a version's name stands in a list."""
 
 
-def show_run(summary: RunSummary, *, store: Path | None = None, kept: str = "") -> None:
-    """A run: the figures first, then what changed, then what failed, then what waits; `kept` says where it is kept."""
+def show_run(summary: RunSummary, *, store: Path | None = None, place: str = "") -> None:
+    """A run: the figures first, then what changed, then what failed, then what waits; `place` says where it is kept."""
     out = console()
     out.print(headline(summary, out.width), crop=False)
     if summary.regression is not None:
@@ -47,7 +47,7 @@ def show_run(summary: RunSummary, *, store: Path | None = None, kept: str = "") 
         out.print(unscored_list(summary, out.width), crop=False)
     for line in trust(summary):
         out.print(Text(on_screen(printable(in_store(line, store), 500), out), style="dim"), soft_wrap=True)
-    for line in _closing(summary, store, kept):
+    for line in _closing(summary, store, place):
         out.print(Text(on_screen(line, out)), soft_wrap=True)
 
 
@@ -206,7 +206,7 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
         out.print(Text.assemble((f"{label}: ", "dim"), f"minions-evals {command}"), soft_wrap=True)
 
 
-def _closing(summary: RunSummary, store: Path | None, kept: str) -> list[str]:
+def _closing(summary: RunSummary, store: Path | None, place: str) -> list[str]:
     lines = [in_store(line, store) for line in _waiting(summary)]
     spent = summary.spent
     if spent.get("calls"):
@@ -233,7 +233,7 @@ def _closing(summary: RunSummary, store: Path | None, kept: str) -> list[str]:
             f"not capped: of {untold} {'output' if untold == 1 else 'outputs'} the target did not say what they cost (costUsd)"
         )
     lines.extend(_workers(summary))
-    lines.append(f"run {summary.run_id}{kept}")
+    lines.append(f"run {summary.run_id}{place}")
     if summary.state == "stopped":
         lines.append(f"it goes on under its key, {printable(summary.key, 200)} (--key): what was judged is kept")
     if command := next_command(summary):

@@ -71,7 +71,7 @@ class JavaScript:
                         return [_outcome(answer, limits) for answer in answers]
                     case _:
                         pass
-        return [await self.run(code, json.loads(given), limits, guards=guards) for code, given, guards in calls]
+        return [await self.run(code, json.loads(variables), limits, guards=guards) for code, variables, guards in calls]
 
     async def _answer(self, request: JsonValue, limits: Limits) -> dict[str, JsonValue]:
         if self._workers is None:

@@ -119,8 +119,8 @@ def _ran(request: dict[str, Any]) -> Answer:
     context.set_max_stack_size(STACK)
     forms = _forms(request["code"])
     try:
-        given = ", ".join(map(json.dumps, (forms, request["variables"], request.get("guards", []))))
-        outcome = context.eval(f"{_DRIVER}({given}, {_GUARD})")
+        arguments = ", ".join(map(json.dumps, (forms, request["variables"], request.get("guards", []))))
+        outcome = context.eval(f"{_DRIVER}({arguments}, {_GUARD})")
         if not isinstance(outcome, str):
             outcome = _settled(context, outcome, request["seconds"])
     except _Overflow:

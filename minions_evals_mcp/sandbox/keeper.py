@@ -65,7 +65,7 @@ def _control(what: int, value: int) -> None:
 
 
 def _become(command: list[str], limits: str, pipe: int) -> None:
-    """Becomes the program, in a session of its own; where that fails, the error's number is written to `told`."""
+    """Becomes the program, in a session of its own; where that fails, the error's number is written to `pipe`."""
     try:
         os.setsid()
         _control(_DEATH_SIGNAL, signal.SIGKILL)

@@ -70,10 +70,10 @@ def _otherwise(tree: ast.AST) -> Iterator[str]:
         match node:
             case ast.Name(id=name) if name in _OTHERWISE:
                 yield name
-            case ast.Call(func=function, args=[*given]) if not (
+            case ast.Call(func=function, args=[*arguments]) if not (
                 isinstance(function, ast.Name) and function.id in _ITERATES
             ):
-                consumed.update(given)
+                consumed.update(arguments)
             case ast.GeneratorExp() if node not in consumed:
                 yield "generators"
             case _:

@@ -104,14 +104,16 @@ class Snippets:
 
     async def _each(self, needs: Sequence[SnippetNeed]) -> list[Ran | Broke]:
         """Returns what each of several snippets of one language gives, one after another."""
-        given: list[dict[str, JsonValue]] = [from_json(need.variables) for need in needs]
+        variable_sets: list[dict[str, JsonValue]] = [from_json(need.variables) for need in needs]
         if self._trusted is not None:
             return [
                 await self.run(need.language, need.code, variables, before=need.before, guards=need.guards)
-                for need, variables in zip(needs, given, strict=True)
+                for need, variables in zip(needs, variable_sets, strict=True)
             ]
         too_long = [max(len(need.code), len(need.before)) > LONGEST_CODE for need in needs]
-        left = [(need, given) for need, given, long in zip(needs, given, too_long, strict=True) if not long]
+        left = [
+            (need, variables) for need, variables, long in zip(needs, variable_sets, too_long, strict=True) if not long
+        ]
         ran = iter(await self._ran(left) if left else ())
         return [TOO_LONG if long else next(ran) for long in too_long]
 

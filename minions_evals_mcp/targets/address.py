@@ -115,8 +115,8 @@ class AddressCode:
         }
         return await self._run(self.transform, {"json": value, "text": text, "context": {"response": response}})
 
-    async def _run(self, code: str, given: Json) -> Ran | Broke:
-        return await self.snippets.run("javascript", as_called(code, ", ".join(given)), given)
+    async def _run(self, code: str, arguments: Json) -> Ran | Broke:
+        return await self.snippets.run("javascript", as_called(code, ", ".join(arguments)), arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Address:
         return read if isinstance(read, TargetErrored) else read.model_copy(update={"latency_ms": latency_ms})
 
     def _filled(self, prompt: Prompt, request_given: JsonValue) -> Question:
-        """The request; `said` stands for the prompt in its body: an object adds its keys to a body of JSON, as there."""
+        """The request; in its body `request_given` stands for the prompt: an object adds its keys to a body of JSON."""
         names: Json = {**prompt.variables, "prompt": request_given if self.escaped else prompt.text}
         names = _escaped(names) if self.escaped else names
         question = self.question

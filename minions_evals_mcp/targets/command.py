@@ -66,11 +66,12 @@ class Finished:
 
 
 async def finished(
-    command: Sequence[str], given: bytes, *, said: bytearray, cwd: Path | None = None
+    command: Sequence[str], input_bytes: bytes, *, errors: bytearray, cwd: Path | None = None
 ) -> Finished | TargetErrored:
-    """Returns how the program ended that was given those bytes; one that writes too much is stopped. `said` takes the end of stderr.
+    """Returns how the program ended that was given those bytes; one that writes too much is stopped.
 
-    It may take forever: the caller sets the limit. However this ends, the program and all that it started are dead by then.
+    `errors` takes the end of stderr. This may take forever: the caller sets the limit. However it ends, the program and
+    all that it started are dead by then.
     """
     out = bytearray()
     try:
@@ -79,9 +80,9 @@ async def finished(
             assert process.stdout is not None
             assert process.stderr is not None
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_give, process.stdin, given)
+                tasks.start_soon(_give, process.stdin, input_bytes)
                 tasks.start_soon(_take, process, process.stdout, out)
-                tasks.start_soon(_take_end, process.stderr, said)
+                tasks.start_soon(_take_end, process.stderr, errors)
                 await process.wait()
             if len(out) > MOST_BYTES:
                 return TargetErrored(f"wrote more than {MOST_BYTES // 1_000_000} MB")
@@ -91,10 +92,10 @@ async def finished(
         return TargetErrored(f"cannot be started: {error}", fatal=True)
 
 
-async def _give(stdin: ByteSendStream, given: bytes) -> None:
+async def _give(stdin: ByteSendStream, input_bytes: bytes) -> None:
     async with stdin:
         try:
-            await stdin.send(given)
+            await stdin.send(input_bytes)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # it does not read its input, which is its own affair
 
@@ -161,18 +162,18 @@ class CommandTarget:
         if self.workspaces is None:
             return await self._answer(sent(self.settings.input, inputs, version), version, timeout_ms=timeout_ms)
         assert version is not None  # `vet` refused it
-        given = sent(self.settings.input, inputs, None)
+        payload = sent(self.settings.input, inputs, None)
         try:
             with self.workspaces.opened(inputs, version.id) as folder:
                 before = contents(folder)
-                seen = await self._answer(given, version, timeout_ms=timeout_ms, cwd=folder)
+                seen = await self._answer(payload, version, timeout_ms=timeout_ms, cwd=folder)
                 return with_made(seen, folder, before) if isinstance(seen, Observed) else seen
         except OSError as error:
             return TargetErrored(f"{self.settings.name}: its workspace cannot be laid out or read: {error}", fatal=True)
 
     async def _answer(
         self,
-        given: JsonValue,
+        payload: JsonValue,
         version: Record[PromptVersion] | None,
         *,
         timeout_ms: int | None,
@@ -186,7 +187,7 @@ class CommandTarget:
         errors = bytearray()
         started = time.perf_counter()
         with anyio.move_on_after(question.limit_s):
-            answer = await finished(settings.run, canonical(given).encode() + b"\n", said=errors, cwd=cwd)
+            answer = await finished(settings.run, canonical(payload).encode() + b"\n", errors=errors, cwd=cwd)
         latency_ms = (time.perf_counter() - started) * 1000
         errors_beside = beside(errors)
         match answer:

@@ -58,10 +58,10 @@ class FilteredPrompt:
                 return WrittenPrompt(prompt_text(self.template, inputs, own), self.config, rendered=True)
             except _WantedError as error:
                 wanted = error
-            given = await self._filtered(wanted, question)
-            if isinstance(given, TargetErrored):
-                return given
-            answers[wanted.key] = given.value
+            answer = await self._filtered(wanted, question)
+            if isinstance(answer, TargetErrored):
+                return answer
+            answers[wanted.key] = answer.value
         return TargetErrored(f"the prompt calls filters of its own more than {MOST_CALLS:,} times")
 
     async def _filtered(self, wanted: _WantedError, question: Asking) -> _Given | TargetErrored:

@@ -104,16 +104,16 @@ class Hooks:
 
     def _called(self, hook: Hook, name: Name, context: Json) -> tuple[JsonValue, Json]:
         """Returns what the hook returned, and the context as it left it."""
-        given: list[JsonValue] = [context, {"hookName": name}] if hook.only else [name, context]
+        arguments: list[JsonValue] = [context, {"hookName": name}] if hook.only else [name, context]
         if hook.path.suffix == ".py":
-            return self._python(hook, given), context
-        return self._javascript(hook, given, at=given.index(context))
+            return self._python(hook, arguments), context
+        return self._javascript(hook, arguments, at=arguments.index(context))
 
-    def _python(self, hook: Hook, given: list[JsonValue]) -> JsonValue:
+    def _python(self, hook: Hook, arguments: list[JsonValue]) -> JsonValue:
         name = hook.function or "get_transform"
         try:
             function = function_in(hook.path, name, called_with="hook_name, context")
-            value = awaited(function(*json.loads(json.dumps(given))))
+            value = awaited(function(*json.loads(json.dumps(arguments))))
             return from_json(to_json(value, inf_nan_mode="constants"), allow_inf_nan=False)
         except BadInputError as error:
             raise HookError(error.message) from None
@@ -122,14 +122,14 @@ class Hooks:
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
             raise HookError(f"it raised {type(error).__name__}: {error}") from None
 
-    def _javascript(self, hook: Hook, given: list[JsonValue], *, at: int) -> tuple[JsonValue, Json]:
+    def _javascript(self, hook: Hook, arguments: list[JsonValue], *, at: int) -> tuple[JsonValue, Json]:
         if self.host is None:
             pipe = subprocess.PIPE
             self.host = subprocess.Popen(node_command(HOST), stdin=pipe, stdout=pipe)  # noqa: S603  the operator trusts it
         host = self.host
         assert host.stdin is not None
         assert host.stdout is not None
-        request = {"file": str(hook.path), "name": hook.function, "arguments": given, "at": at}
+        request = {"file": str(hook.path), "name": hook.function, "arguments": arguments, "at": at}
         limit = Timer(LONGEST_S, host.kill)
         limit.start()
         try:
@@ -156,8 +156,8 @@ def _taken_over(name: Name, context: Json, returned: JsonValue) -> Json:
     if name == "beforeEach":
         return {"test": _part(returned, "test")}
     suite = _part(returned, "suite")
-    kept = {key: value for key, value in _part(context, "suite").items() if key not in TAKEN}
-    return {"suite": {**kept, **{key: suite[key] for key in TAKEN if key in suite}}}
+    rest = {key: value for key, value in _part(context, "suite").items() if key not in TAKEN}
+    return {"suite": {**rest, **{key: suite[key] for key in TAKEN if key in suite}}}
 
 
 def _with_scores(result: Json, named_scores: Json) -> Json:
@@ -200,13 +200,15 @@ class BeforeEach:
         """The inputs with the variables that the hooks leave."""
         test = self.tests[str(inputs[TEST])]
         before = variables_of(inputs)
-        given: Json = {**test.told, "vars": before}
+        sent_test: Json = {**test.told, "vars": before}
         try:
-            left = _part(await self.hooks.later("beforeEach", {"test": given}), "test")
+            left = _part(await self.hooks.later("beforeEach", {"test": sent_test}), "test")
         except HookError as error:
             return TargetErrored(str(error))
         after = left.get("vars")
-        changed = sorted(name for name in given.keys() | left if name != "vars" and given.get(name) != left.get(name))
+        changed = sorted(
+            name for name in sent_test.keys() | left if name != "vars" and sent_test.get(name) != left.get(name)
+        )
         if changed or not isinstance(after, dict):
             return TargetErrored(
                 f"beforeEach changed {', '.join(changed) or 'vars'}: of a test it may change variables only"

@@ -49,8 +49,8 @@ def exported(path: Path, name: str | None, *arguments: JsonValue, withheld: str 
 
     Of a `withheld` argument, which stands behind the others, the function may read nothing.
     """
-    asked: Json = {"file": str(path), "name": name, "arguments": [*arguments], "functions": OF_MODULE}
-    return _waited(asked | ({"withheld": withheld} if withheld else {}))
+    call: Json = {"file": str(path), "name": name, "arguments": [*arguments], "functions": OF_MODULE}
+    return _waited(call | ({"withheld": withheld} if withheld else {}))
 
 
 def described(path: Path, options: Json) -> JsonValue:
@@ -58,8 +58,8 @@ def described(path: Path, options: Json) -> JsonValue:
     return _waited({"file": str(path), "options": options, "describe": True})
 
 
-def _waited(asked: Json) -> JsonValue:
-    request = json.dumps(asked).encode()
+def _waited(call: Json) -> JsonValue:
+    request = json.dumps(call).encode()
     try:
         done = subprocess.run(  # noqa: S603  the operator trusts what the config names
             node_command(), input=request, capture_output=True, check=False, timeout=_LONGEST_S
@@ -83,7 +83,7 @@ async def module_answer(request: Json, question: Asking) -> tuple[JsonValue, flo
     """Returns what the module gives, and the milliseconds that it took; None where it is too late."""
     errors = bytearray()
     answer, latency_ms = await in_time(
-        question, lambda: finished(node_command(), json.dumps(request).encode(), said=errors)
+        question, lambda: finished(node_command(), json.dumps(request).encode(), errors=errors)
     )
     match answer:
         case None:

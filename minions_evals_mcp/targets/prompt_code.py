@@ -85,7 +85,7 @@ class PromptProgram:
         name, folder = Path(self.path).name, Path(self.folder) if self.folder else None
         python = [sys.executable] if name.endswith(".py") and not self.arguments else []
         command = [*python, self.path, *self.arguments, js_json(context)]
-        answer, _ = await in_time(question, lambda: finished(command, b"", said=output_bytes, cwd=folder))
+        answer, _ = await in_time(question, lambda: finished(command, b"", errors=output_bytes, cwd=folder))
         match answer:
             case Finished(code=0):
                 text = answer.out.decode("utf-8", "replace")

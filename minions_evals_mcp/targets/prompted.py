@@ -95,7 +95,7 @@ class Writer(Protocol):
     """Code that writes a prompt for the inputs of a test."""
 
     async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
-        """The prompt, or why there is none, within the limit of `asked`."""
+        """The prompt, or why there is none, within the limit of `question`."""
         ...
 
 
@@ -111,7 +111,7 @@ class Responder(Protocol):
     """Something that answers prompts; what it measures itself (tokens, cost) stands in the observed output."""
 
     async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
-        """The answer, or why there is none, within the limit of `asked`."""
+        """The answer, or why there is none, within the limit of `question`."""
         ...
 
 
@@ -264,38 +264,38 @@ class PromptedTarget:
     async def _prompt(self, inputs: Json, version: PromptVersion, question: Asking) -> Prompt | TargetErrored:
         """Returns what is asked: the version's template rendered, else what the writer writes."""
         variables = variables_of(inputs)
-        given = str(inputs.get(GIVEN, ""))
+        output_digest = str(inputs.get(GIVEN, ""))
         prompt = partial(Prompt, label=self.prompt_label, test=self.tests.get(str(inputs.get(TEST)), {}))
         if self.writer is None:
-            return prompt(version_text(version, inputs), variables, version.content, self.prompt_config, given)
+            return prompt(version_text(version, inputs), variables, version.content, self.prompt_config, output_digest)
         written = await self.writer.write(inputs, question)
         if isinstance(written, TargetErrored):
             return written
         if written.rendered:
-            return prompt(written.template, variables, version.content, written.config, given)
+            return prompt(written.template, variables, version.content, written.config, output_digest)
         from minions_evals_mcp.scoring.nunjucks.templates import prompt_text  # noqa: PLC0415  jinja2 costs what few runs need
 
         try:
             text = prompt_text(written.template, {**variables, COMPUTED: inputs.get(COMPUTED)})
         except EvalsError as error:
             return TargetErrored(f"{self.name}: the prompt that was written: {error.message}")
-        return prompt(text, variables, written.template, written.config, given)
+        return prompt(text, variables, written.template, written.config, output_digest)
 
     async def _transformed(self, seen: Observed, prompt: Prompt) -> Observed | TargetErrored:
         """The output after every transform; the answer as it came is kept beside it."""
         value: JsonValue = seen.output.get("output", output_text(seen.output))
         context: Json = {"vars": prompt.variables, "prompt": {"raw": prompt.text, "label": prompt.label}}
         metadata = None if seen.told is None else seen.told.response.get("metadata")
-        told: Json = {} if metadata is None else {"metadata": metadata}
+        metadata_part: Json = {} if metadata is None else {"metadata": metadata}
         for number, transform in enumerate(self.transforms):
             own = number < self.own_transforms
-            given: Json = {"output": value, "context": context if own else {**context, **told}}
+            arguments: Json = {"output": value, "context": context if own else {**context, **metadata_part}}
             guards = UNTOLD if own else _guards(seen.told, metadata)
             if isinstance(transform, PythonTransform):
-                outcome = await self.snippets.run("python", transform.code, given, guards=guards)
+                outcome = await self.snippets.run("python", transform.code, arguments, guards=guards)
             else:
                 outcome = await self.snippets.run(
-                    "javascript", as_transform(transform, "output, context"), given, guards=guards
+                    "javascript", as_transform(transform, "output, context"), arguments, guards=guards
                 )
             if isinstance(outcome, Broke):
                 return TargetErrored(f"{self.name}: the transform failed: {outcome.error}")
@@ -305,9 +305,9 @@ class PromptedTarget:
         return seen.model_copy(update={"output": {"output": value, UNTRANSFORMED: seen.output}})
 
 
-def _guards(told: AnswerFacts | None, metadata: JsonValue) -> Guards:
+def _guards(facts: AnswerFacts | None, metadata: JsonValue) -> Guards:
     """What of the context may be read beside what is there."""
-    is_whole = told is not None and told.whole
+    is_whole = facts is not None and facts.whole
     guards: Guards = (("context", ("metadata",) if is_whole else ()), ("context.prompt", ()))
     if is_whole or not isinstance(metadata, dict) or not isinstance(metadata.get("http"), dict):
         return guards

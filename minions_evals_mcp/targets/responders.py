@@ -75,9 +75,9 @@ class ModelResponder:
             update={"finish_reason": STOPS.get(stopped, stopped)}
         )
 
-    def _request(self, conversation: Turns, given: Json) -> ModelRequest:
+    def _request(self, conversation: Turns, parameters: Json) -> ModelRequest:
         """The turns as this provider takes them, with those parameters."""
-        params = dict(given)
+        params = dict(parameters)
         limits = [params.pop(name, None) for name in LIMITS]
         limit = next((limit for limit in limits if isinstance(limit, int)), self.max_tokens)
         if conversation.plain is not None:
@@ -211,7 +211,7 @@ class Program:
         if any("\0" in argument for argument in arguments):
             return TargetErrored(f"{self.name}: the prompt holds a NUL, which no argument can")
         command, folder = [*self.command, *arguments], Path(self.folder) if self.folder else None
-        answer, latency_ms = await in_time(question, lambda: finished(command, b"", said=errors, cwd=folder))
+        answer, latency_ms = await in_time(question, lambda: finished(command, b"", errors=errors, cwd=folder))
         errors_beside = beside(errors)
         match answer:
             case None:

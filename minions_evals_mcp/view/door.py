@@ -124,5 +124,5 @@ def _cookie(headers: Headers, name: str) -> str:
     return "" if cookie is None else cookie.value
 
 
-def _equal(given: str, wanted: str) -> bool:
-    return secrets.compare_digest(given.encode(), wanted.encode())
+def _equal(text: str, wanted: str) -> bool:
+    return secrets.compare_digest(text.encode(), wanted.encode())

@@ -40,7 +40,7 @@ async def question(request: Request) -> Response:
         request,
         run=run_id,
         waiting=(question_page.waiting, question_page.units),
-        kept=named(request, "kept"),
+        just_kept=named(request, "kept"),
     )
 
 
@@ -53,12 +53,12 @@ async def judged(request: Request) -> Response:
         return rendered("judged_already", status=409, run=run, after=digest)
     token = form.get("personToken", "").strip() or request.cookies.get(COOKIE, "")
     speaker = engine.speaker if engine.speaker.is_person else await person_with_token(engine, token)
-    wrong, given = _read(packet, form)
+    wrong, judgments = _read(packet, form)
     if speaker is None:
         wrong["personToken"] = "A person judges here: give your token (minions-evals people add NAME prints one)."
     if not wrong and speaker is not None:
         try:
-            await hand_in(engine, run_id, digest, given, judged_by=speaker.name)
+            await hand_in(engine, run_id, digest, judgments, judged_by=speaker.name)
         except ConflictError:
             return rendered("judged_already", status=409, run=run, after=digest)
         except (InvalidRecordError, RuleError, BusyError) as error:
@@ -75,8 +75,8 @@ async def judged(request: Request) -> Response:
 async def agreement(request: Request) -> Response:
     """Returns how far people and the model judge agree on a benchmark's outputs, and where they do not."""
     engine = engine_of(request)
-    found = await judges_agreement(engine, required(request, "id"))
-    return rendered("agreement", found=found, drawn=DRAWN, store=engine.config.named_db)
+    figures = await judges_agreement(engine, required(request, "id"))
+    return rendered("agreement", found=figures, drawn=DRAWN, store=engine.config.named_db)
 
 
 async def label(request: Request) -> Response:
@@ -87,12 +87,13 @@ async def label(request: Request) -> Response:
 
 
 def _form(  # noqa: PLR0913  what the form shows
-    packet: Question, request: Request, *, run: str | None, waiting: tuple[int, int] = (0, 0), kept: str = "",
+    packet: Question, request: Request, *, run: str | None, waiting: tuple[int, int] = (0, 0), just_kept: str = "",
     form: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
     speaker = engine_of(request).speaker
     return rendered(
-        "judge", status=status, question=packet, run=run, waiting=waiting, kept=kept, values=form or {}, wrong=wrong or {},
+        "judge", status=status, question=packet, run=run, waiting=waiting, kept=just_kept,
+        values=form or {}, wrong=wrong or {},
         speaker=speaker.name if speaker.is_person else "", signed_in=bool(request.cookies.get(COOKIE)),
     )  # fmt: skip
 
@@ -100,7 +101,7 @@ def _form(  # noqa: PLR0913  what the form shows
 def _read(packet: Question, form: Mapping[str, str]) -> tuple[dict[str, str], list[GivenJudgment]]:
     """Returns what is wrong with the form, by field, and the judgments that it holds."""
     wrong: dict[str, str] = {}
-    given: list[GivenJudgment] = []
+    judgments: list[GivenJudgment] = []
     for number, criterion in enumerate(packet.criteria):
         score, reason = form.get(f"score-{number}", "").strip(), form.get(f"why-{number}", "").strip()
         judgment = _judgment(criterion, score, reason)
@@ -109,8 +110,8 @@ def _read(packet: Question, form: Mapping[str, str]) -> tuple[dict[str, str], li
             continue
         if is_blank(reason):
             wrong[f"why-{number}"] = "A score needs its reason."
-        given.append(judgment)
-    return wrong, given
+        judgments.append(judgment)
+    return wrong, judgments
 
 
 def _judgment(criterion: Criterion, score: str, reason: str) -> GivenJudgment | str:

@@ -44,11 +44,11 @@ def _templates() -> Environment:
         "percent": _percent, "seconds": _seconds, "urlencode": _query,
     }  # fmt: skip
     environment.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
-    given: dict[str, object] = {
+    template_globals: dict[str, object] = {
         "words": sentences, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
         "in_store": in_store, "failure_types": FAILURE_TYPES, "timeline": timeline, "word_diff": word_diff,
     }  # fmt: skip
-    environment.globals.update(given)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
+    environment.globals.update(template_globals)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
     return environment
 
 

@@ -116,25 +116,25 @@ async def _bars(engine: Engine, *, head: RunHead) -> str:
 
 async def _table(request: Request, ident: str, filters: Asked, number: int) -> str:
     outline = await cached(request, "outline", partial(read_run_outline, ident=ident, tags=TAGS), ident)
-    make = partial(_cases, outline=outline, asked=filters[0], columns=filters[1], number=number)
+    make = partial(_cases, outline=outline, case_filter=filters[0], columns=filters[1], number=number)
     return await cached(request, "cases", make, outline.run_id, filters, number)
 
 
 async def _cases(
-    engine: Engine, *, outline: RunOutline, asked: CaseFilter, columns: tuple[str, ...], number: int
+    engine: Engine, *, outline: RunOutline, case_filter: CaseFilter, columns: tuple[str, ...], number: int
 ) -> str:
     lines, fitting = await engine.store.read(
         partial(
-            run_cases.case_lines, run_id=outline.run_id, filters=asked, before=outline.before, skip=(number - 1) * PAGE,
-            limit=PAGE,
+            run_cases.case_lines, run_id=outline.run_id, filters=case_filter, before=outline.before,
+            skip=(number - 1) * PAGE, limit=PAGE,
         )
     )  # fmt: skip
     tried = [line.test_run_id for line in lines if line.test_run_id is not None] if "criteria" in columns else []
     points = await engine.store.read(partial(run_cases.points, test_run_ids=tried)) if tried else {}
     criteria = dict.fromkeys(name for scores in points.values() for name in scores)
-    query = _query(outline.run_id, asked, columns)
+    query = _query(outline.run_id, case_filter, columns)
     return part(
-        "run_cases", run=outline, cases=lines, asked=asked, query=query, here={**query, "page": number}, columns=columns,
-        choices=COLUMNS, usual=USUAL, fitting=fitting, points=points, criteria=[*criteria][:CRITERIA], page=number, size=PAGE,
-        live=outline.state in IN_PROGRESS,
+        "run_cases", run=outline, cases=lines, asked=case_filter, query=query, here={**query, "page": number},
+        columns=columns, choices=COLUMNS, usual=USUAL, fitting=fitting, points=points,
+        criteria=[*criteria][:CRITERIA], page=number, size=PAGE, live=outline.state in IN_PROGRESS,
     )  # fmt: skip

@@ -43,8 +43,8 @@ async def _finished(run: StartedCases) -> None:
         await run.finish(silent)
 
 
-def _again_request(given: Mapping[str, str]) -> Again:
-    cap = given.get("cap", "").strip()
+def _again_request(form: Mapping[str, str]) -> Again:
+    cap = form.get("cap", "").strip()
     try:
         most = float(cap) if cap else None
     except ValueError:
@@ -52,5 +52,6 @@ def _again_request(given: Mapping[str, str]) -> Again:
     if most is not None and not most > 0:
         raise BadInputError("a cap is more than nothing.", remedy="Give dollars as a number, or none.")
     return Again(
-        run_id=given.get("id", ""), version=given.get("version", ""), failed_only=given.get("cases") == "failed", max_cost_usd=most
+        run_id=form.get("id", ""), version=form.get("version", ""), failed_only=form.get("cases") == "failed",
+        max_cost_usd=most,
     )  # fmt: skip

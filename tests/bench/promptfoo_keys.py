@@ -134,7 +134,7 @@ def refused(path: Path) -> Refused:
     given = Given(allow_unsupported=True, providers=("echo",), trust_code=True)
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            left_out = read_config(path, now=START, given=given).left_out
+            left_out = read_config(path, now=START, overrides=given).left_out
     except EvalsError as error:
         return Refused(stop=error.message)
     by_path = {one.split(": ")[1]: one for one in left_out}

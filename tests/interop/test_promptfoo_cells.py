@@ -50,7 +50,7 @@ async def ours(engine: Engine, name: str, address: str) -> list[dict[str, Any]]:
     path = written(engine.config.db.parent / name, files)
     around = environment(address)
     given = Given(environment=around, trust_code=engine.config.trust_code)
-    evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, given=given))
+    evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, overrides=given))
     named = {variable: around[variable] for variable in evaluation.variables}
     with anyio.fail_after(HANG_S):
         matrix = await evaluate(engine, evaluation, EvalOptions(), environment={**named, **evaluation.given_variables})

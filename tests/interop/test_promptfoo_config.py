@@ -24,7 +24,7 @@ HEAD = "prompts: ['{{w}}']\nproviders: [echo]\n"
 def read(folder: Path, text: str, *, allow: bool = False) -> Evaluation:
     """What the config in that text asks for."""
     (folder / "c.yaml").write_text(text)
-    return read_config(folder / "c.yaml", now=START, given=Given(allow_unsupported=allow))
+    return read_config(folder / "c.yaml", now=START, overrides=Given(allow_unsupported=allow))
 
 
 def cases(found: Evaluation) -> list[TestCase]:
@@ -316,7 +316,7 @@ tests: [{vars: {w: '{{env.CITY}}'}, assert: [{type: contains, value: '{{env.CITY
 """
     (tmp_path / "c.yaml").write_text(text)
     environment = {"CITY": "Bari", "COUNTRY": "Italy", "MODEL": "gpt-x", "MY_KEY": "sk-1234567890"}
-    found = read_config(tmp_path / "c.yaml", now=START, given=Given(environment=environment))
+    found = read_config(tmp_path / "c.yaml", now=START, overrides=Given(environment=environment))
     assert prompts(found) == ["Rome, Italy, none: {{w}}"]
     assert variables(found) == [{"w": "Rome"}]
     assert found.columns[0].provider.spec == ModelSpec(model="openai:gpt-x", max_tokens=2048, api_key="{{env.MY_KEY}}")
@@ -424,7 +424,7 @@ def test_what_env_names_is_filled_in_and_a_secret_reaches_secrets_only(tmp_path:
     def found(env: str) -> Evaluation:
         (tmp_path / "c.yaml").write_text(f"{HEAD}env: {{{env}}}\ntests: [{{vars: {{w: '{{{{env.HELLO}}}}'}}}}]\n")
         environment = {"CITY": "Bari", "MY_KEY": "sk-1234567890"}
-        return read_config(tmp_path / "c.yaml", now=START, given=Given(environment=environment))
+        return read_config(tmp_path / "c.yaml", now=START, overrides=Given(environment=environment))
 
     whole = found("HELLO: 'Ciao {{env.CITY}}', OPENAI_API_KEY: '{{env.MY_KEY}}'")
     assert variables(whole) == [{"w": "Ciao Bari"}]

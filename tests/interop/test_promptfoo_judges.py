@@ -22,7 +22,7 @@ IDS = ("eval/test/1ef13466d897adf4", "eval/test/68edb11f4db1a217")
 
 def read(folder: Path, text: str, given: Given | None = None) -> Evaluation:
     (folder / "c.yaml").write_text(HEAD + text)
-    return read_config(folder / "c.yaml", now=START, given=given or Given())
+    return read_config(folder / "c.yaml", now=START, overrides=given or Given())
 
 
 def cases(found: Evaluation) -> list[TestCase]:

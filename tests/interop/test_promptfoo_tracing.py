@@ -68,7 +68,7 @@ def written(folder: Path, text: str) -> Path:
 async def run(engine: Engine, text: str, **environment: str) -> Matrix:
     path = written(engine.config.db.parent, text)
     given = Given(environment=environment, trust_code=True)
-    evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, given=given))
+    evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, overrides=given))
     with anyio.fail_after(HANG_S):
         return await evaluate(engine, evaluation, EvalOptions(), environment=environment)
 

@@ -114,14 +114,14 @@ def _inline(text: str) -> InlineBranch:
     """A branch written as PROVIDER:MODEL,NAME=VALUE,…; raises `BadInputError`."""
     head, *parts = text.split(",")
     provider, _, model = head.partition(":")
-    given: dict[str, JsonValue] = {"name": text, "provider": provider, "model": model}
+    fields: dict[str, JsonValue] = {"name": text, "provider": provider, "model": model}
     for part in parts:
         name, equals, value = part.partition("=")
         if not equals:
             raise BadInputError(f"--inline {text}: {part} is no NAME=VALUE.", remedy="--help shows an example.")
-        given[name.strip()] = value if name.strip() == "name" else json_or_text(value)
+        fields[name.strip()] = value if name.strip() == "name" else json_or_text(value)
     try:
-        return InlineBranch.model_validate(given)
+        return InlineBranch.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise BadInputError(

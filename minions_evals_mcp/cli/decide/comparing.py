@@ -112,7 +112,7 @@ async def compare(
     else:
         from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
-        show_comparison(summary, store=common.db, kept=kept_in(common))
+        show_comparison(summary, store=common.db, place=kept_in(common))
     if any(map(unscored, sides)):
         return BROKEN
     code = 0 if gates is None else gates(summary)

@@ -98,9 +98,17 @@ async def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
     path = db_path(common, settings_here())
     salvaged = await write_salvaged(path, file)
     if common.json:
-        kept: dict[str, JsonValue] = dict(salvaged.kept)
+        kept_counts: dict[str, JsonValue] = dict(salvaged.kept)
         lost: dict[str, JsonValue] = dict(salvaged.lost)
-        say({"path": str(path), "salvaged": str(file), "kept": kept, "lost": lost, "problems": [*salvaged.problems]})
+        say(
+            {
+                "path": str(path),
+                "salvaged": str(file),
+                "kept": kept_counts,
+                "lost": lost,
+                "problems": [*salvaged.problems],
+            }
+        )
     else:
         for table, number in salvaged.kept.items():
             if number or salvaged.lost[table]:

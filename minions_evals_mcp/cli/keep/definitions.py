@@ -43,33 +43,33 @@ async def add(
     id
         Its id; else one is given.
     """
-    given = named_fields(fields)
+    values = named_fields(fields)
     async with session(common, makes=True) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is made is theirs
-        made = await (_case_made(engine, given, id) if type == TestCase.slug else _branch_made(engine, given, id))
+        made = await (_case_made(engine, values, id) if type == TestCase.slug else _branch_made(engine, values, id))
     _tell(made, f"made {type} {made['id']}", common)
     return 0
 
 
-async def _case_made(engine: Engine, given: Json, ident: str | None) -> Json:
-    _vet_case_fields(given)
-    missing = [name for name in ("promptId", "name", "input") if name not in given]
+async def _case_made(engine: Engine, values: Json, ident: str | None) -> Json:
+    _vet_case_fields(values)
+    missing = [name for name in ("promptId", "name", "input") if name not in values]
     if missing:
         raise BadInputError(f"{missing[0]} is missing.", remedy=f"Give {missing[0]}=VALUE.")
     made = await create_test_case(
         engine,
-        prompt_id=str(given["promptId"]),
-        name=str(given["name"]),
-        input=given["input"],
-        expected_output=given.get("expectedOutput"),
-        description=str(given.get("description", "")),
+        prompt_id=str(values["promptId"]),
+        name=str(values["name"]),
+        input=values["input"],
+        expected_output=values.get("expectedOutput"),
+        description=str(values.get("description", "")),
         id=ident,
     )
     return made.model_dump(mode="json")
 
 
-async def _branch_made(engine: Engine, given: Json, ident: str | None) -> Json:
-    return (await create_branch(engine, given, branch_id=ident)).wire()
+async def _branch_made(engine: Engine, values: Json, ident: str | None) -> Json:
+    return (await create_branch(engine, values, branch_id=ident)).wire()
 
 
 async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
@@ -85,32 +85,32 @@ async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # n
     fields
         FIELD=VALUE, as often as needed.
     """
-    given = named_fields(fields)
+    values = named_fields(fields)
     async with session(common) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is changed is theirs
         ident = await meant_id(engine, id, "test-case", "test-branch")
-        changed = await _changed(engine, ident, given)
-    _tell(changed, f"changed {ident}: {', '.join(given)}", common)
+        changed = await _changed(engine, ident, values)
+    _tell(changed, f"changed {ident}: {', '.join(values)}", common)
     return 0
 
 
-async def _changed(engine: Engine, ident: str, given: Json) -> Json:
-    kept = await get_record(engine, ident)
-    match kept.fields:
+async def _changed(engine: Engine, ident: str, values: Json) -> Json:
+    record = await get_record(engine, ident)
+    match record.fields:
         case TestCase():
-            _vet_case_fields(given)
-            case = await update_test_case(engine, ident, given, by=engine.speaker.name or BY)
+            _vet_case_fields(values)
+            case = await update_test_case(engine, ident, values, by=engine.speaker.name or BY)
             return case.model_dump(mode="json")
         case TestBranch():
-            return (await update_branch(engine, ident, given)).wire()
+            return (await update_branch(engine, ident, values)).wire()
         case _:
             raise UnsupportedError(
-                f"{ident} is a {kept.type}; test cases and branches are changed so.", remedy="Import it as a record."
+                f"{ident} is a {record.type}; test cases and branches are changed so.", remedy="Import it as a record."
             )
 
 
-def _vet_case_fields(given: Json) -> None:
-    unknown = [name for name in given if name not in CASE_FIELDS]
+def _vet_case_fields(values: Json) -> None:
+    unknown = [name for name in values if name not in CASE_FIELDS]
     if unknown:
         raise BadInputError(
             f"{unknown[0]} is no field of a test case here.",
@@ -122,13 +122,13 @@ def named_fields(fields: tuple[str, ...]) -> Json:
     """The fields as they were given; raises `BadInputError` for what is no FIELD=VALUE, or none at all."""
     if not fields:
         raise BadInputError("no field is named.", remedy="Give FIELD=VALUE.")
-    given: Json = {}
+    values: Json = {}
     for field in fields:
         name, equals, value = field.partition("=")
         if not equals or not name:
             raise BadInputError(f"{field} is no FIELD=VALUE.", remedy="--help shows an example.")
-        given[name] = None if not value else value if name in TEXTS else json_or_text(value)
-    return given
+        values[name] = None if not value else value if name in TEXTS else json_or_text(value)
+    return values
 
 
 def _tell(answer: Json, line: str, common: Common) -> None:

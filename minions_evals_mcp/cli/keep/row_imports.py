@@ -25,10 +25,10 @@ BY = "command-line"
 _ID: TypeAdapter[str | None] = TypeAdapter(Id | None)
 
 
-def filled(given: Sequence[str], option: str) -> dict[str, str]:
+def filled(pairs: Sequence[str], option: str) -> dict[str, str]:
     """FIELD=… options as a mapping; raises `BadInputError` for one that is none or comes twice."""
     fixed: dict[str, str] = {}
-    for pair in given:
+    for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
             raise BadInputError(f"{option} {pair}: it has the form FIELD=….", remedy="--help shows examples.")

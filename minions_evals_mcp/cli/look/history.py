@@ -41,11 +41,11 @@ async def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> 
         case_id = await meant_id(engine, id, "test-case")
         case_stats = await test_case_stats(engine, case_id, limit=limit)
         case = await test_case(engine, case_id)
-        kept = (await test_case_executions(engine, case_id, limit=1)).total
+        run_count = (await test_case_executions(engine, case_id, limit=1)).total
     return reply(
         common,
         {**case_stats.model_dump(mode="json"), "testCase": case.model_dump(mode="json")},
-        _stats_lines(case_stats, kept),
+        _stats_lines(case_stats, run_count),
     )
 
 

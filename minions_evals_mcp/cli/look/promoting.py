@@ -47,14 +47,14 @@ async def promote(
     return reply(common, promotion, _lines(promotion, failure))
 
 
-def _text(given: str | None) -> str | None:
+def _text(text: str | None) -> str | None:
     """The text, or what the file of that name holds."""
-    if given is None or "\n" in given or len(given) > 255 or not Path(given).is_file():
-        return given
+    if text is None or "\n" in text or len(text) > 255 or not Path(text).is_file():
+        return text
     try:
-        return Path(given).read_text("utf-8-sig").strip()
+        return Path(text).read_text("utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"--corrected {given}: {error}.", remedy="Give a text file in UTF-8.") from None
+        raise BadInputError(f"--corrected {text}: {error}.", remedy="Give a text file in UTF-8.") from None
 
 
 def _lines(promoted: Promoted, failure: str) -> list[str]:

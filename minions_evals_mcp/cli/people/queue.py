@@ -107,11 +107,11 @@ def _session(run_id: str | None, by: Speaker, common: Common) -> int:
     return 0
 
 
-def _saved(question: Question, given: Sequence[GivenJudgment], by: Speaker, common: Common) -> bool:
+def _saved(question: Question, judgments: Sequence[GivenJudgment], by: Speaker, common: Common) -> bool:
     """Returns whether the judgment was kept; where somebody else was first, or works on the run right now, that is told."""
     while True:
         try:
-            run(partial(_hand_in, question, given, by, common))
+            run(partial(_hand_in, question, judgments, by, common))
         except EvalsError as error:
             sys.stdout.write(f"\nNot kept: {printable(str(error), 500)}\n")
             if not isinstance(error, BusyError) or _typed("Enter tries again, q lets it go: ") == "q":
@@ -120,9 +120,9 @@ def _saved(question: Question, given: Sequence[GivenJudgment], by: Speaker, comm
             return True
 
 
-async def _hand_in(question: Question, given: Sequence[GivenJudgment], by: Speaker, common: Common) -> None:
+async def _hand_in(question: Question, judgments: Sequence[GivenJudgment], by: Speaker, common: Common) -> None:
     async with session(common) as engine:
-        await hand_in(engine, question.run_id, question.digest, given, judged_by=by.name)
+        await hand_in(engine, question.run_id, question.digest, judgments, judged_by=by.name)
 
 
 def _close(question: QueueLook, judged: int, skipped: int) -> None:
@@ -189,8 +189,8 @@ class _Asking:
 
     def _last_look(self) -> Word | Literal["hand-in"] | None:
         scores = ", ".join(
-            f"{printable(criterion.fields.name, 40)} {given.score:g}"
-            for criterion, given in zip(self.question.criteria, self.given, strict=True)
+            f"{printable(criterion.fields.name, 40)} {judgment.score:g}"
+            for criterion, judgment in zip(self.question.criteria, self.given, strict=True)
         )
         typed = _typed(f"{scores}. Enter hands it in, u goes back: ")
         return "hand-in" if not typed else WORDS.get(typed)
@@ -199,13 +199,13 @@ class _Asking:
 def _score(criterion: Criterion, typed: str) -> float | None:
     fields = criterion.fields
     try:
-        given = GivenJudgment.model_validate({"criterionId": criterion.id, "score": float(typed), "rationale": "-"})
+        judgment = GivenJudgment.model_validate({"criterionId": criterion.id, "score": float(typed), "rationale": "-"})
     except (ValueError, ValidationError):
         sys.stdout.write(f"{printable(typed, 60)!r} is no number.\n")
         return None
-    if fields.min_score <= given.score <= fields.max_score:
-        return given.score
-    sys.stdout.write(f"{given.score:g} lies outside {fields.min_score:g} to {fields.max_score:g}.\n")
+    if fields.min_score <= judgment.score <= fields.max_score:
+        return judgment.score
+    sys.stdout.write(f"{judgment.score:g} lies outside {fields.min_score:g} to {fields.max_score:g}.\n")
     return None
 
 

@@ -50,7 +50,7 @@ class Choice:
         if self.seed is not None and (self.sample is None or self.seed < 0):
             raise BadInputError("--seed draws a --sample.", remedy="Give both, the seed as a number from 0.")
         return Selection(
-            conditions=tuple(condition for given in self.filter for condition in BETWEEN.split(given)),
+            conditions=tuple(condition for filter_text in self.filter for condition in BETWEEN.split(filter_text)),
             rerun_failed=self.rerun_failed,
             sample=self.sample,
             seed=self.seed or 0,

@@ -109,7 +109,7 @@ def eval_(
     )  # fmt: skip
     settings = settings_here()
     configured = engine_config(common, settings, judge_model=judge_model, embedder=embedder)
-    given = Given(
+    overrides = Given(
         prompt, provider, allow_unsupported, judge_model, embedder, every_variable(),
         has_judge=configured.judge_model is not None or default_judge(configured.providers) is not None,
         default_embedder=None if embedder or settings.embedder else default_embedder(configured.providers),
@@ -118,7 +118,7 @@ def eval_(
     limits = EvalOptions(key, max_cost_usd, max_seconds)
     try:
         evaluation = read_config(
-            config or _config_here(), now=wall_clock(), given=given
+            config or _config_here(), now=wall_clock(), overrides=overrides
         )  # its code may run long: Ctrl-C ends it here
         return run(partial(_eval, evaluation, how, limits, common))
     except KeyboardInterrupt:
@@ -156,7 +156,7 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
     else:
         from minions_evals_mcp.report.matrix.matrices import show_matrix  # noqa: PLC0415  as above
 
-        show_matrix(matrix, limit=how.limit, store=common.db, kept=kept_in(common))
+        show_matrix(matrix, limit=how.limit, store=common.db, place=kept_in(common))
     return _code(matrix, how)
 
 

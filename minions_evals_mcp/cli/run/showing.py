@@ -52,4 +52,4 @@ def show_summary(summary: RunSummary, common: Common) -> None:
         return
     from minions_evals_mcp.report.tables import show_run  # noqa: PLC0415  rich is imported where a person looks
 
-    show_run(summary, store=common.db, kept=kept_in(common))
+    show_run(summary, store=common.db, place=kept_in(common))

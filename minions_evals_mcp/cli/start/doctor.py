@@ -84,8 +84,8 @@ def set_up(common: Common, settings: Settings) -> list[Finding]:
         "target": (None, None, file and (file.target or file.target_config), (file and file.target) or "none"),
     }
     settings_line = "; ".join(
-        f"{name} {printable(str(shown), 120)} ({_said_by(given, variable, kept)})"
-        for name, (given, variable, kept, shown) in values.items()
+        f"{name} {printable(str(shown), 120)} ({_said_by(option, variable, in_file)})"
+        for name, (option, variable, in_file, shown) in values.items()
     )
     if project is None:
         finding = Finding("project", ok=None, said=f"no {NAME} here or above; {settings_line}")
@@ -96,8 +96,8 @@ def set_up(common: Common, settings: Settings) -> list[Finding]:
     return [finding]
 
 
-def _said_by(given: object, variable: str | None, in_file: object) -> str:
-    if given is not None:
+def _said_by(option: object, variable: str | None, in_file: object) -> str:
+    if option is not None:
         return "command line"
     if variable is not None and is_set(variable):
         return f"MINIONS_EVALS_{variable}"

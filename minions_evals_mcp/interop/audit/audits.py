@@ -83,7 +83,7 @@ async def audit_benchmark(engine: Engine, benchmark_id: str) -> Record[Audit]:
 def file_content(engine: Engine, path: Path) -> FileContent:
     """The records of a suite file or a config; which of the two it is, its top level tells."""
     if path.suffix.lower() in {".yaml", ".yml"} and not _is_suite(path):
-        evaluation = read_config(path, now=engine.clock(), given=Given(allow_unsupported=True))
+        evaluation = read_config(path, now=engine.clock(), overrides=Given(allow_unsupported=True))
         return FileContent(evaluation.arrivals, (), AuditSubject(str(path), "config", evaluation.case_ids))
     arrivals, relations = read_suite(path, new_id=engine.new_id, now=engine.clock())
     cases = tuple(arrival.record.id for arrival in arrivals if isinstance(arrival.record.fields, TestCase))

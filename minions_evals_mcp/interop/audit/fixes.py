@@ -86,7 +86,7 @@ def _edits(record: yaml.MappingNode, text: str, suggested: dict[str, list[Json]]
         return
     checks = suggested[ident.value]
     entries = {key.value: (key, value) for key, value in fields.value}
-    kept = next((name for name in ("assertions", "assert") if name in entries), None)
+    checks_key = next((name for name in ("assertions", "assert") if name in entries), None)
     for name in ("rubricId", "threshold"):
         if name in entries and not fields.flow_style:
             key, value = entries[name]
@@ -94,8 +94,8 @@ def _edits(record: yaml.MappingNode, text: str, suggested: dict[str, list[Json]]
             yield start, _line_end(text, value.end_mark.index), ""
     if fields.flow_style:
         inside = json.dumps(checks, ensure_ascii=False)
-        if kept is not None:
-            yield entries[kept][1].start_mark.index, entries[kept][1].end_mark.index, inside
+        if checks_key is not None:
+            yield entries[checks_key][1].start_mark.index, entries[checks_key][1].end_mark.index, inside
         else:
             yield fields.end_mark.index - 1, fields.end_mark.index - 1, f', "assertions": {inside}'
         return
@@ -103,8 +103,8 @@ def _edits(record: yaml.MappingNode, text: str, suggested: dict[str, list[Json]]
     block = f"{indent}assertions:\n" + "".join(
         f"{indent}  - {json.dumps(check, ensure_ascii=False)}\n" for check in checks
     )
-    if kept is not None:
-        key, value = entries[kept]
+    if checks_key is not None:
+        key, value = entries[checks_key]
         start = text.rindex("\n", 0, key.start_mark.index) + 1
         yield start, _end(text, value), block
     else:

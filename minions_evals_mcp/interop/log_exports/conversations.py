@@ -21,12 +21,14 @@ def conversation(output: ExportedOutput) -> list[Json]:
 
     A call is `{id, name, arguments}` under `tool_calls`, its result a message of the role `tool`.
     """
-    kept = [_message(obj(message)) for message in output.messages]
-    if output.steps and not any(_tells_calls(message) for message in kept):
-        before, after = (kept[:-1], kept[-1:]) if kept and kept[-1].get("role") == "assistant" else (kept, [])
+    messages = [_message(obj(message)) for message in output.messages]
+    if output.steps and not any(_tells_calls(message) for message in messages):
+        before, after = (
+            (messages[:-1], messages[-1:]) if messages and messages[-1].get("role") == "assistant" else (messages, [])
+        )
         return [*(before or _question(output)), *_called(output.steps), *(after or _answer(output))]
-    if kept:
-        return kept
+    if messages:
+        return messages
     return [] if output.output is None else [*_question(output), *_answer(output)]
 
 

@@ -68,9 +68,9 @@ def _behind(export: Export, sums: _Sums) -> str:
 
 
 def _result(output: ExportedOutput, place: int, export: Export, sums: _Sums) -> Json:
-    kept = output.extra
+    extra = output.extra
     test = obj(obj(output.case.get("extra")).get("testCase"))
-    provider: JsonValue = kept.get("provider") or {"id": export.subject or "recorded", "label": ""}
+    provider: JsonValue = extra.get("provider") or {"id": export.subject or "recorded", "label": ""}
     whole, named, parts = _sorted(output)
     score = output.score if output.score is not None else worth(whole) if whole else None
     passed = output.passed if output.passed is not None else _passed(whole)
@@ -83,20 +83,23 @@ def _result(output: ExportedOutput, place: int, export: Export, sums: _Sums) -> 
     response: Json = without_none({
         "output": output.output, "finishReason": output.stop_reason, "tokenUsage": _tokens(output), "cost": output.cost,
         "metadata": {"toolCalls": [*map(_call, objects([*output.steps]))]} if output.steps else None,
-        **obj(kept.get("response")),
+        **obj(extra.get("response")),
     })  # fmt: skip
-    number_ = output.sample if "provider" in kept and isinstance(output.sample, int) else None
+    number_ = output.sample if "provider" in extra and isinstance(output.sample, int) else None
     _count(sums, output, failure, score)
     return without_none({
         "id": output.test_run_id or output.agent_run_id or f"{export.id}:{place}",
         "promptIdx": 0, "testIdx": sums.tests.setdefault(output.case_id, len(sums.tests)) if number_ is None else number_,
         "testCase": {**_test(output), **test, "vars": output.inputs}, "vars": output.inputs, "provider": provider,
-        "prompt": {"raw": kept.get("prompt") or export.prompt, "label": export.prompt[:200] or export.task},
+        "prompt": {"raw": extra.get("prompt") or export.prompt, "label": export.prompt[:200] or export.task},
         "promptId": export.version or export.id, "response": {} if output.output is None else response,
         "success": passed, "score": score or 0.0, "namedScores": {score.name: score.value for score in named},
         "gradingResult": grading, "failureReason": failure, "error": output.error,
         "latencyMs": output.latency_ms or 0, "cost": output.cost, "tokenUsage": _tokens(output), "metadata": {},
-        **{key: value for key, value in obj(kept.get("rest")).items() if key not in {"promptIdx", "testIdx", "id", "promptId"}},
+        **{
+            key: value for key, value in obj(extra.get("rest")).items()
+            if key not in {"promptIdx", "testIdx", "id", "promptId"}
+        },
     })  # fmt: skip
 
 

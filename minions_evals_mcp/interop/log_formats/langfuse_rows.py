@@ -150,8 +150,10 @@ def _tokens(models: list[Json], name: str) -> int | None:
 
 
 def _call(step: Json) -> Json:
-    given = parsed(step.get("input"))
-    arguments: Json = given if isinstance(given, dict) else {} if given is None else {"input": given}
+    step_input = parsed(step.get("input"))
+    arguments: Json = (
+        step_input if isinstance(step_input, dict) else {} if step_input is None else {"input": step_input}
+    )
     failed = str(step.get("statusMessage") or "failed") if step.get("level") == "ERROR" else None
     call: Json = {
         "tool": step.get("name") or "tool", "arguments": arguments, "result": parsed(step.get("output")), "error": failed,

@@ -133,8 +133,10 @@ def _answer(answer: JsonValue) -> JsonValue:
 
 
 def _call(span: Json) -> Json:
-    given = _attribute(span, "mlflow.spanInputs")
-    arguments: Json = given if isinstance(given, dict) else {} if given is None else {"input": given}
+    span_inputs = _attribute(span, "mlflow.spanInputs")
+    arguments: Json = (
+        span_inputs if isinstance(span_inputs, dict) else {} if span_inputs is None else {"input": span_inputs}
+    )
     call: Json = {
         "tool": span.get("name") or "tool", "arguments": arguments, "result": _attribute(span, "mlflow.spanOutputs"),
         "error": _error(span), "id": span.get("span_id"), "durationMs": _duration(span),

@@ -156,7 +156,7 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
     answer = sampling[-1].get("sampled") if sampling else match.get("sampled", match.get("picked"))
     usage = list(objects([data.get("usage") for data in sampling]))
     others: list[JsonValue] = [event for event in events if event not in scored and event.get("type") != "sampling"]
-    beside: list[JsonValue] = [kept for event in events if event not in others and (kept := _beside(event))]
+    beside: list[JsonValue] = [rest for event in events if event not in others and (rest := _beside(event))]
     return Sample(
         id=name,
         inputs=inputs_of(sampling[0].get("prompt")) if sampling else {"input": name},
@@ -185,8 +185,8 @@ def _beside(event: Json) -> Json:
     """Returns what an event says beside what is read of every one; of a score's data all is kept with it."""
     data = obj(event.get("data")) if event.get("type") == "sampling" else _NOTHING
     usage = without(obj(data.get("usage")), "prompt_tokens", "completion_tokens", "total_tokens")
-    kept = without({**without(data, "prompt", "sampled", "usage"), "usage": usage or None})
-    return without({**without(event, *_OF_EVENT), "data": kept or None})
+    rest = without({**without(data, "prompt", "sampled", "usage"), "usage": usage or None})
+    return without({**without(event, *_OF_EVENT), "data": rest or None})
 
 
 def _sampled(answer: JsonValue) -> JsonValue:

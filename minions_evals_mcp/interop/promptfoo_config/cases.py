@@ -71,9 +71,12 @@ def version_id(prompt: PromptText) -> str:
 
 
 def read_cases(
-    tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, graders: Graders, *, told: bool = False
+    tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, graders: Graders, *, with_digests: bool = False
 ) -> Iterator[Case]:
-    """Every test with every combination of its variables; equal ones are numbered. With `told` each has its digest: code is told it."""
+    """Every test with every combination of its variables; equal ones are numbered.
+
+    `with_digests`: each has its digest, which code is told.
+    """
     templates = root["assertionTemplates"].mapping() if "assertionTemplates" in root else {}
     refusals = graders.refusals
     prompts = [prompt.raw for prompt in asking.prompts]
@@ -86,14 +89,16 @@ def read_cases(
         scoring = scoring_code(test.asks[SCORING]) if SCORING in test.asks else None
         whole = test.options.get("disableVarExpansion")
         spread = whole is None or not whole.yes()
-        given = transformed(test.variables, test.options.get("transformVars"), refusals)
-        for variables in combinations(given, prompts, refusals, spread=spread):
+        variable_nodes = transformed(test.variables, test.options.get("transformVars"), refusals)
+        for variables in combinations(variable_nodes, prompts, refusals, spread=spread):
             checks, written = _checks(reader, test, variables)
             inputs = variables | _around(test, asks, prompts)
-            if in_prompts := computed(variables, next(iter(given.values()), None), asking.environment, refusals):
+            if in_prompts := computed(
+                variables, next(iter(variable_nodes.values()), None), asking.environment, refusals
+            ):
                 inputs[COMPUTED] = in_prompts
             filled = frozenset[str]()
-            if told:
+            if with_digests:
                 inputs[TEST] = test_digest(written.test)
                 filled = frozenset(
                     names_in([written.test["assert"], *(node.value for node in test.variables.values())])

@@ -84,8 +84,8 @@ def _answering(provider: Provider, case: Case) -> Provider:
     if case.asks.output_digest is not None:
         provider = provider.model_copy(update={"id": GIVEN, "spec": GivenSpec()})
     elif own is not None:
-        told = own.told if provider.told and not isinstance(own.spec, ModuleSpec) else {}  # its class was not asked
-        provider = provider.model_copy(update={"id": own.id, "spec": _talking(own.spec, provider), "told": told})
+        facts = own.told if provider.told and not isinstance(own.spec, ModuleSpec) else {}  # its class was not asked
+        provider = provider.model_copy(update={"id": own.id, "spec": _talking(own.spec, provider), "told": facts})
     if transform is not None:
         provider = provider.model_copy(update={"transforms": (*provider.transforms, transform)})
     options = _options(provider.spec, case)
@@ -157,11 +157,11 @@ def _every(assertions: Sequence[Assertion]) -> Iterator[Assertion]:
 
 def unset_variables(prompts: Sequence[PromptText], cases: Sequence[Case]) -> Iterator[str]:
     """A note for each variable that a prompt prints and no test sets or stores."""
-    given = {name for case in cases for name in case.fields.inputs}
-    given |= {str(case.fields.inputs[STORES]) for case in cases if STORES in case.fields.inputs}
+    set_names = {name for case in cases for name in case.fields.inputs}
+    set_names |= {str(case.fields.inputs[STORES]) for case in cases if STORES in case.fields.inputs}
     for number, prompt in enumerate(prompts):
         templates = templates_in(prompt.raw) if prompt.writer is None else []
-        names = frozenset[str]().union(*map(printed_names, templates)) - given
+        names = frozenset[str]().union(*map(printed_names, templates)) - set_names
         for name in sorted(name for name in names if not name.startswith("_")):
             yield f"{{{{{name}}}}} in prompt {number} ({prompt.label[:SHOWN]}) is set by no test: nothing stands in its place"
 

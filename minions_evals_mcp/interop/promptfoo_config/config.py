@@ -80,44 +80,46 @@ AS_IT_STANDS = Given()
 UNCHANGED: Json = {}
 
 
-def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Evaluation:
+def read_config(path: Path, *, now: datetime, overrides: Given = AS_IT_STANDS) -> Evaluation:
     """Returns what the config asks for.
 
     Raises `InvalidRecordError` with file and line for what does not fit, and `UnsupportedError` naming all that is not
     carried out, unless that is to be left out. What a hook changes of the config is read once all else was vetted.
     """
-    evaluation, hooks, changes = _read(path, now, given)
+    evaluation, hooks, changes = _read(path, now, overrides)
     if hooks is None or not changes:
         return evaluation
     try:
-        return _read(path, now, given, hooks, changes)[0]
+        return _read(path, now, overrides, hooks, changes)[0]
     except EvalsError:
         hooks.close()
         raise
 
 
 def _read(
-    path: Path, now: datetime, given: Given, hooks: Hooks | None = None, changes: Json = UNCHANGED
+    path: Path, now: datetime, overrides: Given, hooks: Hooks | None = None, changes: Json = UNCHANGED
 ) -> tuple[Evaluation, Hooks | None, Json]:
     """Returns what the config asks for with those changes; without hooks its own are called, and what they change comes besides."""
-    refusals = Refusals(trust_code=given.trust_code)
-    node, root = _root(path, given, refusals, changes)
+    refusals = Refusals(trust_code=overrides.trust_code)
+    node, root = _root(path, overrides, refusals, changes)
     called = hooks is not None
     hooks = hooks or read_hooks(root.get("extensions"), refusals)
     options = read_options(root, refusals)
     filters = read_filters(root.get("nunjucksFilters"), refusals)
-    filling = {**given.environment, **own_variables(node)}
+    filling = {**overrides.environment, **own_variables(node)}
     prompts = read_prompts(_required(root, node, "prompts"), refusals, filters, environment=filling)
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
     _vet_askable(providers)
     tests = read_tests(root, refusals)
     traces = read_tracing(root.get("tracing"), tests, refusals)
     graders = read_graders(
-        tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None,
-        has_judge=given.has_judge, embedder=given.default_embedder,
+        tests, refusals, judge_given=overrides.judge_model is not None, embedder_given=overrides.embedder is not None,
+        has_judge=overrides.has_judge, embedder=overrides.default_embedder,
     )  # fmt: skip
     asking = Asking(prompts, providers, options, refusals, filling)
-    cases = list(read_cases(tests, root, asking, graders, told=hooks is not None or any(map(reads_test, providers))))
+    cases = list(
+        read_cases(tests, root, asking, graders, with_digests=hooks is not None or any(map(reads_test, providers)))
+    )
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
     _vet_order(cases, refusals, remembers=remembers)
     columns = traced(
@@ -128,7 +130,7 @@ def _read(
     )
     metrics = tuple(_derived(root, refusals))
     vet_prompts(prompts, cases, columns, refusals)
-    left_out = refusals.settled(allowed=given.allow_unsupported)
+    left_out = refusals.settled(allowed=overrides.allow_unsupported)
     if not any(column.parts for column in columns):
         raise BadInputError(
             f"{path}: nothing is left to run.", remedy="Name a prompt and a provider that are carried out."
@@ -162,7 +164,7 @@ def _read(
         remembers=remembers,
         stored=frozenset(str(case.fields.inputs[STORES]) for case in cases if STORES in case.fields.inputs),
         max_seconds=options.max_seconds,
-        judge_model=given.judge_model or graders.shared,
+        judge_model=overrides.judge_model or graders.shared,
         graders=graders.specs,
         variables=frozenset(_variables(columns, graders.specs.values())) - environment.keys(),
         given_variables=environment,
@@ -178,12 +180,12 @@ def _read(
     return evaluation, hooks, changed
 
 
-def _root(path: Path, given: Given, refusals: Refusals, changes: Json) -> tuple[Node, dict[str, Node]]:
+def _root(path: Path, overrides: Given, refusals: Refusals, changes: Json) -> tuple[Node, dict[str, Node]]:
     """The config whole, and its known parts with what was said beside it and those changes in their place."""
     read = read_node(path, path.resolve().parent)
-    node = with_environment(with_references(read), given.environment, refusals)
+    node = with_environment(with_references(read), overrides.environment, refusals)
     known = refusals.known(_without_empty(node, referred_parts(read), refusals), KEYS, harmless=HARMLESS)
-    root = _with(known, node, given)
+    root = _with(known, node, overrides)
     if (
         "prompts" not in root and "redteam" in node.mapping()
     ):  # a plan for red-teaming: there, too, its variable is the prompt
@@ -230,13 +232,13 @@ def _without_empty(node: Node, referred: frozenset[str], refusals: Refusals) -> 
     return replace(node, value={name: node.value for name, node in members.items()})
 
 
-def _with(root: dict[str, Node], node: Node, given: Given) -> dict[str, Node]:
+def _with(root: dict[str, Node], node: Node, overrides: Given) -> dict[str, Node]:
     """The config's parts, with what was said beside it in their place."""
-    if given.prompts:
-        root["prompts"] = node.child("prompts", list(given.prompts))
-    if given.providers:
+    if overrides.prompts:
+        root["prompts"] = node.child("prompts", list(overrides.prompts))
+    if overrides.providers:
         root.pop("targets", None)
-        root["providers"] = node.child("providers", list(given.providers))
+        root["providers"] = node.child("providers", list(overrides.providers))
     return root
 
 

@@ -79,12 +79,12 @@ def _suite(root: Mapping[str, Node], prompts: Sequence[PromptText]) -> Json:
     settings = {} if default is None or not isinstance(default.value, dict) else default.value
     providers = root["targets"] if "targets" in root else root["providers"]
     listed = providers.value if isinstance(providers.value, list) else [providers.value]
-    kept = {name: root[name].value for name in ("description", "derivedMetrics", "extensions", "tags") if name in root}
+    parts = {name: root[name].value for name in ("description", "derivedMetrics", "extensions", "tags") if name in root}
     scenarios: Json = {}
     if "scenarios" in root:
         scenarios["scenarios"] = [node.value for node in test_nodes(root["scenarios"], refusals)]
     return {
-        "tags": {}, **kept, **scenarios, "prompts": [{"raw": prompt.raw, "label": prompt.label} for prompt in prompts],
+        "tags": {}, **parts, **scenarios, "prompts": [{"raw": prompt.raw, "label": prompt.label} for prompt in prompts],
         "providers": [provider if isinstance(provider, dict) else {"id": provider} for provider in listed], "providerPromptMap": {},
         "tests": [node.value for node in test_nodes(root["tests"], refusals)] if "tests" in root else [],
         "defaultTest": {"metadata": {}, "options": {}, "vars": {}, "assert": [], **settings}, "nunjucksFilters": {},

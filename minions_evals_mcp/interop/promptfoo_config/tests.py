@@ -170,12 +170,12 @@ def _made(node: Node, file: str, function: str | None, config: Node | None, refu
     if not in_python and not runs_module(node, file, refusals):
         return
     path = named_file(node, file)
-    given = () if config is None else (config.value,)
+    arguments = () if config is None else (config.value,)
     name = function or ("generate_tests" if in_python else "its export")
     if in_python:
-        made = called(node, path, name, *given, called_with="config" if given else "")
+        made = called(node, path, name, *arguments, called_with="config" if arguments else "")
     else:
-        made = called_module(node, path, function, *given)
+        made = called_module(node, path, function, *arguments)
     if not isinstance(made, list):
         raise node.wrong(f"{name} in {path.name} must give a list of tests")
     yield from Node(made, Source(path, "", node.source.base)).elements()

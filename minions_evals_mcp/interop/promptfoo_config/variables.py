@@ -102,8 +102,8 @@ def transformed(variables: Mapping[str, Node], node: Node | None, refusals: Refu
     async def run() -> Ran | Broke:
         async with Snippets() as snippets:
             values: Json = {name: variable.value for name, variable in variables.items()}
-            given: Json = {"vars": values, "context": {"prompt": {}}}
-            return await snippets.run("javascript", as_transform(code, "vars, context"), given)
+            arguments: Json = {"vars": values, "context": {"prompt": {}}}
+            return await snippets.run("javascript", as_transform(code, "vars, context"), arguments)
 
     with start_blocking_portal() as portal:
         ran = portal.call(run)
@@ -201,5 +201,5 @@ def _filled(value: JsonValue, variables: Json, node: Node | None, refusals: Refu
 def _names(value: str) -> set[str]:
     """The variables that a value names, as promptfoo finds them: where one is missing, the value stays as it is."""
     loops = _LOOP.findall(value)
-    found = {printed or asked for printed, asked in _PRINTED.findall(value)}
-    return (found - {each for each, _ in loops}) | {of for _, of in loops}
+    names = {printed or tag_name for printed, tag_name in _PRINTED.findall(value)}
+    return (names - {each for each, _ in loops}) | {of for _, of in loops}

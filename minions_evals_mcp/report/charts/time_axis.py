@@ -55,13 +55,13 @@ def _share(moments: Sequence[datetime], moment: datetime) -> float:
     return (moment - moments[0]) / span if span else 0.0
 
 
-def _spread(given: Sequence[float], left: float, right: float) -> list[float]:
+def _spread(shares: Sequence[float], left: float, right: float) -> list[float]:
     """Shares of the span as places: each gap keeps its least size, what is left is dealt out by time."""
-    if len(given) == 1:
+    if len(shares) == 1:
         return [(left + right) / 2]
-    least = min(LEAST_GAP, (right - left) / (len(given) - 1))
-    free = (right - left) - least * (len(given) - 1)
-    return [left + least * number + free * share for number, share in enumerate(given)]
+    least = min(LEAST_GAP, (right - left) / (len(shares) - 1))
+    free = (right - left) - least * (len(shares) - 1)
+    return [left + least * number + free * share for number, share in enumerate(shares)]
 
 
 def _moments(first: datetime, last: datetime) -> list[datetime]:

@@ -37,7 +37,7 @@ OUTPUT, LEAST = 46, 24
 UNDER = " " * 6
 
 
-def show_matrix(matrix: Matrix, *, limit: int, store: Path | None = None, kept: str = "") -> None:
+def show_matrix(matrix: Matrix, *, limit: int, store: Path | None = None, place: str = "") -> None:
     """At most `limit` tests on stdout, then what each column came to, then what went wrong."""
     out = console()
     out.print(Text(printable(matrix.title), style="bold"))
@@ -46,7 +46,7 @@ def show_matrix(matrix: Matrix, *, limit: int, store: Path | None = None, kept: 
     for line in notes(matrix, limit):
         out.print(Text(line), soft_wrap=True)
     what = "columns" if len(matrix.columns) > 1 else "column"
-    out.print(Text(f"{what} of {matrix.benchmark_id}{kept}", style="dim"), soft_wrap=True)
+    out.print(Text(f"{what} of {matrix.benchmark_id}{place}", style="dim"), soft_wrap=True)
     for line in verdict(matrix, store):
         out.print(Text(line), soft_wrap=line.startswith(NEXT))
 

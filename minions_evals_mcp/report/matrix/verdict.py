@@ -69,9 +69,9 @@ def _pairs(matrix: Matrix, a: int, b: int) -> Iterator[CasePair]:
         for column, at in ((a, 0), (b, 2)):
             cell = row.cells[column]
             if cell.score is not None and cell.passed is not None:
-                kept = scores[row.case_id]
-                (kept[0] if at == 0 else kept[2]).append(cell.score)
-                (kept[1] if at == 0 else kept[3]).append(cell.passed)
+                case_scores = scores[row.case_id]
+                (case_scores[0] if at == 0 else case_scores[2]).append(cell.score)
+                (case_scores[1] if at == 0 else case_scores[3]).append(cell.passed)
     for case_id, (score_a, passed_a, score_b, passed_b) in scores.items():
         if score_a and score_b:
             yield CasePair(case_id, tuple(score_a), tuple(score_b), tuple(passed_a), tuple(passed_b))

@@ -65,17 +65,17 @@ class Output(str):  # noqa: SLOT000  a text cannot have slots beside its own
         return str(self)
 
 
-def usage_of(given: object) -> Usage:
+def usage_of(usage: object) -> Usage:
     """The tokens in a mapping or an SDK's object, by the names of Anthropic or of OpenAI; raises `ValueError` for what is neither."""
-    if given is None:
+    if usage is None:
         return Usage()
-    if isinstance(given, Mapping):
-        held = cast("Mapping[str, object]", given)
+    if isinstance(usage, Mapping):
+        held = cast("Mapping[str, object]", usage)
     else:
-        held = {name: getattr(given, name) for name in (*_INPUT, *_OUTPUT) if hasattr(given, name)}
+        held = {name: getattr(usage, name) for name in (*_INPUT, *_OUTPUT) if hasattr(usage, name)}
         if not held:
             raise ValueError(
-                f'usage is {given!r}; give {{"input_tokens": 12, "output_tokens": 3}} or what the SDK returned'
+                f'usage is {usage!r}; give {{"input_tokens": 12, "output_tokens": 3}} or what the SDK returned'
             )
     return Usage(_count(held, _INPUT), _count(held, _OUTPUT))
 
@@ -88,12 +88,12 @@ def _count(held: Mapping[str, object], names: Sequence[str]) -> int | None:
     raise ValueError(f"usage: {name} is {value!r}; give a whole number from 0")
 
 
-def _cost(given: object) -> float | None:
-    if given is None:
+def _cost(cost: object) -> float | None:
+    if cost is None:
         return None
-    if isinstance(given, SupportsFloat) and not isinstance(given, bool) and 0 <= float(given) < math.inf:
-        return float(given)
-    raise ValueError(f"cost_usd is {given!r}; give US dollars as a number from 0, or None where it is not known")
+    if isinstance(cost, SupportsFloat) and not isinstance(cost, bool) and 0 <= float(cost) < math.inf:
+        return float(cost)
+    raise ValueError(f"cost_usd is {cost!r}; give US dollars as a number from 0, or None where it is not known")
 
 
 def observed(returned: object) -> Observed:

@@ -72,17 +72,17 @@ async def _followed_async(
 ) -> AsyncGenerator[object, object]:
     with ExitStack() as stack:
         stack.push(ending)
-        asked = stream.asend(None)
+        next_item = stream.asend(None)
         while True:
             try:
-                item = await asked
+                item = await next_item
             except StopAsyncIteration:
                 return
             note(item)
             try:
-                asked = stream.asend((yield item))
+                next_item = stream.asend((yield item))
             except GeneratorExit:
                 await stream.aclose()
                 raise
             except BaseException as thrown:  # noqa: BLE001  the caller throws it into the generator
-                asked = stream.athrow(thrown)
+                next_item = stream.athrow(thrown)

@@ -204,10 +204,10 @@ def _bound(signature: inspect.Signature, args: tuple[object, ...], kwargs: dict[
     if _RECORDER.get() is None:
         return {}
     try:
-        given = signature.bind(*args, **kwargs).arguments
+        arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:  # the call itself says what is wrong with it
         return {"arguments": [*args], **kwargs}
-    return {name: value for name, value in given.items() if name not in {"self", "cls"}}
+    return {name: value for name, value in arguments.items() if name not in {"self", "cls"}}
 
 
 def reaches_tools(function: object) -> bool:

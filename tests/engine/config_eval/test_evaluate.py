@@ -57,7 +57,7 @@ async def evaluated(
     """The matrix of the config in that text."""
     folder = engine.config.db.parent
     (folder / "c.yaml").write_text(text)
-    evaluation = read_config(folder / "c.yaml", now=START, given=given or Given())
+    evaluation = read_config(folder / "c.yaml", now=START, overrides=given or Given())
     with anyio.fail_after(HANG_S):
         return await evaluate(
             engine, evaluation, asked or EvalOptions(), environment={**environment, **evaluation.given_variables}

@@ -57,7 +57,7 @@ async def run(
     """The matrix of the config in that text."""
     path = engine.config.db.parent / "c.yaml"
     path.write_text(text)
-    asking = read_config(path, now=START, given=given or Given())
+    asking = read_config(path, now=START, overrides=given or Given())
     with anyio.fail_after(HANG_S):
         return await evaluate(
             engine, asking, asked or EvalOptions(), environment={**variables, **asking.given_variables}

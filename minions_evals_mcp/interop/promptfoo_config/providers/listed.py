@@ -138,8 +138,8 @@ def as_its_class_says(listed: Listed) -> Listed:
         raise listed.node.wrong(f"{provider.id}: {error}") from None
     assert isinstance(own, dict)
     config: Json = {"config": own["config"]} if "config" in provider.told and "config" in own else {}
-    told: Json = {"id": own["id"], "label": own["label"] or provider.told["label"], **config}
-    return replace(listed, provider=provider.model_copy(update={"told": told, "known_as": str(own["id"])}))
+    facts: Json = {"id": own["id"], "label": own["label"] or provider.told["label"], **config}
+    return replace(listed, provider=provider.model_copy(update={"told": facts, "known_as": str(own["id"])}))
 
 
 def _spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Spec | None:
