@@ -60,6 +60,23 @@ class Connection(aiosqlite.Connection):
         """Returns what `work` returns, run from start to end in the connection's thread."""
         return await self._execute(_outcome, work, self._conn)
 
+    async def run_whole(self, work: Callable[[Db], None]) -> None:
+        """As `run`, and returns, or raises, when the work is over even where the waiting task was cancelled meanwhile."""
+        errors: list[Exception] = []
+
+        def noted(db: Db) -> None:
+            try:
+                work(db)
+            except Exception as error:  # noqa: BLE001  raised below, in the task that waits
+                errors.append(error)
+
+        try:
+            await self.run(noted)
+        except anyio.get_cancelled_exc_class():
+            await self.run(lambda _: None)  # the thread comes to it once the work is over
+        if errors:
+            raise errors[0]
+
     async def close(self) -> None:
         """Ends the thread too where opening failed: aiosqlite leaves it to speak to a loop that may have gone by then."""
         if self._connection is None and self._thread.is_alive():

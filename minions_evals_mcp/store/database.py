@@ -168,10 +168,19 @@ def _in_snapshot(path: Path, work: Callable[[Db], T], db: Db) -> T:
 
 
 async def _serve(db: Connection, path: Path, queue: MemoryObjectReceiveStream[Ticket[Any]]) -> None:
-    """Serves the queue in groups until it is closed and empty, whatever is cancelled around it."""
+    """Serves the queue in groups until it is closed and empty, whatever is cancelled around it.
+
+    A loop that is broken off, as by a second Ctrl-C, cancels each task itself, which no scope keeps from it; whoever then waits for
+    what is queued would wait for ever.
+    """
     with anyio.CancelScope(shield=True), queue:
-        async for first in queue:
-            group = [first]
+        while True:
+            try:
+                group = [await queue.receive()]
+            except anyio.EndOfStream:
+                return
+            except anyio.get_cancelled_exc_class():
+                continue
             while len(group) < GROUP:
                 try:
                     group.append(queue.receive_nowait())
@@ -182,7 +191,7 @@ async def _serve(db: Connection, path: Path, queue: MemoryObjectReceiveStream[Ti
 
 async def _settle(db: Connection, path: Path, group: list[Ticket[Any]]) -> None:
     try:
-        await db.run(lambda raw: _commit_group(raw, path, group))
+        await db.run_whole(lambda raw: _commit_group(raw, path, group))
     except ConflictError as error:  # a deferred reference, checked at COMMIT: each caller answers for its own
         if len(group) == 1:
             group[0].error = group[0].error or error

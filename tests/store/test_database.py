@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import anyio
@@ -15,7 +15,7 @@ import anyio.lowlevel
 import pytest
 
 from minions_evals_mcp.errors import ConflictError, RuleError, StoreError
-from minions_evals_mcp.store.connection import Db, library_version, sqlite, wal_is_safe
+from minions_evals_mcp.store.connection import Db, library_version, open_raw, sqlite, wal_is_safe
 from minions_evals_mcp.store.database import GROUP, Store, open_store, remove_unused
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
@@ -256,6 +256,34 @@ async def test_a_cancelled_owner_still_commits_what_is_queued(tmp_path: Path) ->
     assert scope.cancelled_caught
     async with open_store(path) as store:
         assert await store.read(names) == [f"n{number}" for number in range(20)]
+
+
+def test_what_is_queued_is_committed_and_told_though_the_loop_is_broken_off(tmp_path: Path) -> None:
+    """As a second Ctrl-C does: the loop ends at once, and whatever was started is cancelled, shielded or not."""
+    path = tmp_path / "evals.db"
+
+    async def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    async def main() -> None:
+        async with open_store(path) as store, anyio.create_task_group() as tasks:
+            may_go_on = threading.Event()
+            first = await store.submit(lambda _: may_go_on.wait(HANG_S))
+            await anyio.wait_all_tasks_blocked()
+            second = await store.submit(noted("second"))
+            tasks.start_soon(interrupted)
+            try:
+                await anyio.sleep_forever()
+            finally:
+                may_go_on.set()
+                with anyio.fail_after(HANG_S, shield=True):
+                    assert await first.result()
+                    assert await second.result() == "second"
+
+    with pytest.raises(KeyboardInterrupt):
+        anyio.run(main)
+    with closing(open_raw(path, read_only=True)) as db:
+        assert names(db) == ["second"]
 
 
 async def test_a_read_only_store_reads_and_refuses_to_write(small_store: Path) -> None:
