@@ -40,10 +40,10 @@ def slow_fall(newest_first: Sequence[tuple[int, int]], *, points: float = 10) ->
     """
     rates = [Fraction(passed, total) for passed, total in newest_first]
     steps = next((at for at, (now, before) in enumerate(pairwise(rates)) if now >= before), max(0, len(rates) - 1))
-    fell = (rates[steps] - rates[0]) * 100 if rates else Fraction(0)
-    if steps < FEWEST_STEPS or fell <= Fraction(str(points)):
+    if steps < FEWEST_STEPS:
         return ""
-    return f"fell {steps} runs in a row by {float(fell):.0f} points in all"
+    fell = (rates[steps] - rates[0]) * 100
+    return f"fell {steps} runs in a row by {float(fell):.0f} points in all" if fell > Fraction(str(points)) else ""
 
 
 def pass_rate_dropped(

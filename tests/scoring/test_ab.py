@@ -16,6 +16,7 @@ from minions_evals_mcp.scoring.ab import (
     consistency_score,
     is_valid_json,
     mean_known,
+    merit_of,
     ranked,
     reaches_quality,
     tokens_per_second,
@@ -108,6 +109,11 @@ def test_among_branches_that_cost_nothing_the_better_one_is_the_best_value() -> 
     assert order("best_value", *free) == ["good", "fair", "paid"]
     found = ranked((one("paid", 0.2), one("worthless", 0.0, cost_usd=0.0)), "best_value")
     assert found.winner == "paid", "no quality is no value, at whatever price"
+
+
+def test_the_merit_of_a_branch_is_its_first_figure_and_none_where_that_has_no_bound() -> None:
+    field = [one("a", 0.9, cost_usd=0.003), one("b", 0.5, cost_usd=0.0), one("c", 0.0, cost_usd=0.0), one("d", None)]
+    assert merit_of(field, "best_value") == {"a": pytest.approx(300), "c": 0.0}
 
 
 def test_value_is_quality_for_a_dollar_and_no_whole_number_of_it() -> None:

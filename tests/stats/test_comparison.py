@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, holm
+from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, holm, why_undecided
 from minions_evals_mcp.stats.paired import mcnemar_exact
 from minions_evals_mcp.stats.sign_flip import sign_flip
 from minions_evals_mcp.stats.tango import tango_interval
@@ -310,3 +310,24 @@ def test_what_would_settle_it_is_reckoned_at_the_level_of_the_next_comparison() 
     found = compare(pairs, level=1 - 0.0304, next_level=1 - 0.0076)
     assert found.verdict == "inconclusive"
     assert found.settle == "about 3 more cases (comparing again is a further attempt, decided at p <= 0.0076)"
+
+
+@pytest.mark.parametrize(
+    ("interval", "p_value", "words"),
+    [
+        ((0.01, 0.2), 0.05, "too near the limit"),
+        ((-0.2, -0.01), 0.01, "too near the limit"),
+        ((0.01, 0.2), 0.06, "though the interval leaves 0 out"),
+        ((-0.2, -0.01), 0.06, "though the interval leaves 0 out"),
+        ((0.0, 0.2), 0.05, "the interval reaches 0"),
+        ((-0.2, 0.0), 0.05, "the interval reaches 0"),
+    ],
+)
+def test_why_nothing_is_decided_names_which_of_test_and_interval_could_tell(
+    interval: tuple[float, float], p_value: float, words: str
+) -> None:
+    assert words in why_undecided(interval, p_value, 0.05)
+
+
+def test_where_both_leave_a_difference_open_nothing_more_is_said() -> None:
+    assert why_undecided((-0.1, 0.1), 0.2, 0.05) == ""

@@ -23,6 +23,7 @@ def test_exactly_ten_points_is_no_regression_and_more_is() -> None:
     ("newest_first", "words"),
     [
         ([(31, 40), (34, 40), (37, 40), (40, 40)], "fell 3 runs in a row by 22 points in all"),
+        ([(60, 100), (65, 100), (70, 100), (75, 100), (80, 100)], "fell 4 runs in a row by 20 points in all"),
         ([(70, 100), (74, 100), (79, 100), (85, 100), (80, 100)], "fell 3 runs in a row by 15 points in all"),
         ([(90, 100), (95, 100), (99, 100), (100, 100)], ""),
         ([(80, 100), (90, 100), (100, 100)], ""),
@@ -30,7 +31,16 @@ def test_exactly_ten_points_is_no_regression_and_more_is() -> None:
         ([(1, 1)], ""),
         ([], ""),
     ],
-    ids=["three steps", "since the last rise", "ten points", "two steps", "not any more", "the first run", "no run"],
+    ids=[
+        "three steps",
+        "four steps",
+        "since the last rise",
+        "ten points",
+        "two steps",
+        "not any more",
+        "the first run",
+        "no run",
+    ],
 )
 def test_a_fall_in_small_steps_is_said_from_three_steps_and_more_than_ten_points_on(
     newest_first: list[tuple[int, int]], words: str

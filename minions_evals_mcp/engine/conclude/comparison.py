@@ -108,10 +108,9 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
 
 def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
     """Returns what a case was measured with differently in two runs; empty where it was measured alike."""
-    if a.digests == b.digests and a.possible == b.possible:
-        return ()
-    names = tuple(name for name, mine, other in zip(MEASURED, a.digests, b.digests, strict=True) if mine != other)
-    return names or (("maxScore",) if a.possible != b.possible else ())
+    if a.digests != b.digests:
+        return tuple(name for name, mine, other in zip(MEASURED, a.digests, b.digests, strict=True) if mine != other)
+    return ("maxScore",) if a.possible != b.possible else ()
 
 
 def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str]) -> list[CriterionDifference]:

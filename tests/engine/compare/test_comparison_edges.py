@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.compare.compare_prompt_versions import (
     compare_runs,
     start_comparison,
 )
+from minions_evals_mcp.engine.conclude.comparison import unlike
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
@@ -25,6 +26,7 @@ from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent, st
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, InstrumentError, NotFoundError
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries.run_pairs import MEASURED, CaseScores
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.workshop import all_of, answer, benchmark, case, config_in, first, fleet, minion, opened, rubric, save, says
@@ -212,3 +214,15 @@ async def test_a_tie_by_score_that_is_more_than_chance_is_explained(tmp_path: Pa
         found = await summary_of(engine, tie_threshold=0.8)
         assert (found.verdict, found.winner) == ("improved", "tie")
         assert found.in_words.endswith("But by score it is a tie: +0.750 is within 0.8.")
+
+
+@pytest.mark.parametrize(
+    ("possible", "digest", "names"),
+    [(2.0, "x", ()), (1.0, "x", ("maxScore",)), (3.0, "x", ("maxScore",)), (3.0, "y", MEASURED)],
+    ids=["alike", "fewer points", "more points", "everything"],
+)
+def test_a_case_names_what_it_was_measured_with_differently(
+    possible: float, digest: str, names: tuple[str, ...]
+) -> None:
+    first, second = (CaseScores(points, digests=(name,) * 5) for points, name in ((2.0, "x"), (possible, digest)))
+    assert unlike(first, second) == names

@@ -320,3 +320,13 @@ async def test_a_case_that_fails_since_its_check_was_edited_is_named_and_is_no_r
     (found_,) = await regressions(engine)
     assert "passes fell from 6 of 7 to 2 of 7" in found_.fields.description
     assert "newly failing: c1" not in found_.fields.signals
+
+
+async def test_a_run_of_which_every_case_was_edited_is_compared_with_none_and_says_so(engine: Engine) -> None:
+    await fleet(engine, 4)
+    before = await measured(engine, "v1", first(4, 4))
+    assert "not compared" not in before.notes
+    await save(engine, *(case(f"c{number}", expectedOutputs={"output": "great"}) for number in range(4)))
+    run = await measured(engine, "v2", first(4, 4))
+    assert "not compared with job1: every case that both have, or its checks, was edited" in run.notes
+    assert not run.is_regression

@@ -167,6 +167,16 @@ async def test_an_output_that_is_judged_later_is_compared_with_the_runs_before_i
     assert (before.is_regression, after.is_regression) == (False, True)
 
 
+async def test_a_second_trial_that_is_judged_later_is_compared_with_no_run_before_it(engine: Engine) -> None:
+    first = await waiting(engine)
+    await submit(engine, first.id, answered((await packets(engine, first.id))[0], 1, 5))
+    await save(engine, answer("a1", "c0", "Another output of c0."))
+    job = await bench(engine, "b", key="trials", fresh=True, trials=2)
+    await submit(engine, job.id, *(answered(packet, 0, 0) for packet in await packets(engine, job.id)))
+    trials = [run.fields for run in await all_of(engine, TestRun) if run.fields.benchmark_run_id == job.id]
+    assert {run.trial: run.is_regression for run in trials} == {1: True, 2: False}
+
+
 @pytest.mark.parametrize(("named", "asked"), [("v1", None), (None, "v1")])
 async def test_a_run_that_is_judged_later_keeps_the_version_that_its_output_was_made_with(
     engine: Engine, named: str | None, asked: str | None
