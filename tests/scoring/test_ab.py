@@ -272,4 +272,5 @@ def test_means_are_those_of_the_figures_that_are_known() -> None:
 def test_tokens_in_a_second_need_a_time() -> None:
     assert tokens_per_second(50, 500) == 100
     assert tokens_per_second(0, 500) == 0
+    assert tokens_per_second(50, 0.5) == 100_000
     assert tokens_per_second(50, 0) is None

@@ -36,6 +36,7 @@ def test_a_steady_rise_is_improving_and_a_steady_fall_degrading() -> None:
 
 def test_one_pair_out_of_order_is_still_a_direction_and_two_are_not() -> None:
     assert read_trend([0.9, 0.8, 0.6, 0.7, 0.5]).direction == "degrading"
+    assert read_trend([0.5, 0.7, 0.6, 0.8, 0.9]).direction == "improving"
     loose = read_trend([0.8, 0.9, 0.6, 0.7, 0.5])
     assert (loose.direction, loose.volatile, loose.s) == ("stable", True, -6)
     assert "an S of 8 either way would be a direction" in loose.reason

@@ -155,8 +155,9 @@ async def test_a_comparison_with_another_version_than_the_current_one_is_no_evid
             await decide(engine, "v3", comparison_id=old)
         with pytest.raises(RuleError, match="no comparison shows v3 against the current version v2"):
             await decide(engine, "v3")
-        with pytest.raises(RuleError, match="current version of its prompt already"):
+        with pytest.raises(RuleError, match="current version of its prompt already") as current:
             await decide(engine, "v2")
+        assert current.value.remedy == "Nothing needs to be approved."
         await save(engine, minion("lone", "prompt-version", content="Say it alone.", versionNumber=1))
         with pytest.raises(RuleError, match="current version of its prompt already") as alone:
             await decide(engine, "lone")
