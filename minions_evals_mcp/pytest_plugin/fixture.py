@@ -26,8 +26,8 @@ from minions_evals_mcp.evaluation.checks import PASSES_AT, Check, Checks
 from minions_evals_mcp.evaluation.evaluate import evaluate
 from minions_evals_mcp.evaluation.one_check import CheckAsked, kept_check
 from minions_evals_mcp.evaluation.result import EvaluationResult
-from minions_evals_mcp.evaluation.shown import next_command, short_line
 from minions_evals_mcp.evaluation.run_sync import run_sync
+from minions_evals_mcp.evaluation.shown import next_command, short_line
 from minions_evals_mcp.interop.score_rows import Answer
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.settings import settings_here
