@@ -36,15 +36,20 @@ async def judge_benchmark(work: MessageWork) -> Json:
 
 
 def _request(work: MessageWork, run: payloads.Running, subject_id: str) -> RunRequest:
-    target, by = run.target or work.target, work.by(run.triggered_by)
-    return RunRequest.asked_by(run, subject_id=subject_id, target=target, triggered_by=by, key=work.key)
+    by = work.by(run.triggered_by)
+    return RunRequest.asked_with_default(run, work.target, subject_id=subject_id, triggered_by=by, key=work.key)
 
 
 async def judge_on_schedule(work: MessageWork) -> Json:
     """schedule: a benchmark is run because its time has come."""
     ident = work.payload_as(payloads.ScheduleDue).benchmark_id
     request = RunRequest(
-        subject_id=ident, target=work.target, triggered_by=f"schedule:{ident}", purpose="scheduled", key=work.key
+        subject_id=ident,
+        target=work.target,
+        recorded=True,
+        triggered_by=f"schedule:{ident}",
+        purpose="scheduled",
+        key=work.key,
     )
     return await _run_said(work, await run_benchmark(work.engine, request))
 

@@ -27,10 +27,14 @@ from minions_evals_mcp.store.seals import is_sealed
 async def compare(work: MessageWork) -> Json:
     """compare-prompts: a benchmark is run under two versions, and "comparison-complete" told."""
     payload = work.payload_as(payloads.ComparePrompts)
-    request = ComparisonRequest.asked_by(
-        payload, version_a=payload.prompt_version_a, version_b=payload.prompt_version_b, target=payload.target or work.target,
-        triggered_by=work.by(payload.triggered_by), key=work.key,
-    )  # fmt: skip
+    request = ComparisonRequest.asked_with_default(
+        payload,
+        work.target,
+        version_a=payload.prompt_version_a,
+        version_b=payload.prompt_version_b,
+        triggered_by=work.by(payload.triggered_by),
+        key=work.key,
+    )
     if await work.engine.store.read(lambda db: is_sealed(db, payload.benchmark_id)):
         return (await compare_sealed(work.engine, request)).model_dump(mode="json")
     comparison = await compare_prompt_versions(work.engine, request)

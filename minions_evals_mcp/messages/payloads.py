@@ -31,6 +31,7 @@ class Running(Value):
 
     judge: JudgeChoice = "auto"
     target: ModelTarget | None = None
+    recorded: bool = False
     trials: Trials = 1
     fresh: bool = False
     triggered_by: Text | None = None

@@ -129,6 +129,7 @@ class BatchRunTests(Value):
     test_case_ids: Annotated[tuple[Id, ...], Field(strict=False, max_length=1000)] | None = None
     prompt_version_ref: VersionName | None = None
     target: ModelTarget | None = None
+    recorded: bool = False
     judge: JudgeChoice = "auto"
     fresh: bool = False
     triggered_by: Text | None = None
@@ -226,8 +227,10 @@ async def _delete_case(engine: Engine, request: OfTestCase, _: Asking) -> Json:
 
 
 async def _run_batch(engine: Engine, batch: BatchRunTests, asking: Asking) -> Json:
-    target, by = batch.target or asking.target, batch.triggered_by or asking.by
-    request = RunRequest.asked_by(batch, subject_id=batch.prompt_id, target=target, triggered_by=by, key=asking.key)
+    by = batch.triggered_by or asking.by
+    request = RunRequest.asked_with_default(
+        batch, asking.target, subject_id=batch.prompt_id, triggered_by=by, key=asking.key
+    )
     return _wire(await testing.run_batch(engine, request, batch.test_case_ids))
 
 

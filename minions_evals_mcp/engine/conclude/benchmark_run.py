@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.conclude.detect_trend import record_trend
 from minions_evals_mcp.engine.conclude.earlier_run import Concluding, Regression, Standing, standing
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
+from minions_evals_mcp.engine.conclude.output_origins import output_origins
 from minions_evals_mcp.engine.conclude.setup import (
     CASES,
     changes_said,
@@ -27,7 +28,7 @@ from minions_evals_mcp.scoring.failure_causes import tells_cause
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.stats.intervals import ScoreSums, score_interval, wilson
 from minions_evals_mcp.stats.paired import evidence
-from minions_evals_mcp.store import jobs, runs
+from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.benchmarks import BenchmarkHead, benchmark_head, note_last_run
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -114,12 +115,8 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, to
         notes.insert(0, canary_note(beside.canaries))
     if about.request.selection is not None:
         notes.append(f"not the whole benchmark: {about.request.selection}")
-    if about.request.cache:
-        reused = jobs.count_reused(db, about.run_id)
-        notes.append(f"{reused} {'output' if reused == 1 else 'outputs'} of earlier runs used again")
-    recorded, made = (0, 0) if about.request.target is None else jobs.count_origins(db, about.run_id)
-    if recorded:
-        notes.append(f"outputs: {recorded} recorded, which come before the target, {made} of the target")
+    if origins := output_origins(db, about.run_id, about.request):
+        notes.insert(0, origins)
     if about.skipped:
         notes.append(f"skipped: {first_named(about.skipped, NAMED_SKIPPED)}")
     if about.unscored:

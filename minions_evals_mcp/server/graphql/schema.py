@@ -146,6 +146,7 @@ class Mutation:
             input.test_case_id,
             prompt_version=input.version(),
             target=info.context.session.target,
+            recorded=True,
             key=input.idempotency_key,
             triggered_by=TRIGGERED_BY,
         )
@@ -165,6 +166,7 @@ class Mutation:
             test_case_ids=input.test_case_ids,
             prompt_version=input.version(),
             target=info.context.session.target,
+            recorded=True,
             key=input.idempotency_key,
             triggered_by=TRIGGERED_BY,
         )

@@ -34,6 +34,7 @@ class _Run(Arguments):
     target: Target | None = None
     trials: Trials = 1
     fresh: Annotated[bool, Field(description="Reuse no judgment")] = False
+    recorded: Annotated[bool, Field(description="Recorded outputs first, target for the rest")] = False
     idempotency_key: Key = None
     wait_seconds: Wait = 0
     max_cost_usd: Cap | None = None
