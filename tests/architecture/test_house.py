@@ -39,7 +39,7 @@ VIOLATIONS = (
     (
         "cli/decide/ab_tests.py",
         "from minions_evals_mcp.engine.jobs import get_job",
-        "An interface that is derived from the operations",
+        "Derived interfaces",
         "minions_evals_mcp.engine.jobs",
     ),
     ("engine/request.py", "import mcp", "MCP is spoken in server and toolboxes only", "mcp"),
