@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audi
 from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.conclude.falls import fall_in_words, fall_of, still_fallen
+from minions_evals_mcp.engine.conclude.output_origins import output_origins
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.receipts import model_sentence
 from minions_evals_mcp.engine.jobs import kept_job, request_of, with_gone
@@ -87,6 +88,7 @@ class WorkerLine(Value):
 class RunSummary(Value):
     """The state of a run. `outcomes` counts units (case × trial); `open` are not done yet.
 
+    `outputs` says where the outputs came from, if the run has a target.
     `names` are what people call subject and version. `judge` says whether the model that judged can be trusted,
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
@@ -104,6 +106,7 @@ class RunSummary(Value):
     outcomes: dict[str, int]
     open: int
     spent: dict[str, float]
+    outputs: str = ""
     benchmark_run: Json | None = None
     bounds: Bounds | None = None
     test_runs: list[Json] = []
@@ -164,6 +167,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         outcomes={str(outcome): number for outcome, number in counts.items()},
         open=job.total - sum(counts.values()),
         spent=job.spent,
+        outputs=output_origins(db, job.id, request_of(job)) if job.kind in {"benchmark", "test-case"} else "",
         benchmark_run=_benchmark_json(run),
         bounds=_bounds(run, counts.get("skipped", 0)),
         test_runs=[_run_json(db, run) for run in runs.job_runs(db, job.id, limit=limit)]

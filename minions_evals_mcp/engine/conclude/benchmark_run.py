@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, r
 from minions_evals_mcp.engine.conclude.fall_notice import tell_fall
 from minions_evals_mcp.engine.conclude.grouping import grouping_notes
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
+from minions_evals_mcp.engine.conclude.output_origins import output_origins
 from minions_evals_mcp.engine.conclude.setup import (
     CASES,
     changes_said,
@@ -28,7 +29,7 @@ from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.scoring.failure_causes import tells_cause
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.stats.intervals import pass_rate_interval, score_interval
-from minions_evals_mcp.store import jobs, runs
+from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.benchmarks import BenchmarkHead, benchmark_head, note_last_run
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -113,12 +114,8 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, su
     notes += [*grouping_notes(db, about.run_id, sums, effective)]
     if about.request.selection is not None:
         notes.append(f"not the whole benchmark: {about.request.selection}")
-    if about.request.cache:
-        reused = jobs.count_reused(db, about.run_id)
-        notes.append(f"{reused} {'output' if reused == 1 else 'outputs'} of earlier runs used again")
-    recorded, made = (0, 0) if about.request.target is None else jobs.count_origins(db, about.run_id)
-    if recorded:
-        notes.append(f"outputs: {recorded} recorded, which come before the target, {made} of the target")
+    if origins := output_origins(db, about.run_id, about.request):
+        notes.insert(0, origins)
     if about.skipped:
         notes.append(f"skipped: {first_named(about.skipped, NAMED_SKIPPED)}")
     if about.unscored:
