@@ -63,8 +63,8 @@ def scores_of(rng: np.random.Generator, shift: float, correlation: float, sizes:
     """Scores about .5 + shift, of which the groups' part of the variance is the correlation."""
     own, common = (1 - correlation) ** 0.5, correlation**0.5
     scores: list[Floats] = []
-    for size in sizes:
-        normal: Floats = common * rng.standard_normal() + own * rng.standard_normal(size)
+    for size in sizes.tolist():
+        normal: Floats = rng.standard_normal(int(size)) * own + float(rng.standard_normal()) * common
         scores.append(np.minimum(1.0, np.maximum(0.0, 0.5 + shift + 0.15 * normal)))
     return scores
 
