@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.report.diffs import diff_view
-from minions_evals_mcp.report.failed_cases import failed_functions, failures_table, unscored_list
+from minions_evals_mcp.report.failed_cases import failures_table, reason_line, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import passed_words
 from minions_evals_mcp.report.tables import EVIDENCE, headline
@@ -213,7 +213,7 @@ def html_of(result: Figures) -> str:
     figures = _judged(result) if fields is None else f"{passed_words(result.summary, fields)}, score {result.score:.3f}"
     rows = "".join(
         f"<tr><td {LEFT}>{escape(shortened(failure.title, 60))}</td><td {LEFT}>{escape(failure.failure_type)}</td>"
-        f"<td {LEFT}>{escape(shortened(failed_functions(failure.description) or failure.description, 160))}</td></tr>"
+        f"<td {LEFT}>{escape(shortened(reason_line(failure.description), 160))}</td></tr>"
         for failure in result.summary.failures
     )
     head = "".join(f"<th {LEFT}>{title}</th>" for title in ("failed case", "how", "why"))

@@ -184,7 +184,9 @@ def _lines(case: ReportedCase, shown: Tried) -> Iterator[str]:
     for judged in shown.judgments:
         yield f"{_code(judged.criterion_id)} {judged.score:.3g} of {judged.max_score:g}: {_block(judged.rationale)}"
     if shown.cause is not None:
-        yield f"Cause: {shown.cause.failure_type}, {shown.cause.severity}: {_block(shown.cause.root_cause or shown.cause.description)}"
+        yield f"Failed: {_block(shown.cause.description)}"
+        guess = f": {_block(shown.cause.root_cause)}" if shown.cause.root_cause else ""
+        yield f"Likely cause: {shown.cause.failure_type}, {shown.cause.severity}{guess}"
         if shown.cause.model_says:
             yield f"Beside that: {_block(shown.cause.model_says)}"
 
