@@ -143,7 +143,8 @@ outputPath: [r.json, m.csv]
 def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_they_are_sums(at: Terminal) -> None:
     at.file("c.yaml", WISHES)
     at.file("p.py", "def write(context):\n    print('aside')\n    return 'code: ' + context['vars']['n']\n")
-    shown, told, again = at.many(["eval", "c.yaml", "--yes"], ["eval", "c.yaml", "--yes", "--json", "--key", "again"], ["eval", "c.yaml", "--yes"])
+    agreed = ["eval", "c.yaml", "--yes"]
+    shown, told, again = at.many(agreed, [*agreed, "--json", "--key", "again"], agreed)
     assert (shown.code, told.code) == (0, 0), shown.err
     assert "shown again: nothing was run now; `latest` is a newer run than these" in again.err
     assert "shown again" not in shown.err
