@@ -23,7 +23,7 @@ from minions_evals_mcp.engine.lift.result import LiftResult
 from minions_evals_mcp.engine.lift.run_lift import LiftPlan, run_lift, units_of
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.lift_file import SKILLS_AT, YAML, LiftAsked, lift_plan, read_lift_file
-from minions_evals_mcp.interop.named_resources import NamedResources
+from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.targets.command import CommandSettings, command_settings
 from minions_evals_mcp.targets.own import OwnTarget

@@ -11,7 +11,7 @@ from platformdirs import user_state_path
 
 from minions_evals_mcp.cli.run.targeting import read_target_settings, resources_of
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.named_resources import NamedResources, named_resources
+from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, named_resources
 from minions_evals_mcp.project import Project
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.targets.command import command_settings
