@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 import anyio
 import pytest
@@ -44,8 +43,9 @@ async def test_an_agent_run_with_an_error_and_no_output_failed_and_one_with_neit
             assert "read error as errorMessage" in str((await host.call("save_records", records=[broke]))["summary"])
             fields = part(part(await host.call("get_record", id="r2", detail="full"), "record"), "fields")
             assert (fields["status"], fields["errorMessage"]) == ("failed", "boom")
-            for nothing in ({}, {"outputs": {}}, {"outputs": None}, {"status": "success"}):
-                bare: Json = {"type": "agent-run", "fields": {"agentId": "a", **cast("Json", nothing)}}
+            nothings: list[Json] = [{}, {"outputs": {}}, {"outputs": None}, {"status": "success"}]
+            for nothing in nothings:
+                bare: Json = {"type": "agent-run", "fields": {"agentId": "a", **nothing}}
                 assert "an agent-run that succeeded has outputs" in await host.refused("save_records", records=[bare])
 
 

@@ -111,7 +111,8 @@ def test_omitted_options_make_the_same_request(name: str) -> None:
     least = LEAST[name]
     plain = arguments.model_validate(least)
     for alias, info in ((str(info.alias), info) for info in arguments.model_fields.values()):
-        for empty in (None, "", []):
+        empties: list[JsonValue] = [None, "", []]
+        for empty in empties:
             if not info.is_required() and alias not in least:
                 assert arguments.model_validate({**least, alias: empty}) == plain, (alias, empty)
 
