@@ -47,8 +47,6 @@ class Settings:
     db: Path | None = None
     judge_model: str | None = None
     judge_calls: str = "per-criterion"
-    empty_output: str = "fail"
-    """Whether an empty output gets the lowest score without a call, or the judge is asked."""
     skills: Path | None = None
     concurrency: int = 16
     call_timeout_s: float = 60.0
@@ -61,6 +59,8 @@ class Settings:
     explain: str = "off"
     explain_calls: int = EXPLAIN_CALLS
     webhooks: tuple[str, ...] = ()
+    empty_output: str = "fail"
+    """Whether an empty output gets the lowest score without a call, or the judge is asked."""
     project: Project | None = None
     """The project file that these were completed from."""
 
