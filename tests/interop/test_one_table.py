@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,9 @@ def _tested(path: Path) -> Rows:
 
 
 def _scored(path: Path) -> Rows:
-    return [dict(row) for row in read_table(path)]  # pyright: ignore[reportArgumentType]  a CSV file holds rows
+    rows = read_table(path)
+    assert isinstance(rows, Iterator), "a CSV file holds rows"
+    return [dict(row.items()) for row in rows]
 
 
 def _object(value: object) -> Json:
