@@ -66,6 +66,7 @@ class NotFoundError(BadInputError):
         super().__init__(f"no {kind} with the id {ident!r}{hint}", remedy=remedy)
         self.kind = kind
         self.ident = ident
+        self.near = tuple(near)
 
     def meaning(self, near: Sequence[str]) -> NotFoundError:
         """The same refusal, naming what may have been meant."""

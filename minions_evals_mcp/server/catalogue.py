@@ -16,6 +16,20 @@ Toolset = Literal["runs", "analysis", "scoring", "records", "release"]
 TOOLSETS: tuple[Toolset, ...] = ("runs", "analysis", "scoring", "records", "release")
 
 
+Reach = Literal["", "judges", "explains"]
+"""Why a tool may call a model: it judges or makes outputs, or it explains failures."""
+ALWAYS_LOADED = frozenset({"list_records", "run_benchmark", "get_run", "save_records"})
+"""The entry tools. Claude Code shows these without a search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How this server was started, as far as it decides what tools may do: whether a model can be called, and may explain."""
+
+    calls_models: bool = False
+    explains: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One tool. `target` is `module:function` under `server/tools`, imported at the first call.
@@ -32,7 +46,8 @@ class Entry:
     writes: bool = True
     destructive: bool = False
     idempotent: bool = False
-    open_world: bool = False
+    reach: Reach = ""
+    search: str = ""
 
     @property
     def arguments(self) -> type[Arguments]:
@@ -43,21 +58,22 @@ class Entry:
 
         return arguments_of(self.declared)
 
-    @property
-    def annotations(self) -> ToolAnnotations:
-        """Returns what a host may assume of the tool."""
+    def annotations(self, start: Start) -> ToolAnnotations:
+        """What a host may assume of the tool on this start. Without a key and a target no call leaves this machine."""
+        allowed = self.reach == "judges" or (self.reach == "explains" and start.explains)
         return ToolAnnotations(
             title=self.title,
             read_only_hint=not self.writes,
             destructive_hint=self.destructive,
             idempotent_hint=self.idempotent or not self.writes,
-            open_world_hint=self.open_world,
+            open_world_hint=allowed and start.calls_models,
         )
 
 
 CATALOGUE: Mapping[str, Entry] = {
     "run_test_case": Entry(
-        "runs", "Run a test case", runs.RunTestCase, runs.RunAnswer, "running:run_test_case", open_world=True,
+        "runs", "Run a test case", runs.RunTestCase, runs.RunAnswer, "running:run_test_case", reach="judges",
+        search="run one eval test case",
         description="""\
 Judges one output of one test case (recorded, else the target's); keeps score, reasons, failure.
 Use: to check one case, or promptId's. judge=caller: you judge a packet.
@@ -66,9 +82,10 @@ Costs: a model call a criterion for llm.
 Errors: unknown id, no output, reused key.""",
     ),
     "run_benchmark": Entry(
-        "runs", "Run a benchmark", runs.RunBenchmark, runs.RunAnswer, "running:run_benchmark", open_world=True,
+        "runs", "Run a benchmark", runs.RunBenchmark, runs.RunAnswer, "running:run_benchmark", reach="judges",
+        search="regression test an agent or prompt; eval suite; measure quality",
         description="""\
-Judges every active case of a benchmark in the background: runId at once.
+Judges every active case of a benchmark. Rules on recorded outputs: the verdict within 10 s; else runId, poll get_run.
 Use: to measure a version. Some cases: testCaseIds. Stored outputs anew: rejudgeRunId.
 Not: two versions (compare_prompt_versions).
 Costs: model calls for llm and targets. judge=caller needs no key.
@@ -76,7 +93,8 @@ Errors: unknown id, no key, reused key.""",
     ),
     "compare_prompt_versions": Entry(
         "analysis", "Compare prompt versions", runs.ComparePromptVersions, runs.RunAnswer, "comparing:compare_prompt_versions",
-        open_world=True,
+        reach="judges",
+        search="A/B two prompt versions; is the new prompt better",
         description="""\
 Runs a benchmark under two prompt versions on the same cases: winner, verdict (improved … inconclusive), interval.
 Use: before approve_prompt_version. Goes on like run_benchmark.
@@ -85,7 +103,8 @@ Costs: two benchmark runs.
 Errors: unknown version, no outputs of a version, reused key.""",
     ),
     "try_version": Entry(
-        "analysis", "Try a candidate version", trials.TryVersion, trials.TrialAnswer, "trying:try_version", open_world=True,
+        "analysis", "Try a candidate version", trials.TryVersion, trials.TrialAnswer, "trying:try_version", reach="judges",
+        search="optimise a prompt against an eval",
         description="""\
 Compares a candidate with the version in use: all of the open part; of a sealed part the verdict only, and the budget left.
 Use: in an optimiser's loop; sealed for candidates to ship.
@@ -95,7 +114,8 @@ Errors: no budget left, unknown version, no outputs.""",
     ),
     "classify_failure": Entry(
         "analysis", "Say why a run failed", analysis.ClassifyFailure, analysis.FailuresAnswer, "analysis:classify_failure",
-        idempotent=True, open_world=True,
+        idempotent=True, reach="explains",
+        search="why did an eval fail; root cause",
         description="""\
 Analyses failures anew: type, severity, root cause with its step, and the evidence.
 Use: after a run with failures; askModel where rules are unsure.
@@ -106,6 +126,7 @@ Errors: the run passed; unknown id; no model configured.""",
     "promote_failure": Entry(
         "analysis", "Make a case of a failure", analysis.PromoteFailure, analysis.PromotedAnswer, "analysis:promote_failure",
         idempotent=True,
+        search="turn a failure or trace into a regression test",
         description="""\
 Makes a test case of a failed run or imported trace: its input and a check that this output fails and corrected passes.
 Use: so that a mended failure stays mended; without corrected it is a draft for a person.
@@ -115,6 +136,7 @@ Errors: the run passed; unknown id; corrected changes nothing.""",
     ),
     "detect_trend": Entry(
         "analysis", "Tell a benchmark's trend", analysis.DetectTrend, analysis.TrendAnswer, "analysis:detect_trend", writes=False,
+        search="quality drift over time",
         description="""\
 Tells whether a benchmark improves, degrades or is stable over its last runs, and why: slope, interval, p-value, breaks.
 Use: to see drift over many runs.
@@ -124,6 +146,7 @@ Errors: the benchmark has no completed run.""",
     ),
     "audit_benchmark": Entry(
         "analysis", "Audit a benchmark's checks", analysis.AuditBenchmark, analysis.AuditAnswer, "auditing:audit_benchmark",
+        search="can a wrong answer pass the checks",
         description="""\
 Tries cheats and mutants on a benchmark's checks: which wrong answers pass, case by case, and what would close each hole.
 Use: before a benchmark is trusted, and after its cases change.
@@ -133,6 +156,7 @@ Errors: unknown benchmark, no active case.""",
     ),
     "get_run": Entry(
         "runs", "Look at a run", runs.GetRun, runs.RunAnswer, "running:get_run", writes=False,
+        search="result, score and failures of an evaluation run",
         description="""\
 Tells how far a run is: figures first, then the failures that matter, what could not be scored, packets that wait.
 Use: to poll (waitSeconds), to page (cursor), to fetch the next packets to judge.
@@ -141,7 +165,7 @@ Costs: nothing.
 Errors: unknown runId; list_records type run lists them.""",
     ),
     "cancel_run": Entry(
-        "runs", "Cancel a run", runs.CancelRun, runs.RunAnswer, "running:cancel_run", destructive=False, idempotent=True,
+        "runs", "Cancel a run", runs.CancelRun, runs.RunAnswer, "running:cancel_run", idempotent=True,
         description="""\
 Stops a run; what was judged is kept and the same idempotencyKey resumes it.
 Use: when a run is no longer wanted or costs too much.
@@ -151,6 +175,7 @@ Errors: another process works on it; unknown runId.""",
     ),
     "submit_judgments": Entry(
         "runs", "Hand in judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments",
+        search="hand in LLM judge scores",
         description="""\
 Takes your verdicts on packets of a run with judge=caller, and completes it; shows the next packets.
 Use: a score within range and a rationale quoting the output, for every criterion of a packet.
@@ -159,7 +184,8 @@ Costs: nothing.
 Errors: all or nothing, naming what does not fit.""",
     ),
     "run_ab_test": Entry(
-        "analysis", "A/B test models", "run_ab_test", runs.RunAnswer, "ab_testing:run_ab_test", open_world=True,
+        "analysis", "A/B test models", "run_ab_test", runs.RunAnswer, "ab_testing:run_ab_test", reach="judges",
+        search="compare models by quality, cost, latency",
         description="""\
 Runs 2–5 branches (models and parameters) of one test case side by side and ranks them by winnerCriteria.
 Use: to choose a model; save test-branch records first. Goes on like run_benchmark; iterations repeat it.
@@ -169,6 +195,7 @@ Errors: unknown branch, no key of a provider, a parameter that it lacks.""",
     ),
     "get_statistics": Entry(
         "analysis", "Read statistics", analysis.GetStatistics, analysis.StatisticsAnswer, "statistics:get_statistics", writes=False,
+        search="pass rate and history of a test case",
         description="""\
 Tells a test case's history: runs, pass rate, mean score, regressions, trend by day; or a prompt's cases, or a branch.
 Use: to see how a case did over time and prompt versions.
@@ -178,6 +205,7 @@ Errors: unknown test case or branch.""",
     ),
     "score_outputs": Entry(
         "scoring", "Score outputs, keep nothing", scoring.ScoreOutputs, scoring.ScoresAnswer, "scoring:score_outputs", writes=False,
+        search="score text with assertions, no model",
         description="""\
 Checks outputs by assertions (rows), selects the best of several by max-score (picks), or makes a table's or run's score card.
 Use: quick checks and choices; two tables or runs compared.
@@ -187,6 +215,7 @@ Errors: a bad row says so in its result.""",
     ),
     "list_records": Entry(
         "records", "List records", records.ListRecords, records.RecordsAnswer, "records:list_records", writes=False,
+        search="find ids of test cases, benchmarks, runs, prompt versions",
         description="""\
 Lists one type's records, a page at a time; run (runs) and message (to the EvalAgent) newest first.
 Use: to find ids. Types with definitions: test-case, rubric, rubric-criterion, benchmark, agent-run, prompt-version.
@@ -204,7 +233,8 @@ Costs: nothing.
 Errors: unknown id.""",
     ),
     "save_records": Entry(
-        "records", "Save records", records.SaveRecords, records.SavedAnswer, "records:save_records", destructive=True, idempotent=True,
+        "records", "Save records", records.SaveRecords, records.SavedAnswer, "records:save_records", idempotent=True,
+        search="write an eval suite: test cases, checks, rubrics, benchmark",
         description="""\
 Creates or updates definitions (test-case, rubric, rubric-criterion, benchmark, …) and copies (agent-run, prompt-version), all or nothing.
 Use: to write a suite; a new baseline (merge expectedOutputs; judges what waited); a resolved eval-failure (its id with resolutionNotes).
@@ -214,6 +244,8 @@ Errors: the record, field and reason.""",
     ),
     "approve_prompt_version": Entry(
         "release", "Approve a prompt version", release.ApprovePromptVersion, release.ApprovalAnswer, "release:approve_prompt_version",
+        destructive=True,
+        search="release gate for a prompt version",
         description="""\
 Writes down that a prompt version is approved or refused; in-use (a person's word): it is the one to beat.
 Use: when a comparison's verdict is improved over the current version.
@@ -231,8 +263,7 @@ Costs: what the asked work costs.
 Errors: a malformed payload, by field; agentRunning=false: nobody is there yet.""",
     ),
     "delete_record": Entry(
-        "records", "Hide a record", records.DeleteRecord, records.DeletedAnswer, "records:delete_record", destructive=True,
-        idempotent=True,
+        "records", "Hide a record", records.DeleteRecord, records.DeletedAnswer, "records:delete_record", idempotent=True,
         description="""\
 Hides a definition or copy from lists; what refers to it keeps it, and saving it again brings it back.
 Use: for cases and benchmarks that are no longer wanted.

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.operations.fields import OfferedField, fields_at, given_by, problem, request_of
 from minions_evals_mcp.operations.table import DEFAULTS, Operation, offered_as
-from minions_evals_mcp.server.edge.argument_types import Dry, Wait
+from minions_evals_mcp.server.edge.argument_types import Dry, QuickWait
 from minions_evals_mcp.server.edge.guard import Arguments
 from minions_evals_mcp.server.edge.schemas import Schema, schema_of
 
@@ -43,7 +43,7 @@ class Derived(Arguments):
 class Waiting(Derived):
     """Arguments of an operation that goes on as a job."""
 
-    wait_seconds: Wait = 0
+    wait_seconds: QuickWait = None
 
 
 class Starting(Waiting):

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Literal, cast
 
 import anyio
 from anyio.abc import TaskGroup
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.engine.ab_test.run_ab_test import request_of as ab_request_of
@@ -30,6 +31,8 @@ POLLED_S = 0.25
 """How often a run of another process is looked at."""
 GRACE_S = 0.25
 """A run that ends so soon is answered whole at once, whatever was asked."""
+QUICK_S = 10.0
+"""How long a call waits by default for a run that asks no model and no target: its answer is then the verdict."""
 CLOSED = "the server was closed; its next start carries the run on"
 CANCELLED = "cancelled by the caller"
 Tell = Callable[[float, float, str], Awaitable[None]]
@@ -132,6 +135,10 @@ class Runs:
             else:
                 await self._polled(job, tell)
 
+    def default_wait(self, job: Job) -> float:
+        """How long a call waits for the job that names no time: until done where rules judge recorded outputs."""
+        return QUICK_S if _asks_nobody(self._engine, job) else 0.0
+
     async def _polled(self, job: Job, tell: Tell) -> None:
         reported = 0
         while (await get_job(self._engine, job.id)).state == "running":
@@ -180,6 +187,20 @@ class Runs:
                 return await start_comparison(self._engine, request.model_copy(update=again))
             case "ab-test":
                 return await start_ab_test(self._engine, ab_request_of(job).model_copy(update=again))
+
+
+def _asks_nobody(engine: Engine, job: Job) -> bool:
+    """Whether neither a model nor a target is asked: the run ends by itself, and soon."""
+    request = cast("dict[str, JsonValue]", job.spec["request"])
+    if request.get("target") is not None:
+        return False
+    match job.kind:
+        case "test-case" | "benchmark":
+            return job.spec.get("judgeModel") is None
+        case "comparison":
+            return request.get("judge") != "llm" and engine.judge_model() is None
+        case "ab-test":
+            return False
 
 
 async def _followed(active: _Active, tell: Tell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import anyio
@@ -18,6 +19,7 @@ from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Packet, Submission
 from minions_evals_mcp.report.plain import printable, revealed
+from minions_evals_mcp.server.edge.guard import connection_of
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.store.jobs import Job
 
@@ -25,6 +27,8 @@ STATELESS = "2026-07-28"
 """From here on the server cannot call the host: the question is the answer, and the host calls again with what was said."""
 SHOWN = 4_000
 """Characters of an input or output that a form shows."""
+IN_A_LINE = 300
+"""Characters of a text in the message of a form; the first field has the rest."""
 NOBODY = "a person"
 
 
@@ -43,7 +47,15 @@ def _is_stateless(context: Context[Any, Any]) -> bool:
 
 def resumed_run(context: Context[Any, Any]) -> str | None:
     """The run about which somebody was asked, where this call brings the answer; the state is sealed by the SDK."""
-    return context.request_state
+    return _state(context)[0]
+
+
+def _state(context: Context[Any, Any]) -> tuple[str | None, str | None]:
+    """The run that was asked about and the name of the person who answered before, where the call brings them back."""
+    if context.request_state is None:
+        return None, None
+    run_id, _, name = context.request_state.partition("\n")
+    return run_id, name or None
 
 
 async def judged_by_person(
@@ -53,19 +65,22 @@ async def judged_by_person(
 
     The question itself where the host has to call again to answer it; else None, and the run stands as it is then.
     """
-    for digest, answer in (context.input_responses or {}).items() if context.request_state == job.id else ():
+    for digest, answer in (context.input_responses or {}).items() if resumed_run(context) == job.id else ():
         if not isinstance(answer, ElicitResult) or answer.action != "accept":
             return None
-        await _keep_verdicts(call, job, digest, answer)
+        await _keep_verdicts(call, context, job, digest, answer)
     until = anyio.current_time() + seconds
     while (packet := await _next_packet(call, job)) is not None:
-        question = _question(packet)
+        question = _question(packet, _reviewer(context))
         if _is_stateless(context):
-            return InputRequiredResult(input_requests={packet.digest: question}, request_state=job.id)
+            return InputRequiredResult(
+                input_requests={packet.digest: question},
+                request_state="\n".join(filter(None, (job.id, _reviewer(context)))),
+            )
         answer = await _answer(context, question, until)
         if answer is None or answer.action != "accept":
             return None
-        await _keep_verdicts(call, job, packet.digest, answer)
+        await _keep_verdicts(call, context, job, packet.digest, answer)
     return None
 
 
@@ -84,14 +99,14 @@ async def _next_packet(call: Call, job: Job) -> Packet | None:
     return None if question.question is None else question.question.packet
 
 
-async def _keep_verdicts(call: Call, job: Job, digest: str, answer: ElicitResult) -> None:
+async def _keep_verdicts(call: Call, context: Context[Any, Any], job: Job, digest: str, answer: ElicitResult) -> None:
     """The person's verdicts on that packet, kept; raises `BadInputError` for an answer that does not fit the form."""
     question = await question_of(call.engine, job.id, digest)
     if question is None:
         raise ConflictError("that output is judged already, or its case was changed.", remedy=_looked_at(job))
-    packet = question.packet
+    packet, known = question.packet, _reviewer(context)
     try:
-        fields = _form(packet).model_validate(answer.content or {}).model_dump()
+        fields = _form(packet, known).model_validate(answer.content or {}).model_dump()
     except ValidationError:
         raise BadInputError(
             "what the person said does not fit the form; nothing was kept and the output waits.", remedy=_looked_at(job)
@@ -104,7 +119,10 @@ async def _keep_verdicts(call: Call, job: Job, digest: str, answer: ElicitResult
     )
     speaker = call.engine.speaker
     if not speaker.is_person:  # whoever answers a form that the host shows is one
-        speaker = person(str(fields["judgedBy"]).strip() or NOBODY)
+        name = known or str(fields["judgedBy"]).strip() or NOBODY
+        if name != NOBODY:
+            connection_of(context.request_context).state[__name__] = name
+        speaker = person(name)
     whole = AnsweredPacket(digest=digest, judgments=judgments)
     await submit_judgments(call.engine.speaking(speaker), Submission(run_id=job.id, packets=(whole,)))
 
@@ -113,29 +131,53 @@ def _looked_at(job: Job) -> str:
     return f'get_run {{"runId": "{job.id}"}} shows what waits.'
 
 
-def _form(packet: Packet) -> type[BaseModel]:
-    """A score and a reason for each criterion, and who says so; flat, as hosts can show it."""
+def _form(packet: Packet, name: str | None = None) -> type[BaseModel]:
+    """A score and a reason for each criterion, and who judges where no name is known; flat, as hosts can show it.
+
+    The first field's description holds the texts whole: hosts fold a long message away, never a field.
+    """
     fields: dict[str, Any] = {}
     for number, criterion in enumerate(packet.criteria, 1):
         least, most = criterion.min_score, criterion.max_score
-        name = printable(criterion.name, 80)
-        hint = ". ".join(printable(text, 400) for text in (criterion.description, criterion.scoring_guide) if text)
+        criterion_name = printable(criterion.name, 80)
+        hints = [". ".join(printable(text, 400) for text in (criterion.description, criterion.scoring_guide) if text)]
+        if number == 1:
+            hints += [f"{title}:\n{_in_words(value)}" for title, value in _texts(packet)]
         fields[f"score{number}"] = (
             float,
-            Field(ge=least, le=most, title=f"{name} ({least:g} to {most:g})", description=hint),
+            Field(ge=least, le=most, title=f"{criterion_name} ({least:g} to {most:g})", description="\n\n".join(hints)),
         )
-        fields[f"why{number}"] = (str, Field(min_length=1, max_length=SHOWN, title=f"Why, for {name}"))
-    fields["judgedBy"] = (str, Field(default=NOBODY, max_length=200, title="Your name"))
+        fields[f"why{number}"] = (str, Field(min_length=1, max_length=SHOWN, title=f"Why, for {criterion_name}"))
+    if name is None:
+        fields["judgedBy"] = (str, Field(default=NOBODY, max_length=200, title="Your name"))
     return create_model("Judgment", **fields)
 
 
-def _question(packet: Packet) -> ElicitRequest:
-    parts = [f"Judge this output of the test case {packet.test_case_id}. It is data under test."]
-    for title, value in (("Input", packet.inputs), ("Expected", packet.expected_outputs), ("Output", packet.output)):
+def _texts(packet: Packet) -> Iterator[tuple[str, JsonValue]]:
+    """What is judged, then what it answers and what was expected."""
+    for title, value in (("Output", packet.output), ("Input", packet.inputs), ("Expected", packet.expected_outputs)):
         if value:
-            parts.append(f"{title}:\n{_in_words(value)}")
-    schema = render_elicitation_schema(_form(packet))
-    return ElicitRequest(params=ElicitRequestFormParams(message="\n\n".join(parts), requested_schema=schema))
+            yield title, value
+
+
+def _question(packet: Packet, name: str | None) -> ElicitRequest:
+    """The question in three lines, the output first: Claude Code folds away what follows."""
+    lines = [f"{title}: {_in_a_line(value)}" for title, value in _texts(packet)][:2]
+    lines.append(f"Judge this output of the test case {packet.test_case_id}. It is data under test.")
+    schema = render_elicitation_schema(_form(packet, name))
+    return ElicitRequest(params=ElicitRequestFormParams(message="\n".join(lines), requested_schema=schema))
+
+
+def _in_a_line(value: JsonValue) -> str:
+    only = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
+    text = " ".join(_in_words(only if isinstance(only, str) else value).split())
+    return text if len(text) <= IN_A_LINE else f"{text[:IN_A_LINE]}… (whole text below)"
+
+
+def _reviewer(context: Context[Any, Any]) -> str | None:
+    """The name that the person gave in this session; None before the first answer."""
+    name = connection_of(context.request_context).state.get(__name__) or _state(context)[1]
+    return name if isinstance(name, str) else None
 
 
 def _in_words(value: JsonValue) -> str:

@@ -20,6 +20,7 @@ from minions_evals_mcp.server.edge.argument_types import (
     Key,
     Limit,
     Name,
+    QuickWait,
     Target,
     Trials,
     Wait,
@@ -36,7 +37,7 @@ class _Run(Arguments):
     fresh: Annotated[bool, Field(description="Reuse no judgment")] = False
     recorded: Annotated[bool, Field(description="Recorded outputs first, target for the rest")] = False
     idempotency_key: Key = None
-    wait_seconds: Wait = 0
+    wait_seconds: QuickWait = None
     max_cost_usd: Cap | None = None
     dry_run: Dry = False
     triggered_by: Name = "mcp"

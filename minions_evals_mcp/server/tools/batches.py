@@ -32,10 +32,12 @@ async def run_batch(call: Call, arguments: RunTestCase, batch: RunRequest) -> Ca
     if arguments.dry_run:
         return await _estimated(call, batch, requests)
     begun: list[Job | NotRun] = [await _begun(call, request) for request in requests]
-    with anyio.move_on_after(max(arguments.wait_seconds, GRACE_S)):
-        for job in begun:
-            if isinstance(job, Job):
-                await call.runs.follow(job, arguments.wait_seconds + GRACE_S, call.report_progress)
+    jobs = [job for job in begun if isinstance(job, Job)]
+    asked = arguments.wait_seconds
+    seconds = max(GRACE_S, min(map(call.runs.default_wait, jobs), default=0.0) if asked is None else asked)
+    with anyio.move_on_after(seconds):
+        for job in jobs:
+            await call.runs.follow(job, seconds + GRACE_S, call.report_progress)
     return await _batch_answer(call, batch.subject_id, begun)
 
 

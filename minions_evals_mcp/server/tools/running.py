@@ -124,22 +124,23 @@ async def _begun_with_person(
         job = await run_of(call, again, request.subject_id)
     else:
         job = await call.runs.begin(starting, max_cost_usd=arguments.max_cost_usd)
-        await call.runs.follow(job, arguments.wait_seconds, call.report_progress)
-    question = await judged_by_person(call, context, job, seconds=arguments.wait_seconds)
+        await call.runs.follow(job, arguments.wait_seconds or 0, call.report_progress)
+    question = await judged_by_person(call, context, job, seconds=arguments.wait_seconds or 0)
     return await run_answer(call, job, Shape(), limit=_limit(arguments)) if question is None else question
 
 
 async def begun(
     call: Call,
     starting: Callable[[], Awaitable[Started]],
-    wait_seconds: float,
+    wait_seconds: float | None,
     max_cost_usd: float | None,
     *,
     limit: int = SHOWN,
 ) -> CallToolResult:
     """The answer about a run that goes on in the background, when it has ended or the wait is over."""
     job = await call.runs.begin(starting, max_cost_usd=max_cost_usd)
-    await call.runs.follow(job, max(wait_seconds, GRACE_S), call.report_progress)
+    seconds = call.runs.default_wait(job) if wait_seconds is None else wait_seconds
+    await call.runs.follow(job, max(seconds, GRACE_S), call.report_progress)
     return await run_answer(call, job, Shape(), limit=limit)
 
 

@@ -55,7 +55,7 @@ async def test_a_person_is_asked_and_the_verdict_is_kept_as_theirs(tmp_path: Pat
         assert (judgment["score"], judgment["judgedBy"], judgment["judgedByType"]) == (4.0, "Ada", "human")
     (question,) = shown
     assert "Output. a-c0" in question
-    assert "q: c0" in question
+    assert "Input: c0" in question
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -121,6 +121,45 @@ async def test_a_whole_benchmark_is_judged_one_output_after_the_other(tmp_path: 
         assert "3 of 3 passed" in str(done["summary"])
         assert len(rows(await host.call("list_records", type="run"), "records")) == 1
     assert len(set(shown)) == 3
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_question_shows_the_output_first_in_three_lines_and_whole_beside_the_first_field(
+    tmp_path: Path, era: str
+) -> None:
+    long = "\n".join(f"Line {number} of the answer." for number in range(40))
+    forms: list[Json] = []
+
+    def answer(params: ElicitRequestFormParams) -> ElicitResult:
+        forms.append(cast("Json", params.requested_schema))
+        return ElicitResult(action="decline")
+
+    async with hosted_with(tmp_path, era, answer) as (host, shown):
+        await host.call("save_records", records=read_by_people(1, output=long))
+        await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=50)
+    (question,) = shown
+    assert len(question.splitlines()) <= 3
+    assert question.startswith("Output: Line 0 of the answer."), question
+    first = part(part(forms[0], "properties"), "score1")
+    assert "Line 39 of the answer." in str(first["description"])
+    assert "q: c0" in str(first["description"])
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_reviewers_name_is_asked_once_in_a_session(tmp_path: Path, era: str) -> None:
+    forms: list[Json] = []
+
+    def answer(params: ElicitRequestFormParams) -> ElicitResult:
+        forms.append(part(cast("Json", params.requested_schema), "properties"))
+        named: dict[str, str | int | float | bool | list[str] | None] = {"judgedBy": "Ada"} if len(forms) == 1 else {}
+        return ElicitResult(action="accept", content={"score1": 4, "why1": "It says Output.", **named})
+
+    async with hosted_with(tmp_path, era, answer) as (host, _):
+        await host.call("save_records", records=read_by_people(3))
+        await host.call("run_benchmark", benchmarkId="b", judge="human", waitSeconds=50)
+        judgments = rows(await host.call("list_records", type="eval-judgment", fields=["judgedBy"]), "records")
+    assert ["judgedBy" in form for form in forms] == [True, False, False]
+    assert [judgment["judgedBy"] for judgment in judgments] == ["Ada", "Ada", "Ada"]
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
