@@ -91,6 +91,7 @@ class RunAnswer(Answer):
     failure_types: dict[str, int] = {}
     unscored: Objects = []
     regression: Object | None = None
+    fall: Object | None = None
     trend: Object | None = None
     instructions: str = ""
     criteria: Objects = []
