@@ -108,7 +108,7 @@ def _vet_lift(request: LiftAsked, options: RunOptions) -> None:
         place for place in map(folder.joinpath, lift_file.sources()) if not place.resolve().is_relative_to(folder)
     ]
     named = NamedResources()
-    if options.target is not None or options.target_config is not None:
+    if options.settings.target is not None or options.target_config is not None:
         pass  # the operator names the program
     elif lift_file.target_config is not None:
         config = folder / lift_file.target_config
