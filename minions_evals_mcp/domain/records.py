@@ -182,7 +182,7 @@ def reading_notes(wire: JsonValue) -> tuple[str, ...]:
 
 def _read(kind: str, held: dict[str, JsonValue], name: str) -> KeysRead:
     """The fields by their own names."""
-    return keys_read(TYPES[kind], held, keeps_extra=kind == neighbours.AgentRun.slug, name=name)
+    return keys_read(TYPES[kind], kind, held, keeps_extra=kind == neighbours.AgentRun.slug, name=name)
 
 
 def _fields(kind: type[Fields], held: dict[str, JsonValue], name: str) -> Fields:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
-from minions_evals_mcp.domain.definitions import Fields
-from minions_evals_mcp.domain.values import Json, first_named
 from minions_evals_mcp.errors import InvalidRecordError
 
+Json = dict[str, JsonValue]
 SYNONYMS: Mapping[str, Mapping[str, str]] = {
     "test-case": {
         "input": "inputs", "expected": "expectedOutputs", "expectedOutput": "expectedOutputs", "reference": "expectedOutputs",
@@ -34,6 +33,8 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
 """Keys of other tools and interfaces for a type's fields. Compared without case, `_` and `-`."""
 MAPPINGS = {"inputs": "input", "outputs": "output", "expectedOutputs": "output"}
 """Fields that are mappings: a plain value becomes their only entry, under this key."""
+NAMED = 10
+"""How many unknown keys a note names."""
 LONG = 8
 """A key of this many letters is misspelt with up to two slips, a shorter one with one."""
 
@@ -50,11 +51,15 @@ class KeysRead:
     def notes(self) -> tuple[str, ...]:
         """What a caller must know of the reading, in sentences."""
         read = [f"{given} as {name}" for given, name in self.renamed.items()]
-        kept = f"unknown keys kept in extra: {first_named(sorted(self.extra), 10)}" if self.extra else ""
+        kept = (
+            f"unknown keys kept in extra: {', '.join(sorted(self.extra)[:NAMED])}{' …' if len(self.extra) > NAMED else ''}"
+            if self.extra
+            else ""
+        )
         return tuple(filter(None, [f"read {', '.join(read)}" if read else "", kept]))
 
 
-def keys_read(kind: type[Fields], given: Json, *, keeps_extra: bool, name: str = "") -> KeysRead:
+def keys_read(kind: type[BaseModel], slug: str, given: Json, *, keeps_extra: bool, name: str = "") -> KeysRead:
     """The fields with near keys read as the field that they mean.
 
     With `keeps_extra` other unknown keys are kept under `extra`, else they stay for the type to refuse. Raises
@@ -70,9 +75,9 @@ def keys_read(kind: type[Fields], given: Json, *, keeps_extra: bool, name: str =
         if key in known or key in known.values():
             fields[key] = value
             continue
-        meant = _meant(kind, key)
+        meant = _meant(kind, slug, key)
         if meant is None and keeps_extra:
-            _refuse_misspelt(kind, key, name)
+            _refuse_misspelt(kind, slug, key, name)
             extra.append(key)
         if meant is None:
             fields[key] = value
@@ -94,23 +99,23 @@ def plain_key(key: str) -> str:
 
 
 @cache
-def _own_keys(kind: type[Fields]) -> frozenset[str]:
+def _own_keys(kind: type[BaseModel]) -> frozenset[str]:
     """The type's keys, on the wire and in Python."""
     return frozenset(name for key, info in kind.model_fields.items() for name in (key, info.alias or key))
 
 
 @cache
-def _known(kind: type[Fields]) -> dict[str, str]:
+def _known(kind: type[BaseModel]) -> dict[str, str]:
     """The type's fields on the wire, by their plain keys."""
     return {plain_key(info.alias or key): info.alias or key for key, info in kind.model_fields.items()}
 
 
 @cache
-def _meant(kind: type[Fields], key: str) -> str | None:
+def _meant(kind: type[BaseModel], slug: str, key: str) -> str | None:
     """The field that the key means without doubt: other case, a synonym, or its singular or plural."""
     known = _known(kind)
     plain = plain_key(key)
-    synonyms = {plain_key(other): name for other, name in SYNONYMS.get(kind.slug, {}).items()}
+    synonyms = {plain_key(other): name for other, name in SYNONYMS.get(slug, {}).items()}
     if plain in known or plain in synonyms:
         return known.get(plain) or synonyms[plain]
     forms: tuple[Callable[[str], str], ...] = (lambda text: f"{text}s", lambda text: text.removesuffix("s"))
@@ -118,12 +123,12 @@ def _meant(kind: type[Fields], key: str) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _refuse_misspelt(kind: type[Fields], key: str, record: str) -> None:
+def _refuse_misspelt(kind: type[BaseModel], slug: str, key: str, record: str) -> None:
     """Raises where the key is so near to a field, or to a synonym of one, that it is hardly a key of its own."""
     from rapidfuzz import process  # noqa: PLC0415  for unknown keys only
     from rapidfuzz.distance import OSA  # noqa: PLC0415  as above
 
-    names = {**{plain_key(other): name for other, name in SYNONYMS.get(kind.slug, {}).items()}, **_known(kind)}
+    names = {**{plain_key(other): name for other, name in SYNONYMS.get(slug, {}).items()}, **_known(kind)}
     plain = plain_key(key)
     slips = 2 if len(plain) >= LONG else 1
     near = process.extract(plain, list(names), scorer=OSA.distance, limit=1, score_cutoff=slips)

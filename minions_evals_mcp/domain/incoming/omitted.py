@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import BaseModel, JsonValue
 from pydantic_core import ErrorDetails
 
-from minions_evals_mcp.domain.values import Json
-
+Json = dict[str, JsonValue]
 _NO_VALUE = frozenset({"missing", "extra_forbidden"})
 """Errors about a key, not about its value."""
 
