@@ -85,7 +85,7 @@ Errors: unknown id, no output, reused key.""",
         "runs", "Run a benchmark", "run_benchmark", runs.RunAnswer, "running:run_benchmark", reach="judges",
         search="regression test an agent or prompt; eval suite; measure quality",
         description="""\
-Judges every active case of a benchmark. Rules on recorded outputs: the verdict within 10 s; else runId, poll get_run.
+Judges every active case of a benchmark. Rules: the verdict within 10 s; else poll get_run.
 Use: to measure a version. Some cases: testCaseIds. Stored outputs anew: rejudgeRunId.
 Not: two versions (compare_prompt_versions).
 Costs: model calls for llm and targets. judge=caller needs no key.
