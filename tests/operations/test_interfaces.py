@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 import annotated_types
 import pytest
+from graphql import GraphQLInputObjectType, GraphQLNonNull, build_schema
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
@@ -231,16 +231,14 @@ def _schema(annotation: Any) -> dict[str, JsonValue]:
 def test_an_input_has_each_field_with_its_description(name: str) -> None:
     operation = TABLE[name]
     kind = input_class(operation)
-    known = json.loads(json.dumps(graphql_schema().introspect()))["__schema"]["types"]
-    fields = next(one for one in known if one["name"] == kind.__name__)["inputFields"]
-    shown = {one["name"]: one for one in fields}
+    shown = cast("GraphQLInputObjectType", build_schema(graphql_schema().as_str()).type_map[kind.__name__]).fields
     expected = [to_camel(offered.name) for offered in fields_at(operation, "graphql")]
     assert {one for one in shown if one.removesuffix("Ref") not in expected} == set()
     for offered in fields_at(operation, "graphql"):
         field = shown[to_camel(offered.name)]
-        assert (field["type"]["kind"] == "NON_NULL") is offered.required
+        assert isinstance(field.type, GraphQLNonNull) is offered.required
         if to_camel(offered.name + REF) not in shown:
-            assert field["description"].startswith(offered.long.rstrip("."))
+            assert (field.description or "").startswith(offered.long.rstrip("."))
 
 
 def test_a_rule_over_several_fields_is_told_in_the_names_of_each_interface() -> None:
