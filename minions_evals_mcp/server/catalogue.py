@@ -72,7 +72,7 @@ class Entry:
 
 CATALOGUE: Mapping[str, Entry] = {
     "run_test_case": Entry(
-        "runs", "Run a test case", runs.RunTestCase, runs.RunAnswer, "running:run_test_case", reach="judges",
+        "runs", "Run a test case", "run_test_case", runs.RunAnswer, "running:run_test_case", reach="judges",
         search="run one eval test case",
         description="""\
 Judges one output of one test case (recorded, else the target's); keeps score, reasons, failure.
@@ -82,17 +82,17 @@ Costs: a model call a criterion for llm.
 Errors: unknown id, no output, reused key.""",
     ),
     "run_benchmark": Entry(
-        "runs", "Run a benchmark", runs.RunBenchmark, runs.RunAnswer, "running:run_benchmark", reach="judges",
+        "runs", "Run a benchmark", "run_benchmark", runs.RunAnswer, "running:run_benchmark", reach="judges",
         search="regression test an agent or prompt; eval suite; measure quality",
         description="""\
-Judges every active case of a benchmark. Rules on recorded outputs: the verdict within 10 s; else runId, poll get_run.
+Judges every active case of a benchmark. Rules: the verdict within 10 s; else poll get_run.
 Use: to measure a version. Some cases: testCaseIds. Stored outputs anew: rejudgeRunId.
 Not: two versions (compare_prompt_versions).
 Costs: model calls for llm and targets. judge=caller needs no key.
 Errors: unknown id, no key, reused key.""",
     ),
     "compare_prompt_versions": Entry(
-        "analysis", "Compare prompt versions", runs.ComparePromptVersions, runs.RunAnswer, "comparing:compare_prompt_versions",
+        "analysis", "Compare prompt versions", "compare_prompt_versions", runs.RunAnswer, "comparing:compare_prompt_versions",
         reach="judges",
         search="A/B two prompt versions; is the new prompt better",
         description="""\
