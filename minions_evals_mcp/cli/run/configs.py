@@ -12,6 +12,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed
 from minions_evals_mcp.cli.run.run_options import Positive
 from minions_evals_mcp.cli.run.showing import progress_line
@@ -61,6 +62,7 @@ def eval_(
     concurrency: Positive | None = None,
     embedder: str | None = None,
     trust_code: Annotated[bool, Parameter(negative="")] = False,
+    yes: Annotated[bool, Parameter(negative="")] = False,
     limit: Limit = SHOWN,
     common: Common = DEFAULTS,
 ) -> int:
@@ -100,6 +102,8 @@ def eval_(
         Measures likeness: wordllama, semantic, openai:MODEL.
     trust_code
         Run the code of assertions and transforms with the real interpreters, which can do whatever you can.
+    yes
+        Agree to what the config names: programs, code, addresses, variables of the environment, paths outside of its folder.
     limit
         Show at most so many tests; files hold all.
     """
@@ -116,9 +120,11 @@ def eval_(
         trust_code=trust_code,
     )  # fmt: skip
     limits = EvalOptions(key, max_cost_usd, max_seconds)
+    path = config or _config_here()
+    vet_config(path, yes=yes or trust_code)
     try:
         evaluation = read_config(
-            config or _config_here(), now=wall_clock(), overrides=overrides
+            path, now=wall_clock(), overrides=overrides
         )  # its code may run long: Ctrl-C ends it here
         return run(partial(_eval, evaluation, how, limits, common))
     except KeyboardInterrupt:
@@ -175,22 +181,25 @@ async def _evaluated(
         with progress_line(common, engine) as progress:
             began = engine.clock()
             matrix = await evaluate(engine, evaluation, limits, environment=environment, progress=progress)
-        if not (common.json or common.quiet):
-            await _say_shown_again(engine, matrix, began)
+        await _say_cached(engine, matrix, began)
         return matrix
 
 
-async def _say_shown_again(engine: Engine, matrix: Matrix, began: datetime) -> None:
-    """Says of columns that were all complete before the command began that nothing was run, and that `latest` may be another run."""
+async def _say_cached(engine: Engine, matrix: Matrix, began: datetime) -> None:
+    """Says which columns were complete before the command began, so that nothing was asked for them."""
     idents = [ident for column in matrix.columns for ident in column.run_ids]
     jobs = [await get_job(engine, ident) for ident in idents]
-    if jobs and all(job.state == "completed" and job.updated_at < began for job in jobs):
-        newest = await get_job(engine, LATEST)
-        also = "" if newest.id in idents else "; `latest` is a newer run than these"
-        tell(
-            f"Complete since {minute(max(job.updated_at for job in jobs))}, shown again: nothing was run now{also}.\n",
-            aside=True,
-        )
+    cached = [job for job in jobs if job.state == "completed" and job.updated_at < began]
+    if not cached:
+        return
+    since = minute(max(job.updated_at for job in cached))
+    anew = "To ask again, name the evaluation anew with --key."
+    if len(cached) < len(jobs):
+        tell(f"Cached results from {since} for {len(cached)} of {len(jobs)} runs. {anew}\n", aside=True)
+        return
+    newest = await get_job(engine, LATEST)
+    also = "" if newest.id in idents else " `latest` is a newer run than these."
+    tell(f"Cached result from {since}: nothing was asked, nothing was re-run.{also} {anew}\n", aside=True)
 
 
 def _code(matrix: Matrix, how: _How) -> int:
