@@ -82,8 +82,9 @@ def _reasons(cell: Cell) -> Iterator[str]:
 def result_lines(results: Json) -> str:
     """Each result of a results file in a line of its own."""
     inner = results["results"]
-    listed = inner["results"] if isinstance(inner, dict) else []
-    rows = listed if isinstance(listed, list) else []
+    assert isinstance(inner, dict), "a results file of ours"
+    rows = inner["results"]
+    assert isinstance(rows, list), "a results file of ours"
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
