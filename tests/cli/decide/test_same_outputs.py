@@ -55,9 +55,9 @@ def test_a_new_output_is_a_new_comparison(at: Terminal) -> None:
 @pytest.mark.parametrize("tried", [0, 2, 9])
 def test_a_fall_is_decided_at_the_same_level_whatever_was_tried_before(at: Terminal, tried: int) -> None:
     drawn = random.Random(5)  # noqa: S311  outputs, no secret
-    current: list[bool | None] = [True] * 44 + [False] * 6
+    current: Sequence[bool | None] = [True] * 44 + [False] * 6
     others = [[drawn.random() < 0.85 for _ in range(50)] for _ in range(tried)]
-    fallen: list[bool | None] = [True] * 37 + [False] * 13  # seven fewer: p = .016
+    fallen: Sequence[bool | None] = [True] * 37 + [False] * 13  # seven fewer: p = .016
     at.run("import", at.file("s.json", versions_suite(current, *others, fallen)))
     for number in range(tried):
         at.run("compare", "b", "--from", "v1", "--to", f"v{number + 2}")
@@ -70,13 +70,13 @@ def test_a_fall_is_decided_at_the_same_level_whatever_was_tried_before(at: Termi
 
 
 def test_outputs_that_are_missing_are_failures_of_the_version_that_lacks_them(at: Terminal) -> None:
-    current: list[bool | None] = [True] * 20 + [False] * 20
-    lacking: list[bool | None] = [True] * 20 + [True] * 9 + [None] * 11
-    better: list[bool | None] = [True] * 36 + [False] * 4
+    current: Sequence[bool | None] = [True] * 20 + [False] * 20
+    lacking: Sequence[bool | None] = [True] * 20 + [True] * 9 + [None] * 11
+    better: Sequence[bool | None] = [True] * 36 + [False] * 4
     at.run("import", at.file("s.json", versions_suite([*current[:10], *current[10:]], lacking, better)))
     told = at.run(*COMPARE, "--json").one()
     assert told["verdict"] == "improved", "what is missing failed before, too: the gain holds without it"
-    full: list[bool | None] = [True] * 20 + [False] * 9 + [True] * 11
+    full: Sequence[bool | None] = [True] * 20 + [False] * 9 + [True] * 11
     at.run("import", at.file("t.json", _renamed(versions_suite(full, lacking), "x")))
     told = at.run("compare", "xb", "--from", "xv1", "--to", "xv2", "--json").one()
     assert told["verdict"] == "inconclusive"
