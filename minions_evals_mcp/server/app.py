@@ -23,7 +23,7 @@ from minions_evals_mcp.project import project_at
 from minions_evals_mcp.server.catalogue import ALWAYS_LOADED, CATALOGUE, Start
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.edge.logs import configure_logs
-from minions_evals_mcp.server.edge.meant import changed_ids, said_first, with_meant_ids
+from minions_evals_mcp.server.edge.meant import changed_ids, with_meant_ids
 from minions_evals_mcp.server.edge.schemas import Schemas, kept_schemas
 from minions_evals_mcp.server.options import Options, named_path, read_options, store_path
 from minions_evals_mcp.server.resources.completion import register_completion
@@ -145,6 +145,8 @@ async def _done(call: Call, name: str, request: Any) -> CallToolResult | InputRe
         read = {getattr(request, field): getattr(meant, field) for field in changed_ids(request, meant)}
         if CATALOGUE[name].writes:
             raise (error.meaning([read[error.ident]]) if error.ident in read else error) from None
+        from minions_evals_mcp.server.answers.sizes import said_first  # noqa: PLC0415  the start needs no answers
+
         return said_first(
             await work(call, meant), "; ".join(f"{given} read as {ident}" for given, ident in read.items())
         )

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import JsonValue
 from pydantic_core import to_json
 
@@ -242,3 +242,14 @@ def selected(rows: Sequence[Json], fields: Sequence[str]) -> list[Json]:
     if not fields:
         return [*rows]
     return [{name: value for name, value in row.items() if name in fields or name == "id"} for row in rows]
+
+
+def said_first(result: CallToolResult | InputRequiredResult, sentence: str) -> CallToolResult | InputRequiredResult:
+    """The answer with the sentence in front of its summary, in both forms."""
+    if isinstance(result, InputRequiredResult):
+        return result
+    wire: Json = result.structured_content or {}
+    said: Json = {**wire, "summary": f"{sentence}. {wire.get('summary', '')}"}
+    return result.model_copy(
+        update={"content": [TextContent(type="text", text=text_of(said))], "structured_content": said}
+    )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from mcp_types import CallToolResult, InputRequiredResult, TextContent
-from pydantic import JsonValue
 
 from minions_evals_mcp.server.edge.guard import Arguments
 
@@ -44,16 +42,3 @@ async def with_meant_ids(engine: Engine, tool: str, request: A) -> A:
 def changed_ids(request: Arguments, meant: Arguments) -> list[str]:
     """The arguments that were written out."""
     return [name for name in type(request).model_fields if getattr(request, name) != getattr(meant, name)]
-
-
-def said_first(result: CallToolResult | InputRequiredResult, sentence: str) -> CallToolResult | InputRequiredResult:
-    """The answer with the sentence in front of its summary, in both forms."""
-    from minions_evals_mcp.server.answers.sizes import text_of  # noqa: PLC0415  as above
-
-    if isinstance(result, InputRequiredResult):
-        return result
-    wire = cast("dict[str, JsonValue]", result.structured_content or {})
-    said: dict[str, JsonValue] = {**wire, "summary": f"{sentence}. {wire.get('summary', '')}"}
-    return result.model_copy(
-        update={"content": [TextContent(type="text", text=text_of(said))], "structured_content": said}
-    )
