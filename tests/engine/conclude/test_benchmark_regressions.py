@@ -12,7 +12,6 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.neighbours import AgentMessage
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalTrend
-from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.submit import submit_judgments
@@ -225,8 +224,8 @@ async def test_a_changed_judge_is_noted_and_the_newest_run_judged_alike_is_compa
     await save(engine, benchmark("b", *names))
     await measured(engine, "v1", first(8, 8))
     await save(engine, [answer(f"v2/{name}", name, "good", promptVersionRef="v2") for name in names])
-    job = await bench(engine, "b", prompt_version_ref="v2", judge="human")
-    await answered_all(engine.speaking(person("reader")), job.id, score=0)
+    job = await bench(engine, "b", prompt_version_ref="v2", judge="caller")
+    await answered_all(engine, job.id, score=0)
     between = await benchmark_run(engine, job)
     assert (between.passed_count, between.is_regression) == (0, False)
     assert "judge or rubric changed since job1" in between.notes
