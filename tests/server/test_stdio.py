@@ -48,30 +48,6 @@ async def test_stdout_carries_protocol_only_and_closing_stdin_ends_the_process(t
             assert await wire.process.wait() == 0
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.2, 0.5])
-async def test_closing_stdin_in_the_midst_of_a_run_by_rule_stops_it_for_the_next_start_to_resume(
-    tmp_path: Path, after_s: float
-) -> None:
-    """Whenever it is closed: before the first case, among the cases, while the run is concluded."""
-    with anyio.fail_after(HANG_S):
-        async with wired(environment(tmp_path), anew=True) as wire:
-            records = suite(400)
-            for at in range(0, len(records), 200):
-                await wire.call("save_records", records=records[at : at + 200])
-            begun = await wire.call("run_benchmark", benchmarkId="b", idempotencyKey="k")
-            await anyio.sleep(after_s)
-            assert wire.process.stdin is not None
-            await wire.process.stdin.aclose()
-            assert await wire.process.wait() == 0
-        with closing(open_raw(tmp_path / "evals.db")) as db:
-            rows = list(db.execute("SELECT state, reason FROM job WHERE kind = 'benchmark'"))
-        assert len(rows) == 1, begun
-        assert rows[0][0] == "completed" or "next start carries the run on" in str(rows[0][1]), rows
-        async with wired(environment(tmp_path), anew=True) as wire:
-            ended = await wire.call("get_run", runId=str(begun["runId"]), waitSeconds=50)
-        assert ended["state"] == "completed", ended
-
-
 async def test_a_killed_server_leaves_a_run_that_the_next_start_resumes_by_itself(tmp_path: Path) -> None:
     """Nothing that was judged before the kill is judged again, and nobody has to ask for the rest."""
     size = 12

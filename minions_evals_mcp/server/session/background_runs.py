@@ -110,22 +110,14 @@ class Runs:
         except EvalsError as error:  # the job's state says why; whoever waits is told that
             log().info("run-ended-early", run_id=job.id, code=error.code)
         except Exception:  # noqa: BLE001  the other runs go on
-            if active.scope.cancel_called:  # what was cancelled leaves broken streams to what it fed
-                log().info("run-stopped", run_id=job.id)
-            else:
-                log().exception("run-crashed", run_id=job.id)
-            await self._stopped(job, active.why or "the server broke; its log says where")
+            log().exception("run-crashed", run_id=job.id)
+            await set_state(self._engine, job, "stopped", reason="the server broke; its log says where")
         finally:
             if active.scope.cancelled_caught:
-                await self._stopped(job, active.why)
+                await set_state(self._engine, job, "stopped", reason=active.why)
             active.ended = True
             del self._active[job.id]
             active.wake()
-
-    async def _stopped(self, job: Job, reason: str) -> None:
-        """Records the stop, unless the run had ended before."""
-        if (await get_job(self._engine, job.id)).state != "completed":
-            await set_state(self._engine, job, "stopped", reason=reason)
 
     def is_active(self, run_id: str) -> bool:
         """Returns whether the run is under way here, whatever the store says of it yet."""
