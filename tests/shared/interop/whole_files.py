@@ -27,7 +27,7 @@ from tests.shared.interop.makers import Json, inspect_archive, inspect_json, ins
 
 SAMPLES = tuple(inspect_sample(n, 1, "It is Paris") for n in range(3))
 ITEM: Json = {
-    "run_id": "r", "data_source_idx": 0, "item": {"q": "France?"}, "sample": {"output_text": "Paris", "model": "m"},
+    "run_id": "r", "eval_id": "geo", "data_source_idx": 0, "item": {"q": "France?"}, "sample": {"output_text": "Paris", "model": "m"},
     "grades": {"exact": 1.0}, "passes": {"exact": True},
 }  # fmt: skip
 RUN: Json = {
