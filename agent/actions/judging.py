@@ -10,14 +10,14 @@ from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages import payloads
-from minions_evals_mcp.engine.messages.take_decision import take_decision
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import model_of
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.messages import payloads
+from minions_evals_mcp.messages.take_decision import take_decision
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs
@@ -36,15 +36,20 @@ async def judge_benchmark(work: MessageWork) -> Json:
 
 
 def _request(work: MessageWork, run: payloads.Running, subject_id: str) -> RunRequest:
-    target, by = run.target or work.target, work.by(run.triggered_by)
-    return RunRequest.asked_by(run, subject_id=subject_id, target=target, triggered_by=by, key=work.key)
+    by = work.by(run.triggered_by)
+    return RunRequest.asked_with_default(run, work.target, subject_id=subject_id, triggered_by=by, key=work.key)
 
 
 async def judge_on_schedule(work: MessageWork) -> Json:
     """schedule: a benchmark is run because its time has come."""
     ident = work.payload_as(payloads.ScheduleDue).benchmark_id
     request = RunRequest(
-        subject_id=ident, target=work.target, triggered_by=f"schedule:{ident}", purpose="scheduled", key=work.key
+        subject_id=ident,
+        target=work.target,
+        recorded=True,
+        triggered_by=f"schedule:{ident}",
+        purpose="scheduled",
+        key=work.key,
     )
     return await _run_said(work, await run_benchmark(work.engine, request))
 

@@ -15,10 +15,10 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.classify_failure import classify_failure, classify_failures, store_findings
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import InstrumentError, StoppedError
+from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.agent import explained
 from minions_evals_mcp.store.seals import is_sealed
@@ -27,10 +27,14 @@ from minions_evals_mcp.store.seals import is_sealed
 async def compare(work: MessageWork) -> Json:
     """compare-prompts: a benchmark is run under two versions, and "comparison-complete" told."""
     payload = work.payload_as(payloads.ComparePrompts)
-    request = ComparisonRequest.asked_by(
-        payload, version_a=payload.prompt_version_a, version_b=payload.prompt_version_b, target=payload.target or work.target,
-        triggered_by=work.by(payload.triggered_by), key=work.key,
-    )  # fmt: skip
+    request = ComparisonRequest.asked_with_default(
+        payload,
+        work.target,
+        version_a=payload.prompt_version_a,
+        version_b=payload.prompt_version_b,
+        triggered_by=work.by(payload.triggered_by),
+        key=work.key,
+    )
     if await work.engine.store.read(lambda db: is_sealed(db, payload.benchmark_id)):
         return (await compare_sealed(work.engine, request)).model_dump(mode="json")
     comparison = await compare_prompt_versions(work.engine, request)

@@ -14,10 +14,14 @@ JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 
 
 class RunSettings(Value):
-    """The settings of a run, whatever is run: who judges, what makes missing outputs, how often, and where it stops."""
+    """The settings of a run, whatever is run: who judges, what makes outputs, how often, and where it stops.
+
+    `recorded`: recorded outputs are used first, and the target makes only those that are missing.
+    """
 
     judge: JudgeChoice = "auto"
     target: str | None = None
+    recorded: bool = False
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
     fresh: bool = False
     triggered_by: Text = "command-line"
@@ -31,9 +35,24 @@ class RunSettings(Value):
         same = cls.model_fields.keys() & type(model).model_fields.keys()
         return cls.model_validate({**{name: getattr(model, name) for name in same}, **own})
 
+    @classmethod
+    def asked_with_default(cls, model: BaseModel, default_target: str | None, **own: object) -> Self:
+        """As `asked_by`. Where the caller names no target, the operator's default makes what is not recorded."""
+        asked = cls.asked_by(model, **own)
+        if asked.target is not None or default_target is None:
+            return asked
+        return asked.model_copy(update={"target": default_target, "recorded": True})
+
+    def makes_outputs(self) -> bool:
+        """Tells whether the target makes every output: a target that was named does, unless `recorded` is set."""
+        return self.target is not None and not self.recorded
+
     def frozen(self) -> Json:
         """Returns what must be the same when the run is resumed under its key."""
-        return self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})
+        asked = self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})
+        if not self.recorded:
+            del asked["recorded"]  # runs that were begun before there was such a setting are resumed
+        return asked
 
 
 class RunRequest(RunSettings):

@@ -25,7 +25,7 @@ from minions_evals_mcp.evaluation.figures import ResultOptions
 from minions_evals_mcp.evaluation.records import Suite, name_of, save_version
 from minions_evals_mcp.evaluation.refusals import told_in_python
 from minions_evals_mcp.evaluation.result import EvaluationResult, result_of
-from minions_evals_mcp.evaluation.waiting import waited
+from minions_evals_mcp.evaluation.run_sync import run_sync
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.registry import parse_judges
 from minions_evals_mcp.report.progress import ProgressShown, shown_progress
@@ -104,7 +104,7 @@ async def evaluate_async(task: Callable[..., object], cases: Cases, **options: A
 
 def _waited(call: _Call) -> EvaluationResult:
     try:
-        return waited(partial(_evaluated, call))
+        return run_sync(partial(_evaluated, call))
     except KeyboardInterrupt:
         sys.stderr.write(f"Interrupted: what was judged is kept; evaluate(…, key={call.request.key!r}) goes on.\n")
         raise

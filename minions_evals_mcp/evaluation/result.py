@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.engine.run.accepted_runs import accept_run
 from minions_evals_mcp.errors import BadInputError, ungrouped
 from minions_evals_mcp.evaluation.figures import Figures, ResultOptions
-from minions_evals_mcp.evaluation.waiting import waited
+from minions_evals_mcp.evaluation.run_sync import run_sync
 from minions_evals_mcp.report.documents.forms import form_of
 from minions_evals_mcp.report.writing import written
 from minions_evals_mcp.store import jobs, records, runs
@@ -75,7 +75,7 @@ class EvaluationResult(Figures):
     @cached_property
     def cases(self) -> list[CaseResult]:
         """Every trial of every case, in order, read from the store."""
-        return waited(partial(self._read, _cases))
+        return run_sync(partial(self._read, _cases))
 
     @property
     def failures(self) -> list[CaseResult]:
@@ -85,17 +85,17 @@ class EvaluationResult(Figures):
     def compare(self, other: EvaluationResult | str) -> ResultDiff:
         """Returns what changed case by case from the other result (or run id) to this one: `print` tells it."""
         before = other if isinstance(other, str) else other.run_id
-        changed = waited(partial(self._opened, partial(diff_runs, before=before, after=self.run_id, limit=SHOWN)))
+        changed = run_sync(partial(self._opened, partial(diff_runs, before=before, after=self.run_id, limit=SHOWN)))
         return ResultDiff.model_construct(**dict(changed))
 
     def accept(self, *, by: str = "python") -> None:
         """Takes the run as it is: `fail_on_regression` measures later runs against it, though it fell."""
-        waited(partial(self._opened, partial(accept_run, run_id=self.run_id, by=by)))
+        run_sync(partial(self._opened, partial(accept_run, run_id=self.run_id, by=by)))
 
     def report(self, path: Path | str) -> Path:
         """Writes the report; the ending says the form: .html, .md, .xml (JUnit), .json, .csv."""
         file = Path(path)
-        waited(partial(self._opened, partial(_report, run_id=self.run_id, file=file)))
+        run_sync(partial(self._opened, partial(_report, run_id=self.run_id, file=file)))
         return file
 
     def to_pandas(self) -> pd.DataFrame:

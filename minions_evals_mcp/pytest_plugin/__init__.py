@@ -23,7 +23,7 @@ SUITES = (".evals.yaml", ".evals.yml")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The settings of the plugin in pytest's own configuration file."""
-    parser.addini("evals_target", "what makes outputs where none is recorded, as --target of minions-evals", default="")
+    parser.addini("evals_target", "target that makes the outputs, as --target of minions-evals", default="")
     parser.addini("evals_judge", "who judges: auto (default), heuristic or llm", default="auto")
 
 

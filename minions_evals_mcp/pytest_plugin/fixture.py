@@ -26,8 +26,8 @@ from minions_evals_mcp.evaluation.checks import PASSES_AT, Check, Checks
 from minions_evals_mcp.evaluation.evaluate import evaluate
 from minions_evals_mcp.evaluation.one_check import CheckAsked, kept_check
 from minions_evals_mcp.evaluation.result import EvaluationResult
+from minions_evals_mcp.evaluation.run_sync import run_sync
 from minions_evals_mcp.evaluation.shown import next_command, short_line
-from minions_evals_mcp.evaluation.waiting import waited
 from minions_evals_mcp.interop.score_rows import Answer
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.settings import settings_here
@@ -105,7 +105,7 @@ class Evals:
         answer: Answer = {"pass": None}
         broken: InstrumentError | None = None
         try:
-            answer = waited(partial(self._kept_answer, check_request))
+            answer = run_sync(partial(self._kept_answer, check_request))
         except InstrumentError as error:
             broken = InstrumentError(error.message, remedy=error.remedy)
         self._say({"kind": "check", "name": check_request.case_id, "passed": answer["pass"]})
@@ -164,7 +164,7 @@ class Evals:
         request = RunRequest(
             subject_id=benchmark_id, prompt_version_ref=prompt_version, target=target, triggered_by="pytest"
         )
-        summary = waited(partial(self._ran, request, None if suite is None else Path(suite)))
+        summary = run_sync(partial(self._ran, request, None if suite is None else Path(suite)))
         _vet(summary, min_score=min_score, fail_on_regression=fail_on_regression)
         is_gated = min_score is not None or fail_on_regression
         if is_gated and not allow_skipped and (missing := skipped_words(summary)):
@@ -211,13 +211,16 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
     assert isinstance(score, float)
     if min_score is not None and score < min_score:
         raise AssertionError(f"{summary.subject_id} scores {score:.3f}, below {min_score:g}: {_failed(summary)}")
-    if fail_on_regression and summary.regression is not None:
+    if fail_on_regression:
         fallen = regression_gate(summary)
         if fallen == "undecided":
+            assert summary.regression is not None
             sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
             raise InstrumentError(f"{sentence} {stays_red(summary.run_id)}")
         if fallen == "failed":
-            raise AssertionError(f"{summary.regression['summary']} {stays_red(summary.run_id)}")
+            fell = summary.regression or summary.fall
+            assert fell is not None
+            raise AssertionError(f"{fell['summary']} {stays_red(summary.run_id)}")
 
 
 def _failed(summary: RunSummary) -> str:

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.records.save_records import save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError
-from minions_evals_mcp.evaluation.waiting import waited
+from minions_evals_mcp.evaluation.run_sync import run_sync
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store import jobs
@@ -48,7 +48,7 @@ class SuiteOfCases(pytest.File):
     def setup(self) -> None:
         """Takes the suite's records in."""
         self._folder = TemporaryDirectory(prefix="evals-")
-        waited(self._imported)
+        run_sync(self._imported)
 
     def teardown(self) -> None:
         """Lets go of the store."""
@@ -77,7 +77,7 @@ class CaseOfSuite(pytest.Item):
 
     def runtest(self) -> None:
         """Judges the case's output; raises where it did not pass, skips where there is none."""
-        _tell(waited(self._judged))
+        _tell(run_sync(self._judged))
 
     async def _judged(self) -> RunSummary:
         suite = self.parent

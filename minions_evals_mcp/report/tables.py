@@ -41,6 +41,8 @@ def show_run(summary: RunSummary, *, store: Path | None = None, place: str = "")
     out.print(headline(summary, out.width), crop=False)
     if summary.regression is not None:
         out.print(regression_panel(summary.regression, out.width), crop=False)
+    elif summary.fall is not None:
+        out.print(Text(f"Fall: {summary.fall['summary']}", style="bold"), soft_wrap=True)
     if summary.failures:
         out.print(failures_table(summary, out.width, store))
     if summary.unscored:
@@ -122,6 +124,8 @@ def _score_line(summary: RunSummary, fields: Json, *, bar: int) -> Text:
     if fields.get("selection"):
         text.append(" (chosen cases only)", style="yellow")
     text.append(f"  score {_float(fields['overallScore']):.3f}")
+    if summary.outputs:
+        text.append(f"  {printable(summary.outputs, 160)}", style="dim")
     return text
 
 
@@ -136,8 +140,9 @@ def _interval_line(fields: Json, summary: RunSummary, width: int) -> Text:
         parts.append(f"with what was not scored: {summary.bounds.worst:.0f}–{summary.bounds.best:.0f} %")
     if summary.trend is not None:
         parts.append(trend_words(summary.trend))
-    if fields.get("notes"):
-        parts.append(printable(str(fields["notes"]), 160))
+    notes = str(fields.get("notes") or "").removeprefix(summary.outputs).removeprefix("; ")
+    if notes:
+        parts.append(printable(notes, 160))
     lines = wrap("; ".join(parts), max(20, width - 2), break_long_words=False, break_on_hyphens=False)
     return Text("\n".join(f"  {line}" for line in lines), style="dim")
 

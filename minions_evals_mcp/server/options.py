@@ -72,7 +72,7 @@ def read_options(arguments: Sequence[str]) -> Options:
     parser.add_argument("--toolsets", default="", metavar="A,B", help=f"offer these only: {', '.join(TOOLSETS)}")
     parser.add_argument("--tools", default="", metavar="A,B", help="offer these tools, besides the toolsets named")
     parser.add_argument(
-        "--target", help="what makes outputs where none is recorded: PROVIDER:MODEL or python:module:function"
+        "--target", help="default target, for outputs that are not recorded: PROVIDER:MODEL or python:module:function"
     )
     parser.add_argument("--http", metavar="HOST:PORT", help="listen there instead of on stdin; 127.0.0.1:8765, say")
     parser.add_argument(

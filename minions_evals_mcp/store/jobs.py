@@ -176,21 +176,23 @@ def output_of(db: Db, key: UnitKey) -> Observed:
     return Observed.model_validate_json(row[0])
 
 
-def count_reused(db: Db, job_id: str) -> int:
-    """Returns how many of a job's outputs were made for earlier runs."""
-    row = db.execute(
-        "SELECT count(*) FROM unit WHERE job_id = ? AND json_extract(output, '$.reusedFrom') IS NOT NULL", (job_id,)
-    ).fetchone()
-    return row[0]
+class OutputOrigins(NamedTuple):
+    """Number of a run's judged outputs by where they came from."""
+
+    recorded: int
+    cached: int
+    """Made by the same target for an earlier run."""
+    made: int
 
 
-def count_origins(db: Db, job_id: str) -> tuple[int, int]:
-    """Of the job's outputs that were judged: how many are of recorded agent-runs, and how many were made for it."""
-    row = db.execute(
-        "SELECT count(r.agent_run_id), count(*) FROM unit u JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id = ?",
+def count_origins(db: Db, job_id: str) -> OutputOrigins:
+    """Origins of the job's outputs that were judged."""
+    recorded, cached, judged = db.execute(
+        "SELECT count(r.agent_run_id), count(json_extract(u.output, '$.reusedFrom')), count(*)"
+        " FROM unit u JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id = ?",
         (job_id,),
     ).fetchone()
-    return row[0], row[1] - row[0]
+    return OutputOrigins(recorded, cached, judged - recorded - cached)
 
 
 @frozen_type

@@ -43,10 +43,10 @@ async def test_tools_stand_in_the_fixed_order(host: Host) -> None:
     assert names == list(json.loads(SNAPSHOT.read_text("utf-8"))) == list(CATALOGUE)
 
 
-async def test_the_whole_catalogue_costs_at_most_5000_tokens_and_a_tool_350(host: Host) -> None:
+async def test_the_whole_catalogue_costs_at_most_6000_tokens_and_a_tool_400(host: Host) -> None:
     costs = {tool.name: tokens(tool) for tool in await tools_of(host)}
-    assert max(costs.values()) <= 350, costs
-    assert sum(costs.values()) <= 5000, costs
+    assert max(costs.values()) <= 400, costs
+    assert sum(costs.values()) <= 6000, costs
 
 
 async def test_every_description_says_what_when_when_not_costs_and_errors(host: Host) -> None:

@@ -50,10 +50,14 @@ class RunOptions:
     target: Annotated[
         str | None,
         Parameter(
-            help=f"Makes outputs where none is recorded: {examples()}, python:module:function,"
+            help=f"Makes the outputs: {examples()}, python:module:function,"
             " http://HOST/PATH, 'command:PROGRAM ARGUMENTS' (your own application: JSON in, JSON or text out)."
         ),
     ] = None
+    recorded: Annotated[
+        bool,
+        Parameter(help="Use recorded outputs first. The target makes only those that are missing.", negative=""),
+    ] = False
     target_config: Annotated[
         Path | None, Parameter(help="A YAML file that says how your own application is called, as http: or command:.")
     ] = None
@@ -101,6 +105,7 @@ class RunOptions:
                 prompt_version_ref=self.prompt_version,
                 judge=self.judge,
                 target=self.target_name(),
+                recorded=self.recorded,
                 trials=self.trials or 1,
                 fresh=self.fresh,
                 cache=cache,

@@ -15,7 +15,8 @@ def columns_beside(db: Db, run_id: str) -> list[tuple[str, str]]:
     if run_id not in {column.run_id for column in columns}:
         return []
     names = version_names(db, (column.version for column in columns))
-    return [(short_id(column.run_id), _name(column, names)) for column in columns if column.run_id != run_id]
+    others = {column.run_id: _name(column, names) for column in reversed(columns) if column.run_id != run_id}
+    return [(short_id(ident), name) for ident, name in reversed(others.items())]
 
 
 def _name(column: ConfigColumn, names: dict[str, str]) -> str:

@@ -17,15 +17,19 @@ NAMED_SKIPPED = 3
 
 
 def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
-    """The gate on a benchmark-run's regression; `literal` fails it on the rule alone, whatever chance could do.
+    """The gate on a benchmark-run's fall; `literal` fails it on the documents' rule alone, whatever chance could do.
+
+    A fall of passes or scores that is more than chance fails it, of whatever size.
 
     A run is measured against the newest earlier one that held itself or was accepted: the same run again stays red.
     """
     regression = summary.regression
+    if literal:
+        return "failed" if regression is not None and regression.get("byRule", True) else "held"
+    if summary.fall is not None and not (regression or {}).get("withinNoiseFloor"):
+        return "failed"
     if regression is None:
         return "held"
-    if literal:
-        return "failed"
     better = regression["better"]
     assert isinstance(better, int)
     is_noise = regression.get("withinNoiseFloor") is True
@@ -83,3 +87,12 @@ def _not_judged(summary: RunSummary, outcomes: Collection[str]) -> str:
 def stays_red(run_id: str) -> str:
     """Returns what becomes of a fall: the next run is not measured against the one that fell, unless somebody accepts that."""
     return f"The fall stays until a run is better, or somebody accepts this one: minions-evals accept {run_id}"
+
+
+def fallen_words(summary: RunSummary) -> str:
+    """Returns what fell, for a gate that failed for it."""
+    fall, regression = summary.fall, summary.regression
+    if regression is not None and regression.get("byRule", True):
+        return f"the pass rate fell since {regression['previousRunId']}"
+    assert fall is not None, "a gate fails on a regression or a supported fall"
+    return str(fall["summary"]).removesuffix(".")

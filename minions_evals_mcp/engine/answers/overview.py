@@ -245,7 +245,7 @@ def _figures(column: ConfigColumn) -> tuple[float, float]:
 
 def column_name(names: dict[str, str], column: ConfigColumn) -> str:
     """A column of a config by its prompt and provider."""
-    return " at ".join(part for part in (named(names, column.version), column.provider.rpartition("/")[2]) if part)
+    return " at ".join(part for part in (named(names, column.version), column.provider) if part)
 
 
 def newest_decisions(db: Db, *, limit: int, benchmark_id: str | None = None) -> tuple[Decided, ...]:

@@ -65,6 +65,7 @@ async def again_request(engine: Engine, again: Again) -> RunRequest:
         prompt_version_ref=again.version or before.prompt_version_ref,
         judge=before.judge,
         target=before.target,
+        recorded=before.recorded,
         trials=before.trials,
         triggered_by="page",
         case_ids=tuple(failed) or None,

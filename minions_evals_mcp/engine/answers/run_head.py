@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries.config_labels import CONFIG_PREFIX, target_label
 from minions_evals_mcp.store.queries.pages import overview, run_cases
 from minions_evals_mcp.store.rows import WHOLE
 
@@ -58,7 +59,7 @@ def _head(db: Db, *, side: Side) -> RunHead:
         key=job.key,
         version=named(version_names(db, [version_id]), version_id),
         version_id=version_id,
-        target=_target(request.get("target")),
+        target=(target_label(db, job) or "recorded outputs").removeprefix(CONFIG_PREFIX),
         judge=_judge(db, job),
         purpose=str(request.get("purpose", "manual")),
         cost_usd=overview.run_cost(db, job.id),
@@ -68,10 +69,6 @@ def _head(db: Db, *, side: Side) -> RunHead:
         previous=previous,
         following=following,
     )
-
-
-def _target(name: object) -> str:
-    return str(name).removeprefix("config:") if isinstance(name, str) else "recorded outputs"
 
 
 def _judge(db: Db, job: Job) -> str:

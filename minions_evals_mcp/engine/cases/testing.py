@@ -118,18 +118,20 @@ async def delete_test_case(engine: Engine, test_case_id: str) -> bool:
     return True
 
 
-async def execute_test_case(
+async def execute_test_case(  # noqa: PLR0913  the request of the API, one by one
     engine: Engine,
     test_case_id: str,
     *,
     prompt_version: int | str | None = None,
     target: str | None = None,
+    recorded: bool = False,
     key: str | None = None,
     triggered_by: str = "python",
 ) -> TestCaseExecution:
     """A run of the case against that version of its prompt (its number, its id, `PROMPT@NUMBER`, `latest`), else its default.
 
-    By default that is the version that the case names, else the latest of its prompt, else none.
+    By default that is the version that the case names, else the latest of its prompt, else none. A target makes the output
+    even where one is recorded, unless `recorded` is set.
     An output that there is nothing to judge by waits: `passed` and `score` are null until it is accepted or judged.
     Raises `NotFoundError` for an unknown version, `InstrumentError` where the output could not be made or judged.
     """
@@ -138,6 +140,7 @@ async def execute_test_case(
         subject_id=test_case_id,
         prompt_version_ref=None if prompt_version is None else str(prompt_version),
         target=target,
+        recorded=recorded,
         key=key,
         triggered_by=triggered_by,
     )
@@ -156,6 +159,7 @@ async def batch_run_tests(  # noqa: PLR0913  as above
     test_case_ids: Sequence[str] | None = None,
     prompt_version: int | str | None = None,
     target: str | None = None,
+    recorded: bool = False,
     key: str | None = None,
     triggered_by: str = "python",
 ) -> Batch:
@@ -168,6 +172,7 @@ async def batch_run_tests(  # noqa: PLR0913  as above
         subject_id=prompt_id,
         prompt_version_ref=None if prompt_version is None else str(prompt_version),
         target=target,
+        recorded=recorded,
         key=key,
         triggered_by=triggered_by,
     )

@@ -15,24 +15,24 @@ from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, newest
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries.pages.overview import EVALUATED
+from minions_evals_mcp.store.queries.config_labels import EVALUATED
 
 
-def note_columns(db: Db, *, benchmark_id: str, run_ids: Sequence[str], at: datetime) -> Sequence[str]:
-    """Notes that these runs are the columns of the tests; answers with the columns before, where they were others.
+def note_columns(db: Db, *, benchmark_id: str, columns: Sequence[tuple[str, str]], at: datetime) -> Sequence[str]:
+    """Notes the columns of the tests, each a run and its provider's label. Result: the runs of the columns before.
 
     The same evaluation again is noted once, so it has the same columns before it.
     """
     noted = newest(db, EVALUATED, benchmark_id) or {"runIds": [], "before": []}
-    ours: list[JsonValue] = [*dict.fromkeys(run_ids)]
-    if noted["runIds"] != ours:
-        noted = _following(ours, noted)
-        append(db, Event(EVALUATED, "benchmark", benchmark_id, noted), at=at)
-    return [str(ident) for ident in noted["before"]] if isinstance(noted["before"], list) else []
-
-
-def _following(run_ids: list[JsonValue], noted: Json) -> Json:
-    return {"runIds": run_ids, "before": noted["runIds"]}
+    run_ids: list[JsonValue] = [*dict.fromkeys(run_id for run_id, _ in columns)]
+    ours: Json = {
+        "runIds": run_ids,
+        "labels": [[run_id, label] for run_id, label in columns],
+        "before": noted["before"] if noted["runIds"] == run_ids else noted["runIds"],
+    }
+    if noted != ours:
+        append(db, Event(EVALUATED, "benchmark", benchmark_id, ours), at=at)
+    return [str(ident) for ident in ours["before"]] if isinstance(ours["before"], list) else []
 
 
 def columns_before(db: Db, *, run_ids: Sequence[str], before: Sequence[str]) -> tuple[ColumnBefore, ...]:

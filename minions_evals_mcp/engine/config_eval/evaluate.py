@@ -132,11 +132,11 @@ async def evaluate(
         ]
         jobs_of_all = [run.job.id for run in started]
         columns = [
-            run.job.id
+            (run.job.id, part.column.provider.label)
             for part, run in zip(parts, started, strict=True)
             if part.request.subject_id == evaluation.benchmark_id
         ]
-        note = partial(note_columns, benchmark_id=evaluation.benchmark_id, run_ids=columns, at=engine.clock())
+        note = partial(note_columns, benchmark_id=evaluation.benchmark_id, columns=columns, at=engine.clock())
         before = await engine.store.write(note)
         ran: list[_Ran] = []
         for part, run in zip(parts, started, strict=True):

@@ -31,6 +31,8 @@ def recorded_runs(db: Db, request: RunRequest, several: Sequence[WantedRun]) -> 
     if request.agent_run_id is not None:
         named = request.agent_run_id, records.made_with(db, request.agent_run_id)
         return [named] * len(several)
+    if request.makes_outputs():
+        return [None] * len(several)
     runs_found = _of_version(db, request, several)
     if request.prompt_version_ref is not None:
         return runs_found

@@ -60,7 +60,7 @@ def run_told(
     packets = summary.packets[page]
     return RunAnswer.of(
         summary,
-        without={"more_packets", "workers", "lacks_model", "for_people", "reused_judgments", "self_judged"},
+        without={"more_packets", "workers", "lacks_model", "for_people", "reused_judgments", "self_judged", "outputs"},
         summary=one_line(summary),
         reason=in_arguments(summary.reason),
         benchmark_run=_without_digests(summary.benchmark_run or {}),
@@ -135,6 +135,10 @@ def one_line(summary: RunSummary) -> str:
         )
     elif summary.open and summary.state != "completed":
         parts.append(f"{summary.units - summary.open} of {summary.units} done")
+    if summary.outputs:
+        parts.append(summary.outputs)
+    if summary.regression is None and summary.fall is not None:
+        parts.append(f"FALL: {summary.fall['summary']}")
     if summary.regression is not None:
         since = summary.regression.get("fallenSince")
         parts.append(f"REGRESSION{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")

@@ -25,9 +25,7 @@ async def compare_prompt_versions(call: Call, arguments: ComparePromptVersions) 
         run_a, run_b = [await find_benchmark_run(call.engine, run_id) for run_id in arguments.run_ids]
         made = await compare_runs(call.engine, run_a, run_b, tie_threshold=arguments.tie_threshold)
         return await verdict_answer(call, made.id)
-    request = ComparisonRequest.asked_by(
-        arguments, target=arguments.target or call.target, key=arguments.idempotency_key
-    )
+    request = ComparisonRequest.asked_with_default(arguments, call.target, key=arguments.idempotency_key)
     if arguments.dry_run:
         return await _estimated(call, request)
     return await begun(

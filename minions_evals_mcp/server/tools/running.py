@@ -78,8 +78,8 @@ async def _rejudging(call: Call, arguments: RunBenchmark, run_id: str) -> RunReq
 
 
 def _request(call: Call, arguments: RunTestCase | RunBenchmark, subject_id: str) -> RunRequest:
-    target = arguments.target or call.target
-    return RunRequest.asked_by(arguments, subject_id=subject_id, target=target, key=arguments.idempotency_key)
+    key = arguments.idempotency_key
+    return RunRequest.asked_with_default(arguments, call.target, subject_id=subject_id, key=key)
 
 
 async def _run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.jobs import Job, jobs
+from minions_evals_mcp.store.queries.config_labels import target_label
 
 
 @frozen_type
@@ -36,14 +37,13 @@ def _line(db: Db, job: Job) -> RunLine:
     _, score, passed, total, version = db.execute(_FIGURES, (job.id,)).fetchone()
     request = job.spec.get("request")
     request_wire = request if isinstance(request, dict) else {}
-    target = request_wire.get("target")
     return RunLine(
         job,
         score if total else None,
         int(passed) if total else None,
         total or None,
         version or (ref if isinstance(ref := request_wire.get("promptVersionRef"), str) else None),
-        target if isinstance(target, str) else None,
+        target_label(db, job),
         job.spent.get("costUsd"),
     )
 

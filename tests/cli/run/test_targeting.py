@@ -121,22 +121,27 @@ def test_outputs_are_used_again_when_asked_for_and_the_answer_says_so(asking: Te
     )
     runs = [cast("Json", one.one()["benchmarkRun"]) for one in (first, second)]
     notes = [run["notes"] for run in runs]
-    assert notes == ["0 outputs of earlier runs used again", "2 outputs of earlier runs used again"]
+    assert notes == ["outputs: 2 from command:cat", "outputs: 0 from command:cat, 2 from its cache"]
     assert "leave one of them out" in str(trials.error()["message"])
 
 
-def test_recorded_outputs_come_before_a_target_and_the_answer_says_how_many(asking: Terminal) -> None:
+def test_a_named_target_makes_every_output_and_the_first_line_says_where_outputs_came_from(asking: Terminal) -> None:
     asking.file("runs.json", suite(answer("ra", "a", "green")))
-    _, mixed, made, without = asking.many(
+    _, made, mixed, without, shown = asking.many(
         ["import", "runs.json"],
         ["run-benchmark", "b", "--target", "command:cat", "--json"],
-        ["run-benchmark", "b", "--target", "command:cat", "--filter", "text~c", "--json"],
+        ["run-benchmark", "b", "--target", "command:cat", "--recorded", "--json"],
         ["run-benchmark", "b", "--filter", "text~a", "--json"],
+        ["run-benchmark", "b", "--target", "command:cat", "--recorded"],
     )
-    runs = [cast("Json", one.one()["benchmarkRun"]) for one in (mixed, made, without)]
-    told = ["recorded" in str(run.get("notes")) for run in runs]
-    assert told == [True, False, False]
-    assert runs[0]["notes"] == "outputs: 1 recorded, which come before the target, 1 of the target"
+    assert [run.one()["outputs"] for run in (made, mixed, without)] == [
+        "outputs: 2 from command:cat",
+        "outputs: 1 from command:cat, 1 recorded",
+        "",
+    ]
+    assert str(cast("Json", mixed.one()["benchmarkRun"])["notes"]).startswith("outputs: 1 from command:cat, 1 recorded")
+    assert "outputs: 1 from command:cat, 1 recorded" in shown.out.splitlines()[0]
+    assert shown.out.count("recorded") == 1
 
 
 def test_chosen_cases_are_said_to_be_no_whole_benchmark(asking: Terminal) -> None:

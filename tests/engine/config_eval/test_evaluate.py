@@ -180,7 +180,8 @@ async def test_an_edited_prompt_stands_beside_its_wording_before_and_the_old_col
     ]
     assert await evaluated(engine, text.replace("FIRST", "a")) == second
     page = await read_matrix_page(engine, second.benchmark_id, MatrixFilter(), skip=0, limit=9)
-    assert [one.run_id for one in page.columns] == list(dict.fromkeys(one.run_id for one in second.columns))
+    assert [one.run_id for one in page.columns] == [one.run_id for one in second.columns]
+    assert [one.target for one in page.columns] == ["echo", "echo", "again", "again"]
     shown = second.columns[0].run_id or ""
     beside = await engine.store.read(lambda db: columns_beside(db, shown))
     assert [ident for ident, _ in beside] == [short_id(second.columns[1].run_id or "")]

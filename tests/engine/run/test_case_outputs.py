@@ -85,9 +85,11 @@ async def test_a_live_target_makes_the_output_where_none_is_recorded(engine: Eng
     assert run.digests.target is not None
 
 
-async def test_a_recorded_run_comes_before_the_live_target(engine: Engine) -> None:
+async def test_a_named_target_makes_the_output_and_a_recorded_run_comes_first_when_asked_for(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs=WANTS_GOOD), answer("a", "c", "good"))
-    run = (await judged_case(engine, "c", target="python:tests.workshop:raising")).fields
+    made = (await judged_case(engine, "c", target="python:tests.workshop:echoed")).fields
+    assert made.agent_run_id is None
+    run = (await judged_case(engine, "c", target="python:tests.workshop:raising", recorded=True)).fields
     assert run.agent_run_id == "a"
 
 
@@ -237,6 +239,6 @@ async def test_trials_take_the_recorded_runs_newest_first_and_then_are_skipped(e
 
 async def test_a_live_target_fills_the_trials_that_no_recorded_run_does(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs={"output": "c"}), answer("only", "c", "c"))
-    await try_case(engine, "c", trials=3, target="python:tests.workshop:echoed")
+    await try_case(engine, "c", trials=3, target="python:tests.workshop:echoed", recorded=True)
     runs = sorted((one.fields.trial, one.fields.agent_run_id) for one in await all_of(engine, TestRun))
     assert runs == [(1, "only"), (2, None), (3, None)]

@@ -37,6 +37,11 @@ async def run(engine: Engine, target: str, **request: JsonValue) -> str:
     return (await benchmark_run(engine, await bench(engine, "b", target=target, **request))).notes
 
 
+def made(target: str, number: int, *, cached: int = 0) -> str:
+    """The sentence on where the outputs of a run came from."""
+    return f"outputs: {number} from {target}" + (f", {cached} from its cache" if cached else "")
+
+
 async def two(engine: Engine, **fields: JsonValue) -> None:
     wanted: Json = {"expectedOutputs": {"output": "good"}, **fields}
     await save(engine, [case(name, **wanted) for name in ("x", "y")], benchmark("b", "x", "y"))
@@ -46,11 +51,11 @@ async def test_an_output_is_used_again_only_where_it_is_asked_for_and_the_run_sa
     engine: Engine, tmp_path: Path, target: str
 ) -> None:
     await two(engine)
-    assert await run(engine, target) == ""
-    assert await run(engine, target) == ""
+    assert await run(engine, target) == made(target, 2)
+    assert await run(engine, target) == made(target, 2)
     assert asked(tmp_path) == ["x", "x", "y", "y"]
-    assert await run(engine, target, cache=True) == "2 outputs of earlier runs used again"
-    assert await run(engine, target, cache=True) == "2 outputs of earlier runs used again"
+    assert await run(engine, target, cache=True) == made(target, 0, cached=2)
+    assert await run(engine, target, cache=True) == made(target, 0, cached=2)
     assert asked(tmp_path) == ["x", "x", "y", "y"]
     outputs = {one.fields.test_case_id: one.fields.actual_output for one in await all_of(engine, TestRun)}
     assert outputs == {"x": {"output": "good x"}, "y": {"output": "good y"}}
@@ -73,11 +78,12 @@ async def test_other_inputs_another_version_and_another_target_are_made_anew(
     await two(engine)
     await run(engine, target)
     await save(engine, case("x", inputs={"q": "z"}, expectedOutputs={"output": "good"}))
-    assert (await run(engine, target, cache=True)).startswith("1 output of earlier runs used again; edited since")
+    assert (await run(engine, target, cache=True)).startswith(f"{made(target, 1, cached=1)}; edited since")
     await save(engine, minion("p@1", "prompt-version", content="{{q}}", versionNumber=1))
     with_version = await run(engine, target, cache=True, prompt_version_ref="p@1")
-    assert with_version.startswith("0 outputs of earlier runs used again; not compared with")
-    assert (await run(engine, f"{target} more", cache=True)).startswith("0 outputs of earlier runs used again")
+    assert with_version.startswith(f"{made(target, 2)}; not compared with")
+    more = f"{target} more"
+    assert (await run(engine, more, cache=True)).startswith(made(more, 2))
     assert len(asked(tmp_path)) == 2 + 1 + 2 + 2
 
 
@@ -86,7 +92,7 @@ async def test_equal_inputs_of_another_case_are_the_same_question(engine: Engine
     await run(engine, target)
     await save(engine, case("twin", inputs={"q": "x"}, expectedOutputs={"output": "good"}), benchmark("t", "twin"))
     job = await bench(engine, "t", target=target, cache=True)
-    assert (await benchmark_run(engine, job)).notes == "1 output of earlier runs used again"
+    assert (await benchmark_run(engine, job)).notes == made(target, 0, cached=1)
     assert (await found(engine, f"{job.id}:1.1", TestRun)).fields.actual_output == {"output": "good x"}
     assert asked(tmp_path) == ["x", "y"]
 
@@ -104,7 +110,7 @@ async def test_an_answer_that_came_too_late_is_not_used_again_and_a_stricter_lim
     slow = "command:sleep 5"
     await two(engine, timeoutMs=50)
     await run(engine, slow)
-    assert await run(engine, slow, cache=True) == "0 outputs of earlier runs used again"
+    assert await run(engine, slow, cache=True) == made(slow, 2)
 
 
 def test_trials_are_never_answered_from_the_cache() -> None:

@@ -120,7 +120,7 @@ async def test_a_model_is_never_sent_a_bare_input_in_place_of_a_prompt_that_has_
     assert shop.server.requests == 0
     assert await shop.engine.store.read(jobs.jobs) == []
     await save(shop.engine, answer("kept", "c", "good"))
-    assert (await judged_case(shop.engine, "c", target=MODEL)).fields.agent_run_id == "kept"
+    assert (await judged_case(shop.engine, "c", target=MODEL, recorded=True)).fields.agent_run_id == "kept"
 
 
 async def test_a_version_that_is_named_and_unknown_is_refused_as_such_before_a_job_exists(shop: Shop) -> None:

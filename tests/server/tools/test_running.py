@@ -211,6 +211,9 @@ async def test_a_dry_run_bounds_what_a_model_will_cost(tmp_path: Path) -> None:
         assert server.requests == 0
 
 
+TARGET = "anthropic:claude-sonnet-4-5"
+
+
 async def test_a_dry_run_counts_a_models_grades_the_targets_calls_and_what_is_missing(tmp_path: Path) -> None:
     graded: Json = {
         "type": "assert-set",
@@ -224,11 +227,13 @@ async def test_a_dry_run_counts_a_models_grades_the_targets_calls_and_what_is_mi
         once: Json = {"benchmarkId": "b", "trials": 2, "dryRun": True}
         bare = part(await host.call("run_benchmark", **once), "estimate")
         assert (bare["units"], bare["missing"], bare["modelCalls"], bare["targetCalls"]) == (2, 1, 2, 0)
-        asked = await host.call("run_benchmark", **once, target="anthropic:claude-sonnet-4-5")
+        asked = await host.call("run_benchmark", **once, target=TARGET, recorded=True)
         live = part(asked, "estimate")
         assert (live["missing"], live["modelCalls"], live["targetCalls"]) == (0, 4, 1)
         assert 0 < cast("float", live["targetCostUsd"]) < 1
         assert "at most 1 calls to make outputs" in str(asked["summary"])
+        fresh = part(await host.call("run_benchmark", **{**once, "recorded": False, "target": TARGET}), "estimate")
+        assert (fresh["missing"], fresh["modelCalls"], fresh["targetCalls"]) == (0, 4, 2)
         assert server.requests == 0
 
 

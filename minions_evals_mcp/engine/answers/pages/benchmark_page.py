@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.config_labels import target_label
 
 DECISIONS = 6
 RECORDED = "recorded outputs"
@@ -87,9 +88,7 @@ def _page(
 
 def _target(db: Db, run_id: str) -> str:
     job = jobs.job(db, run_id)
-    request = None if job is None else job.spec["request"]
-    target = request.get("target") if isinstance(request, dict) else None
-    return target if isinstance(target, str) else RECORDED
+    return (None if job is None else target_label(db, job)) or RECORDED
 
 
 def _grouped(points: Sequence[TrendPoint], names: Sequence[str]) -> tuple[ByWhat, ...]:

@@ -15,6 +15,7 @@ from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.config_labels import CONFIG_PREFIX, target_label
 from minions_evals_mcp.store.queries.pages import matrix_cells, overview
 from minions_evals_mcp.store.queries.pages.matrix_cells import MatrixCase, MatrixCell, Only
 
@@ -85,13 +86,15 @@ def _page(db: Db, *, ident: str, filters: MatrixFilter, skip: int, limit: int) -
     titles = report_units.titles(db, [ident])
     if ident not in titles:
         raise NotFoundError("benchmark", ident, remedy="The overview lists them.")
-    config = [column.run_id for column in overview.config_columns(db, ident)][:MOST]
+    configured = overview.config_columns(db, ident)[:MOST]
+    config = [column.run_id for column in configured]
     chosen = list(filters.run_ids)[:MOST] or config or matrix_cells.newest_of_versions(db, ident, limit=VERSIONS)
     if not chosen:
         raise BadInputError(f"{titles[ident]} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
     cases, total = matrix_cells.matrix_cases(db, chosen, only=filters.only, text=filters.text, skip=skip, limit=limit)
     cells = matrix_cells.matrix_cells(db, chosen, [case.case_id for case in cases])
-    columns = _columns(db, chosen)
+    labels = [""] * len(chosen) if filters.run_ids else [column.provider for column in configured]
+    columns = _columns(db, chosen, labels or [""] * len(chosen))
     by_score = sorted((column for column in columns if column.run is not None), key=_score, reverse=True)
     return MatrixPage(
         benchmark_id=ident,
@@ -123,7 +126,8 @@ def _contenders(db: Db, by_score: Sequence[MatrixColumn]) -> tuple[MatrixColumn,
     )
 
 
-def _columns(db: Db, run_ids: Sequence[str]) -> tuple[MatrixColumn, ...]:
+def _columns(db: Db, run_ids: Sequence[str], labels: Sequence[str]) -> tuple[MatrixColumn, ...]:
+    """Columns of those runs. An empty label stands for the run's own target."""
     pairs = [(jobs.job(db, ident), runs.benchmark_run(db, ident)) for ident in run_ids]
     job_runs = [(job, None if run is None else run.fields) for job, run in pairs if job is not None]
     if len(job_runs) < len(pairs):
@@ -135,13 +139,13 @@ def _columns(db: Db, run_ids: Sequence[str]) -> tuple[MatrixColumn, ...]:
         MatrixColumn(
             run_id=job.id,
             name=named(names, _request_value(job, "promptVersionRef")) or "no version",
-            target=(_request_value(job, "target") or "").removeprefix("config:").rpartition("/")[2],
+            target=label or (target_label(db, job) or "").removeprefix(CONFIG_PREFIX),
             state=job.state,
             run=run,
             cost_usd=overview.run_cost(db, job.id),
             means=_means(db, job.id),
         )
-        for job, run in job_runs
+        for (job, run), label in zip(job_runs, labels, strict=True)
     )
 
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import cast
 
 from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.domain.values import from_millis
-from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.config_labels import labels_of
 from minions_evals_mcp.store.rows import WHOLE
 
 CONFIG_TARGET = "json_extract(j.spec, '$.request.target') LIKE 'config:%'"
 """Runs that are columns of an evaluated config."""
-EVALUATED = "config-evaluated"
-"""The event that says which runs are the columns of a config's tests (`runIds`), and which were `before`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,10 @@ def _pair(text: str | None) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class ConfigColumn:
-    """A column of an evaluated config: one prompt at one provider, in its newest run."""
+    """A column of an evaluated config: one prompt at one provider, in its newest run.
+
+    `provider` is the provider's label, else its id. Several columns may share an id: they differ in their settings.
+    """
 
     run_id: str
     version: str | None
@@ -121,22 +121,28 @@ def config_columns(db: Db, benchmark_id: str) -> list[ConfigColumn]:
     Where it is noted which columns were evaluated last, those alone: a prompt that was taken out is none any more.
     """
     rows = db.execute(
-        "SELECT j.id, json_extract(j.spec, '$.request.promptVersionRef'), substr(json_extract(j.spec, '$.request.target'), 8),"
+        "SELECT j.id, j.key, json_extract(j.spec, '$.request.promptVersionRef'), substr(json_extract(j.spec, '$.request.target'), 8),"
         " j.state, j.created_at, b.overall_score, b.passed_count, b.total_count, json_extract(b.rest, '$.passRateCi')"
         f" FROM job j LEFT JOIN benchmark_run b ON b.id = j.id WHERE j.subject_id = ? AND {CONFIG_TARGET}"
         " ORDER BY j.created_at, b.seq",
         (benchmark_id,),
     )
-    newest: dict[tuple[str | None, str], ConfigColumn] = {}
-    for run_id, version, provider, state, at, score, passed, total, interval in rows:
+    newest: dict[str, ConfigColumn] = {}
+    for run_id, key, version, provider, state, at, score, passed, total, interval in rows:
         column = ConfigColumn(run_id, version, provider, state, from_millis(at), score, passed, total, _pair(interval))
-        newest[version, provider] = column
-    noted = events.newest(db, EVALUATED, benchmark_id)
-    last = {} if noted is None else {ident: at for at, ident in enumerate(cast("list[str]", noted["runIds"]))}
-    last_columns = sorted(
-        (column for column in newest.values() if column.run_id in last), key=lambda column: last[column.run_id]
-    )
-    return last_columns or list(newest.values())
+        newest[_measured(key)] = column
+    by_run = {column.run_id: column for column in newest.values()}
+    last = [
+        replace(by_run[run_id], provider=label or by_run[run_id].provider)
+        for run_id, label in labels_of(db, benchmark_id)
+        if run_id in by_run
+    ]
+    return last or list(newest.values())
+
+
+def _measured(key: str) -> str:
+    """The digest of all that bears on a column's answers, with which the key of its run ends."""
+    return key.rpartition("/")[2]
 
 
 def run_cost(db: Db, run_id: str) -> float | None:

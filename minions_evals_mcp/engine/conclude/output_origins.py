@@ -1,0 +1,21 @@
+"""Where the outputs of a run came from: one sentence for every interface."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.engine.request import RunSettings
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
+
+OF_A_FUNCTION = "evaluate:"
+"""Targets of `evaluate`, which calls the function for every case: there is nothing to tell apart."""
+
+
+def output_origins(db: Db, job_id: str, request: RunSettings) -> str:
+    """Sentence with the number of outputs by origin; empty for a run without a target."""
+    if request.target is None or request.target.startswith(OF_A_FUNCTION):
+        return ""
+    origins = jobs.count_origins(db, job_id)
+    parts = [f"{origins.made} from {request.target}"]
+    parts += [f"{origins.cached} from its cache"] * bool(origins.cached)
+    parts += [f"{origins.recorded} recorded"] * bool(origins.recorded)
+    return f"outputs: {', '.join(parts)}"
