@@ -43,7 +43,7 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
         group=fields.group,
         agent_error=error,
         timed_out=timed_out,
-        recorded_scores=tuple(filter(None, map(obj, listed_values(fields.extra.get("foreignScores"))))),
+        recorded_scores=tuple(obj(score) for score in listed_values(fields.extra.get("foreignScores"))),
     )
 
 
