@@ -47,6 +47,10 @@ class LiftFile(Value):
     target: Text | None = None
     target_config: Text | None = None
 
+    def sources(self) -> tuple[str, ...]:
+        """The files and folders that it lays, and its cases, by their paths from its folder."""
+        return (*(_lay(spec).from_ for spec in (*self.with_, *self.without)), self.cases)
+
 
 @dataclass(frozen=True, slots=True)
 class LiftAsked:

@@ -150,7 +150,7 @@ def test_files_are_tried_by_a_file_that_says_what_each_arm_holds(at: Terminal) -
         "lift.yaml",
         "name: agents-file\ncases: cases.json\nwith: [AGENTS.md, {from: AGENTS.md, to: docs/RULES.md}]\ntargetConfig: t.yaml\n",
     )
-    ended = at.run("lift", "lift.yaml", "--json")
+    ended = at.run("lift", "lift.yaml", "--yes", "--json")
     assert ended.code == 0, ended.out
     assert outputs(at) == {("with", "a"): "AGENTS.md docs/RULES.md", ("without", "a"): ""}
 
