@@ -107,6 +107,7 @@ def subject_of(row: Row) -> Subject:
         measured.get("cost"),
         tool_calls=CALLS.validate_json(json.dumps(row.get("tool_calls", []))),
         finish_reason=str(reason) if reason else None,
+        of_config=row["type"] == "not-tool-call-f1",  # elsewhere it scores 1 - F1
     )
 
 

@@ -1,4 +1,4 @@
-"""How often our verdict is inspect-ai's: `python -m tests.bench.inspect_scorers FOLDER …`, of logs that inspect-ai scored.
+"""How often our verdict is inspect-ai's: `python -m tests.bench.readers.inspect_scorers FOLDER …`, of logs that inspect-ai scored.
 
 `PYTHON tests/bench/readers/inspect_logs.py FOLDER NUMBER SEED` writes such logs, with a Python that has inspect-ai.
 """
