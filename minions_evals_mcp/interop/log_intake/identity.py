@@ -64,7 +64,9 @@ class Settling:
         for arrival in arrivals:
             record = without_secrets(arrival.record)
             if of_type(record, PromptVersion) is not None:
-                if record.id not in kept:
+                if record.id in kept:
+                    out.append(replace(arrival, record=kept[record.id]))
+                else:
                     self._waiting[record.id] = arrival
             elif (run := of_type(record, AgentRun)) is not None:
                 out += self._settled(db, arrival, run, of_type(kept.get(record.id), AgentRun))
