@@ -45,6 +45,7 @@ def read(path: Path) -> Iterator[Item]:
         model if isinstance(model, str) else "",
         None,
         head,
+        own_id=False,
     )
     for place, piece in enumerate(cases):
         yield _sample(piece.value, place, f"{path}: {piece.path}.{place}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import zipfile
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,17 @@ _READ = (
 def is_log(seen: JsonValue) -> bool:
     """Returns whether a JSON document is one of Inspect's logs."""
     return "task" in obj(obj(seen).get("eval")) and "status" in obj(seen)
+
+
+def is_archive(path: Path) -> bool:
+    """Whether an archive is one of Inspect's: by its name, else by what is in it."""
+    if path.suffix.lower() == ".eval":
+        return True
+    try:
+        with zipfile.ZipFile(path) as members:
+            return not {*HEADERS}.isdisjoint(members.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return False
 
 
 def read_json(path: Path) -> Iterator[Item]:

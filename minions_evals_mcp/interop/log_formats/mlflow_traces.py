@@ -33,7 +33,13 @@ def is_traces(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """A sample for each trace."""
-    yield Log(NAME, path.stem, _experiment(obj(first_row(path, LISTS).get("info"))) or path.stem)
+    yield Log(
+        NAME,
+        path.stem,
+        _experiment(obj(first_row(path, LISTS).get("info"))) or path.stem,
+        own_id=False,
+        known_samples=True,
+    )
     for where, row in rows_of(path, LISTS):
         yield _sample(row, where)
 

@@ -68,7 +68,12 @@ def read_output_items(path: Path) -> Iterator[Item]:
         if index is None:
             raise InvalidRecordError("an output item has data_source_idx", where=where)
         if log is None:
-            log = Log(NAME, str(document.get("run_id") or path.stem), str(document.get("eval_id") or path.stem))
+            log = Log(
+                NAME,
+                str(document.get("run_id") or path.stem),
+                str(document.get("eval_id") or path.stem),
+                own_id="run_id" in document,
+            )
             yield log
         hosted = _hosted(document, where)
         checks = recorded_of(NAME, hosted.scores)

@@ -48,7 +48,13 @@ def read(path: Path) -> Iterator[Item]:
     rows = read_rows(path)
     first = next(rows, None)
     if first is not None and first.cells.keys() >= OURS:
-        yield Log(NAME, path.stem, str(first.cells.get("task") or path.stem), str(first.cells.get("model") or ""))
+        yield Log(
+            NAME,
+            path.stem,
+            str(first.cells.get("task") or path.stem),
+            str(first.cells.get("model") or ""),
+            own_id=False,
+        )
         yield from (_recorded(row.cells, row.where) for row in chain([first], rows))
         return
     yield Log(

@@ -30,7 +30,7 @@ def is_trajectories(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """Each trial of each task. Who the agent was is told by the file's name only."""
-    yield Log(NAME, path.stem, path.stem.rpartition("-")[2] or path.stem, path.stem.rpartition("-")[0])
+    yield Log(NAME, path.stem, path.stem.rpartition("-")[2] or path.stem, path.stem.rpartition("-")[0], own_id=False)
     tasks = _tasks_of_errors(path)
     for fields, where in _rows(path):
         if not _is_error(fields):

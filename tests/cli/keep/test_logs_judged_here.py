@@ -40,7 +40,7 @@ TRACES: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "atif": ("b.jsonl", (("done", "Paris"), ('_id": "t', '_id": "u'))),
 }
 """Of logs of agent-runs alone: a second one's file, and what makes it another and right."""
-CASES = ("openai-evals-samples", "parquet", "skill-evals")
+CASES = ("openai-evals-samples", "parquet", "skill-evals", "data-set", "adk-evalset", "pydantic-evals", "strands")
 NOTHING = ("every-eval-ever-results",)
 
 
@@ -160,6 +160,7 @@ def test_cases_without_outputs_are_audited_before_anything_ran(at: Terminal, nam
 def test_scores_without_samples_are_nothing_to_judge(at: Terminal, name: str) -> None:
     file, make = WHOLE[name]
     make(at.folder / file)
-    taken = at.run("import", file, "--json").one()
-    assert (taken["samples"], "benchmarkId" in taken) == (0, False)
-    assert taken["skipped"]
+    ended = at.run("import", file, "--json")
+    assert ended.code == 2
+    assert "holds no samples" in ended.err
+    assert "a result without samples" in ended.err
