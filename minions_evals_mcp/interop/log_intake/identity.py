@@ -20,7 +20,6 @@ from minions_evals_mcp.interop.logs.records import version_id
 from minions_evals_mcp.interop.logs.sample import Log
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.imported_logs import log_with_content
 
 CHUNK = 1 << 20
 _SAME = frozenset({"agent_id", "inputs", "outputs", "tool_calls_log", "status", "error_message"})
@@ -43,7 +42,7 @@ def identified(db: Db, log: Log, content: str) -> Log:
     """
     if log.own_id:
         return log
-    known = log_with_content(db, log.format, content)
+    known = records.log_with_content(db, log.format, content)
     if known is None:
         is_taken = records.minion(db, version_id(log)) is not None
         known = f"{log.id}-{content[:8]}" if is_taken else log.id
