@@ -61,15 +61,17 @@ def read_adk(path: Path) -> Iterator[Item]:
         expected = message_text(turns[-1].get("final_response"))
         asking = said[:-1] if expected else said
         tools = [call for turn in turns for call in objects(obj(turn.get("intermediate_data")).get("tool_uses"))]
+        beside = without(document, "eval_cases", "eval_set_id")
         yield Sample(
             id=case.get("eval_id", place), inputs=inputs_of(asking), targets=texts(expected),
-            extra=without({**without(case, "eval_id", "conversation"), "expectedTools": [*tools] or None}), where=where,
+            extra=without({**without(case, "eval_id"), "expectedTools": [*tools] or None, "suite": beside or None}), where=where,
         )  # fmt: skip
 
 
 def read_pydantic(path: Path) -> Iterator[Item]:
     """A case for each, with the evaluators that mean something here; others make it a draft."""
     document = obj(whole_document(path))
+    beside = without(document, "cases", "name", "evaluators")
     yield Log(
         PYDANTIC,
         path.stem,
@@ -91,7 +93,8 @@ def read_pydantic(path: Path) -> Iterator[Item]:
             id=case.get("name") or place, inputs=inputs_of(case["inputs"]), name=str(case.get("name") or ""),
             targets=texts(expected), expected=expected if isinstance(expected, dict) and expected else None,
             assertions=tuple(checks), unread=tuple(unread),
-            extra=without(case, "name", "inputs", "expected_output", "evaluators"), where=where,
+            extra=without({**without(case, "name", "inputs", "expected_output", "evaluators"), "suite": beside or None}),
+            where=where,
         )  # fmt: skip
 
 
@@ -127,5 +130,7 @@ def read_strands(path: Path) -> Iterator[Item]:
             raise InvalidRecordError("a case has an input", field="input", where=where)
         yield Sample(
             id=case.get("name") or place, inputs=inputs_of(case["input"]), name=str(case.get("name") or ""),
-            targets=texts(case.get("expected_output")), extra=without(case, "input", "expected_output"), where=where,
+            targets=texts(case.get("expected_output")),
+            extra=without({**without(case, "input", "expected_output"), "suite": about or None}),
+            where=where,
         )  # fmt: skip
