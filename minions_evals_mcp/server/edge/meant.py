@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-
 from minions_evals_mcp.server.edge.guard import Arguments
 
 if TYPE_CHECKING:
