@@ -78,7 +78,6 @@ async def test_unknown_arguments_are_refused_with_the_nearest_and_nothing_runs(h
 BEYOND: list[tuple[str, dict[str, Any], str]] = [
     ("run_benchmark", {"benchmarkId": "b", "trials": 10**30}, "trials"),
     ("run_benchmark", {"benchmarkId": "b", "waitSeconds": 51}, "waitSeconds"),
-    ("run_benchmark", {"benchmarkId": "b", "waitSeconds": float("nan")}, "waitSeconds"),
     ("run_benchmark", {"benchmarkId": "b", "maxCostUsd": -1}, "maxCostUsd"),
     ("run_benchmark", {"benchmarkId": "b/../../etc ; rm -rf"}, "benchmarkId"),
     ("get_run", {"runId": "r", "cursor": "-1"}, "cursor"),
