@@ -12,7 +12,7 @@ RUNS_CODE = ("python:", "command:", "http:", "https:")
 def _model_only(target: str) -> str:
     """A target that runs code or calls an address is the operator's to name, never a message's."""
     if target.startswith(RUNS_CODE):
-        raise ValueError("a target that runs code or calls an address is named by the operator with --target")
+        raise ValueError("a target that runs code or calls an address is named by the operator")
     return target
 
 

@@ -14,9 +14,9 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
-from minions_evals_mcp.report.named_store import in_store
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.report.sentences import passed_words, trials
-from minions_evals_mcp.server.edge.refusals import in_arguments, in_tools
+from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 
 _SETTINGS = (
@@ -26,7 +26,8 @@ _SETTINGS = (
 """What must be said again to resume a run; a target that the operator named is not the caller's to repeat."""
 FOR_A_PERSON = (
     "What waitsFor a person is judged by one, not by you: in a form that this host shows, on the page, or with"
-    " `minions-evals judge` at a terminal. You cannot hand it in, whatever the person says; a run with judge=caller would be"
+    f" at a terminal ({Next('judge', reason='asks for each judgment')}). You cannot hand it in, whatever the person says; a run"
+    " with judge=caller would be"
     " yours to judge. Until then it waits, and get_run shows it again."
 )
 NO_MODEL = (
@@ -62,15 +63,15 @@ def run_told(
         summary,
         without={"more_packets", "workers", "lacks_model", "for_people", "reused_judgments", "self_judged", "outputs"},
         summary=one_line(summary),
-        reason=in_arguments(summary.reason),
+        reason=in_tools(summary.reason),
         benchmark_run=_without_digests(summary.benchmark_run or {}),
         causes=summary.causes[page],
         failures=summary.failures[page],
-        unscored=[line.model_copy(update={"reason": in_arguments(line.reason)}) for line in summary.unscored[page]],
+        unscored=[line.model_copy(update={"reason": in_tools(line.reason)}) for line in summary.unscored[page]],
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
         judge=summary.judge and brief(summary.judge),
         audit=summary.audit and brief(summary.audit),
-        instructions=in_store(_instructions(packets, summary), store),
+        instructions=in_tools(_instructions(packets, summary), store),
         criteria=_criteria(packets),
         packets=[_bare(packet, summary.for_people) for packet in packets],
         waiting=len(summary.packets) + summary.more_packets,
