@@ -27,9 +27,9 @@ from minions_evals_mcp.configured import default_db
 from minions_evals_mcp.crashes import reported
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.context import wall_clock
-from minions_evals_mcp.engine.messages.foreseen import foreseen
-from minions_evals_mcp.engine.messages.send_message import Receipt, send_message
 from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.messages.foreseen import foreseen
+from minions_evals_mcp.messages.send_message import Receipt, send_message
 from minions_evals_mcp.store.database import open_store
 
 app = App(

@@ -16,9 +16,9 @@ from minions_evals_mcp.engine.compare import compare_prompt_versions
 from minions_evals_mcp.engine.conclude import benchmark_run, comparison, detect_trend
 from minions_evals_mcp.engine.failures import classify_failure
 from minions_evals_mcp.engine.judge import compose, yardstick
-from minions_evals_mcp.engine.messages.payloads import KINDS, OWN
 from minions_evals_mcp.engine.run import conclusion, run_benchmark, units
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.messages.payloads import KINDS, OWN
 from minions_evals_mcp.scoring import rubric
 from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.skills import OwnSkill, Skills

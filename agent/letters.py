@@ -10,9 +10,9 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.jobs import LATEST
 from minions_evals_mcp.engine.meant_ids import id_begun
-from minions_evals_mcp.engine.messages.payloads import OWN
-from minions_evals_mcp.engine.messages.send_message import UNREADABLE
 from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.messages.payloads import OWN
+from minions_evals_mcp.messages.send_message import UNREADABLE
 from minions_evals_mcp.report.plain import revealed
 from minions_evals_mcp.store.agent import delivery, inbox
 from minions_evals_mcp.store.agent.delivery import Delivery

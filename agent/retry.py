@@ -7,8 +7,8 @@ from datetime import datetime
 
 from agent.letters import meant_letter
 from minions_evals_mcp.engine.jobs import LATEST
-from minions_evals_mcp.engine.messages.send_message import UNREADABLE
 from minions_evals_mcp.errors import ConflictError, NotFoundError
+from minions_evals_mcp.messages.send_message import UNREADABLE
 from minions_evals_mcp.store.agent import delivery, inbox
 from minions_evals_mcp.store.connection import Db
 

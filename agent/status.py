@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from agent.lease import is_alive_here
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value, iso
-from minions_evals_mcp.engine.messages.payloads import OWN
-from minions_evals_mcp.engine.messages.send_message import UNREADABLE
+from minions_evals_mcp.messages.payloads import OWN
+from minions_evals_mcp.messages.send_message import UNREADABLE
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event

@@ -10,14 +10,14 @@ from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages import payloads
-from minions_evals_mcp.engine.messages.take_decision import take_decision
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import model_of
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.messages import payloads
+from minions_evals_mcp.messages.take_decision import take_decision
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs

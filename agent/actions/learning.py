@@ -15,10 +15,10 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.classify_failure import classify_failure, classify_failures, store_findings
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import InstrumentError, StoppedError
+from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.agent import explained
 from minions_evals_mcp.store.seals import is_sealed

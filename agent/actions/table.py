@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent.actions import judging, learning, testing_api
 from agent.instructions import instruction
 from agent.message_work import Action
-from minions_evals_mcp.engine.messages.testing_api import VERBS
+from minions_evals_mcp.messages.testing_api import VERBS
 
 ACTIONS: dict[str, dict[str, Action]] = {
     "run-test-case": {

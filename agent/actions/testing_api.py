@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent.message_work import MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.messages.testing_api import VERBS, Asking
+from minions_evals_mcp.messages.testing_api import VERBS, Asking
 
 
 async def carry_out_verb(work: MessageWork) -> Json:

@@ -14,9 +14,9 @@ from agent.instructions.turns import Turn, Work, next_turn
 from agent.message_work import Bounds, MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.messages import payloads
-from minions_evals_mcp.engine.messages.send_message import UNREADABLE
 from minions_evals_mcp.errors import BadInputError, StoppedError, UnsupportedError
+from minions_evals_mcp.messages import payloads
+from minions_evals_mcp.messages.send_message import UNREADABLE
 from minions_evals_mcp.presentation.next_steps import Messages, in_terms
 from minions_evals_mcp.skills import OwnSkill
 from minions_evals_mcp.store import jobs

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from agent.daemon import Agent
-from minions_evals_mcp.engine.messages.payloads import OWN, EventSeen, topic_of
+from minions_evals_mcp.messages.payloads import OWN, EventSeen, topic_of
 from minions_evals_mcp.store.agent import inbox, lease
 from minions_evals_mcp.store.agent.event_feed import Happened, happened, last_event
 from minions_evals_mcp.store.agent.inbox import Arriving

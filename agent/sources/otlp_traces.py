@@ -17,12 +17,12 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import ContextRef, Task
 from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.engine.messages.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, message, queue
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.spans import Span
 from minions_evals_mcp.interop.traces import Traces, kind_of
+from minions_evals_mcp.messages.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import traces_judged

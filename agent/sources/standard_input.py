@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from agent.daemon import Agent, log
 from agent.store_retry import surely
-from minions_evals_mcp.engine.messages.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.messages.send_message import Letter, keep_unreadable, send_message
 
 LONGEST = 1_000_000
 """So many characters a message may have."""

@@ -13,8 +13,8 @@ from agent.daemon import Agent, log
 from agent.sources.standard_input import MOST_BYTES, read_letter
 from agent.store_retry import surely
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.engine.messages.send_message import send_message
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.messages.send_message import send_message
 
 LOOKED_EVERY_S = 0.2
 YOUNG_S = 1.0

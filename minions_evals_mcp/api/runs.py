@@ -1,6 +1,5 @@
 """Running: a test case, a benchmark, an A/B test; what a run came to; how much its scores vary; what its checks let pass."""
 
-from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, run_ab_test
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.request import RunRequest
@@ -9,6 +8,8 @@ from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.interop.audit.audits import audit
+from minions_evals_mcp.operations.ab_test import Request as AbTestRequest
+from minions_evals_mcp.operations.ab_test import run as run_ab_test
 
 __all__ = [
     "AbTestRequest",

@@ -36,7 +36,7 @@ COMMANDS = {
     "rejudge": ("decide.comparing:rejudge", "Judge a run's stored outputs anew; no target is called."),
     "ab-test": ("decide.ab_tests:ab_test", "Run branches of a test case side by side; say which wins."),
     "lift": ("decide.lifting:lift", "Say whether a skill, a file or a tool helps an agent."),
-    "branches": ("decide.ab_tests:branches", "Show a test case's branches and what they add up to."),
+    "branches": ("decide.branches:branches", "Show a test case's branches and what they add up to."),
     "classify": ("look.classifying:classify", "Say why a run failed."),
     "promote": ("look.promoting:promote", "Make a test case of a failure, or of an imported trace."),
     "submit": ("run.submitting:submit", "Hand in judgments for outputs that wait."),

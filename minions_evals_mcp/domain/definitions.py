@@ -32,7 +32,8 @@ class TestCase(Fields):
     the test as such a config says it, where its code asks.
     `accepted_outputs` are other right answers that a person gave: an audit tries its suggestions on them, no verdict rests
     on them. No honest output passes a `canary`: a run that does is marked, and approves nothing. `extra` is what the
-    file that the case came from says beside all that; nothing is judged by it.
+    file that the case came from says beside all that; nothing is judged by it. Cases of one `group` (the turns of a
+    conversation, questions on one document) are not independent: intervals and tests count groups.
     """
 
     __test__ = False
@@ -57,6 +58,7 @@ class TestCase(Fields):
     accepted_outputs: Annotated[tuple[JsonValue, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
     canary: Annotated[bool, Field(exclude_if=lambda canary: not canary)] = False
     tags: Texts = ()
+    group: Annotated[Text | None, Field(exclude_if=lambda group: group is None)] = None
     status: Literal["active", "draft", "deprecated"] = "active"
     created_at: Timestamp | None = None
     created_by: str | None = None

@@ -63,7 +63,8 @@ class AgentRun(Fields):
     """An agent's output (minions-agents). `cost` is in US dollars.
 
     `tool_calls_log` is None where nobody recorded the calls; a log without calls is empty. `stop_reason` says why the agent
-    came to its end ("end_turn", "max_turns", …); `extra` is what its toolbox says beside all that.
+    came to its end ("end_turn", "max_turns", …); `extra` is what its toolbox says beside all that. `group` names what it has
+    in common with other runs (a conversation, a document): it counts where the test case names none.
     """
 
     slug: ClassVar[str] = "agent-run"
@@ -81,6 +82,7 @@ class AgentRun(Fields):
     status: Literal["running", "success", "failed", "pending-approval"] = "success"
     error_message: str | None = None
     stop_reason: Annotated[str | None, Field(exclude_if=_is_absent)] = None
+    group: Annotated[Text | None, Field(exclude_if=_is_absent)] = None
     extra: Annotated[Json, Field(exclude_if=_is_absent)] = EMPTY
 
 

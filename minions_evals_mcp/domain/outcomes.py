@@ -37,7 +37,8 @@ class Observed(Value):
     """An output and what was measured while it was made. Milliseconds, tokens, US dollars; None is unknown.
 
     `tool_calls` is None where nobody recorded them, empty where it is known that none was made. `made_from` is the
-    digest of target, prompt version and inputs; `reused_from` the test-run for which it was made.
+    digest of target, prompt version and inputs; `reused_from` the test-run for which it was made; `group` is that of its
+    agent-run.
     """
 
     output: Json
@@ -56,6 +57,7 @@ class Observed(Value):
     made_from: str | None = None
     reused_from: str | None = None
     timed_out: bool = False
+    group: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
     told: Annotated[AnswerFacts | None, Field(exclude_if=lambda value: value is None)] = None
 
 

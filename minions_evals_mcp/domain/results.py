@@ -51,7 +51,10 @@ class DiffPart(Value):
 
 
 class TestRun(Fields):
-    """One output of one test case, judged. Only the outcomes `scored` and `timed-out` become test runs."""
+    """One output of one test case, judged. Only the outcomes `scored` and `timed-out` become test runs.
+
+    `group` is the test case's, else the agent-run's, when it was judged.
+    """
 
     __test__ = False
     slug: ClassVar[str] = "test-run"
@@ -91,6 +94,7 @@ class TestRun(Fields):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cost_usd: Amount | None = None
+    group: Annotated[str | None, Field(exclude_if=lambda group: group is None)] = None
 
 
 class EvalJudgment(Fields):
@@ -116,12 +120,29 @@ class EvalJudgment(Fields):
     origin: Literal["submitted", "imported"] | None = None
 
 
+class SupportedFall(Value):
+    """A fall that is more than chance, of any size: of passes, or of scores where passes alone do not show it.
+
+    `delta` is the mean change over the cases of both runs (0 to 1), `pValue` that of the paired test; `changed` counts the
+    cases that changed or, where cases share groups, the groups.
+    """
+
+    since: Id
+    of: Literal["passes", "scores"]
+    delta: float
+    p_value: Unit
+    cases: Count
+    changed: Count
+
+
 class BenchmarkRun(Fields):
     """All results of one benchmark, taken together, or of those of its cases that `selection` names.
 
     `overallScore` is 0–1, `passRate` 0–100; `passed` is null where the benchmark has no `passingThreshold`.
     `canariesPassed` are cases that no honest output passes and this run did: it approves nothing. `fallenSince` is the last
-    run that held, where this one is still below it though no further below the run before.
+    run that held, where this one is still below it though no further below the run before. `groups`: the independent groups
+    that its cases form, where some share one; `effectiveCases`: the number of independent cases that would tell as much.
+    `fall`: passes or scores fell by more than chance since the run that it is measured against.
     """
 
     slug: ClassVar[str] = "benchmark-run"
@@ -146,7 +167,10 @@ class BenchmarkRun(Fields):
     evidence: Evidence | None = None
     is_regression: bool = False
     fallen_since: Annotated[Id | None, Field(exclude_if=lambda since: since is None)] = None
+    fall: Annotated[SupportedFall | None, Field(exclude_if=lambda fall: fall is None)] = None
     canaries_passed: Annotated[Ids, Field(exclude_if=lambda passed: not passed)] = ()
+    groups: Annotated[Count | None, Field(exclude_if=lambda groups: groups is None)] = None
+    effective_cases: Annotated[Amount | None, Field(exclude_if=lambda cases: cases is None)] = None
     digests: Digests = Digests.trusted()
 
 
@@ -196,6 +220,7 @@ class PromptComparison(Fields):
     `storedResults`: where stored results were compared and all of either version decide, how many there were.
     `openPart`: made on the open part of a benchmark that is sealed in part: it approves nothing, and is no attempt.
     `whatChanged`: all that differs from run A to run B: the version (which to which), the target, judge, rubric or cases.
+    `groups` and `effectiveCases` as in a benchmark-run.
     """
 
     slug: ClassVar[str] = "prompt-comparison"
@@ -227,6 +252,8 @@ class PromptComparison(Fields):
     stored_results: Annotated[int, Field(ge=1)] | None = None
     open_part: Annotated[bool, Field(exclude_if=lambda is_open: not is_open)] = False
     what_changed: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    groups: Annotated[Count | None, Field(exclude_if=lambda groups: groups is None)] = None
+    effective_cases: Annotated[Amount | None, Field(exclude_if=lambda cases: cases is None)] = None
 
 
 class ModelCause(Value):

@@ -11,6 +11,7 @@ from types import CodeType
 
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.evaluation.reached_code import DIGITS, code_text, reached_sources, source_text
+from minions_evals_mcp.sandbox.child_environment import child_environment
 
 GIT_S = 5.0
 
@@ -66,7 +67,12 @@ def _commit(folder: Path) -> str:
         return ""
     try:
         ended = subprocess.run(  # noqa: S603  a fixed command
-            [git, "rev-parse", "--short=7", "HEAD"], cwd=folder, capture_output=True, timeout=GIT_S, check=False
+            [git, "rev-parse", "--short=7", "HEAD"],
+            cwd=folder,
+            capture_output=True,
+            timeout=GIT_S,
+            check=False,
+            env=child_environment(),
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

@@ -8,7 +8,6 @@ from minions_evals_mcp.engine.answers.gates import regression_gate
 from minions_evals_mcp.engine.answers.run_diff import RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import EngineConfig
-from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
 from minions_evals_mcp.store.queries.shared_cases import Shared
 
@@ -91,8 +90,10 @@ class Figures:
         judged, beside = regression_gate(self.summary), self.beside
         if judged == "failed" or beside is None or not beside.broke:
             return judged
+        if beside.fall is not None:
+            return "failed"
         dropped = pass_rate_dropped(beside.previous_passed, beside.previous_total, beside.passed, beside.total)
-        return fall_gate(evidence(beside.worse, beside.better), better=beside.better) if dropped else judged
+        return fall_gate(beside.evidence, better=beside.better) if dropped else judged
 
     @property
     def passed(self) -> bool | None:

@@ -20,11 +20,10 @@ from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.presentation.next_steps import Terminal, in_terms
 from minions_evals_mcp.report.diffs import diff_view
-from minions_evals_mcp.report.failed_cases import failed_functions, failures_table, unscored_list
+from minions_evals_mcp.report.failed_cases import failures_table, reason_line, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import passed_words
 from minions_evals_mcp.report.tables import EVIDENCE, headline
-from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.store.queries.shared_cases import Shared
 
 CHANGED: dict[Kind, str] = {
@@ -83,7 +82,7 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     yield Text(verdict_line(result))
     for line in change_lines(result):
         yield Text(line)
-    if result.asked.fail_on_regression and result.summary.regression is not None and result.gate != "held":
+    if result.asked.fail_on_regression and result.gate != "held":
         yield in_terms(stays_red(short_id(result.run_id)), Terminal(_store(result)))
     if result.summary.outcomes.get("awaiting-judgments") and result.asked.lacks_judge:
         yield Text(NO_JUDGE)
@@ -137,7 +136,7 @@ def _standing(result: Figures) -> str:
         return f"no case is measured as in the run before ({result.before})"
     tried = " trials" if max(beside.previous_total, beside.total) > beside.cases else ""
     counted = f"{beside.previous_passed} of {beside.previous_total}{tried} passed before{_now(beside)}"
-    against_noise = EVIDENCE[evidence(beside.worse, beside.better)]
+    against_noise = EVIDENCE[beside.evidence]
     if result.summary.regression is not None:
         since = f" since {short_id(result.before)}" if "fallenSince" in result.summary.regression else ""
         return f"a regression{since}: {counted}; {against_noise}"
@@ -215,7 +214,7 @@ def html_of(result: Figures) -> str:
     figures = _judged(result) if fields is None else f"{passed_words(result.summary, fields)}, score {result.score:.3f}"
     rows = "".join(
         f"<tr><td {LEFT}>{escape(shortened(failure.title, 60))}</td><td {LEFT}>{escape(failure.failure_type)}</td>"
-        f"<td {LEFT}>{escape(shortened(failed_functions(failure.description) or failure.description, 160))}</td></tr>"
+        f"<td {LEFT}>{escape(shortened(reason_line(failure.description), 160))}</td></tr>"
         for failure in result.summary.failures
     )
     head = "".join(f"<th {LEFT}>{title}</th>" for title in ("failed case", "how", "why"))

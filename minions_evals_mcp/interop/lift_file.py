@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 from pydantic_core import to_json
 
+from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.values import Text, Value
 from minions_evals_mcp.engine.lift.arms import Arm
 from minions_evals_mcp.engine.lift.run_lift import LiftPlan
@@ -23,6 +24,7 @@ from minions_evals_mcp.targets.workspace import Laid, laid_at
 
 SKILLS_AT = ".claude/skills"
 YAML = (".yaml", ".yml")
+PLACE = "Give a relative path in the workspace, such as AGENTS.md."
 
 
 class Lay(Value):
@@ -45,6 +47,10 @@ class LiftFile(Value):
     skill: str | None = None
     target: Text | None = None
     target_config: Text | None = None
+
+    def sources(self) -> tuple[str, ...]:
+        """The files and folders that it lays, and its cases, by their paths from its folder."""
+        return (*(_lay(spec).from_ for spec in (*self.with_, *self.without)), self.cases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +167,9 @@ def _laid(specs: Sequence[str | Lay], base: Path, request: LiftAsked) -> tuple[L
 def _laid_by(spec: str | Lay, base: Path, skills_at: str) -> tuple[Laid, ...]:
     lay = _lay(spec)
     source = base / lay.from_
-    place = PurePosixPath(lay.to or "")
-    if place.is_absolute() or ".." in place.parts:
-        raise BadInputError(f"{place} is no place in a workspace.", remedy="Give a path within it, such as AGENTS.md.")
+    place = confined_path(lay.to, field="to", remedy=PLACE) if lay.to else PurePosixPath()
     if source.is_dir() and (source / SKILL_FILE).is_file():
-        at = place if lay.to else PurePosixPath(skills_at) / skill_name(source)
+        at = place if lay.to else confined_path(skills_at, field="--skills-at", remedy=PLACE) / skill_name(source)
         return laid_at(source, at, but=EVALS.parent.name)  # the agent must not read its own evals
     if source.is_file() and not lay.to:
         place = PurePosixPath(source.name)

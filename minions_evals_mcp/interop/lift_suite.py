@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.engine.lift.arms import prompt_of
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.skill_evals import SkillEval, SkillEvals
-from minions_evals_mcp.targets.workspace import FILES, case_file, sha256_of
+from minions_evals_mcp.targets.workspace import FILES, case_file_name, sha256_of
 
 TITLE = 60
 GUIDE = "1 where the output and the files that were made show that the statement holds, 0 where they do not."
@@ -72,7 +72,7 @@ def _records(ident: str, skill_eval: SkillEval, case_files: Path, at: datetime) 
     """The test case of an eval, with a rubric whose criteria are its statements: all must hold."""
     inputs: Json = {"prompt": skill_eval.prompt}
     if skill_eval.files:
-        inputs[FILES] = {name: sha256_of(case_file(case_files, name)) for name in skill_eval.files}
+        inputs[FILES] = {name: sha256_of(case_files / case_file_name(name), case_files) for name in skill_eval.files}
     case: Json = {"name": skill_eval.name or shortened_prompt(skill_eval.prompt), "inputs": inputs}
     if not skill_eval.is_judged:  # it is asked only whether the skill is taken up
         yield _record("test-case", ident, {**case, "assertions": [{"type": "regex", "value": r"\S"}]}, at)

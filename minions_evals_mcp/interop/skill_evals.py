@@ -6,6 +6,7 @@ an `expected_output` in prose, `files`, and statements about the output under on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
@@ -27,6 +28,9 @@ SAYS_NOT = ("must_not_have", "must_not_contain", "fail")
 TEXTS = ("text", "statement", "description", "check", "assertion", "expectation")
 """Under which of its keys a statement that is a mapping says what it states."""
 MOST_FRONT = 200
+MAX_NAME = 64
+SKILL_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+"""A skill's name by the Agent Skills specification: the name of its folder too."""
 
 
 class SkillEval(Value):
@@ -78,7 +82,13 @@ def skill_name(folder: Path) -> str:
     name = cast("dict[str, object]", front).get("name") if isinstance(front, dict) else None
     if not isinstance(name, str) or not name.strip():
         raise InvalidRecordError("a skill needs a name", field="name", where=str(path))
-    return name.strip()
+    if len(name) > MAX_NAME or SKILL_NAME.fullmatch(name) is None:
+        raise InvalidRecordError(
+            f"{name[:MAX_NAME]!r} is not a skill name: use 1 to {MAX_NAME} lowercase letters, digits and single hyphens",
+            field="name",
+            where=str(path),
+        )
+    return name
 
 
 def read_evals(path: Path) -> SkillEvals:

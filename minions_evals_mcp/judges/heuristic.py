@@ -9,7 +9,7 @@ import yaml
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.assertions import SET, Assertion
 from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Verdict
 from minions_evals_mcp.errors import InvalidRecordError
@@ -146,9 +146,22 @@ def by_rule(criterion: Criterion, score: float, rationale: str) -> Verdict:
 
 
 def explained(results: Sequence[Checked]) -> str:
-    """Returns why the checks came out as they did: the failed ones first."""
-    ordered = sorted(results, key=lambda check: check.passed) if len(results) > 1 else results
-    return "; ".join(f"{'passed' if check.passed else 'failed'} {check.type}: {check.reason}" for check in ordered)
+    """The reasons of all checks, the failed ones first. A set is told by its parts."""
+    told = [line for check in results for line in _lines(check)]
+    ordered = sorted(told, key=lambda line: line[0]) if len(told) > 1 else told
+    return "; ".join(f"{'passed' if passed else 'failed'} {reason}" for passed, reason in ordered)
+
+
+def _lines(check: Checked) -> Sequence[tuple[bool, str]]:
+    """Verdict and reason of the check, or of each part of a set. Where a set's threshold decides, it has one line."""
+    parts = check.parts if check.type == SET else ()
+    if not parts or all(part.passed for part in parts) != check.passed:
+        return [(check.passed, f"{check.type}: {check.reason}")]
+    return [(part.passed, f"{_named(part)}: {part.reason}") for part in parts]
+
+
+def _named(part: Checked) -> str:
+    return f"{part.type} ({part.metric})" if part.metric else part.type
 
 
 def _from_proposal(criterion: Criterion, work: Work, name: str) -> Verdict | JudgeErrored:

@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Self
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -25,7 +26,7 @@ from minions_evals_mcp.known_secrets import remember_keys
 from minions_evals_mcp.models.client import Connection, ModelClient, RetrySettings
 from minions_evals_mcp.models.late_client import LateClient
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
-from minions_evals_mcp.models.service_table import Service
+from minions_evals_mcp.models.service_table import SERVICES, Service
 
 CLOSING_S = 5.0
 UNNAMED = "anthropic"
@@ -67,14 +68,34 @@ class ProviderSettings:
     reply_bytes: int = MOST_BYTES
 
     def reached(self, provider: str, access: Access) -> ProviderSettings:
-        """These settings with that provider's key or address in place of its own; what is None stays."""
+        """These settings with that provider's key or address in place of its own; what is None stays.
+
+        The operator's key goes to the provider's own host and to the address that the operator set, and nowhere else.
+        """
         held = self.access.get(provider, NO_ACCESS)
-        changed = Access(access.api_key or held.api_key, access.base_url or held.base_url)
+        key = held.api_key if access.base_url is None or _same_host(access.base_url, held.base_url, provider) else None
+        changed = Access(access.api_key or key, access.base_url or held.base_url)
         return replace(self, access={**self.access, provider: changed})
 
     def has_key(self, model: str) -> bool:
         """Returns whether the key of that model's provider is set."""
         return bool(self.access.get(parse_model(model).provider, NO_ACCESS).api_key)
+
+
+def _same_host(address: str, of_operator: str | None, provider: str) -> bool:
+    """Returns whether the address is at the host, with the scheme and port, that the operator's key is for."""
+    row = PROVIDERS.get(provider)
+    service = next((service.url for service in SERVICES if service.account == provider), None)
+    own = of_operator or (service if row is None else row.url)
+    return own is not None and _origin(address) == _origin(own)
+
+
+def _origin(address: str) -> tuple[str, str | None, int | None]:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+    except ValueError:
+        return "", None, None
 
 
 _KNOWN_BY = {"openai": ("gpt-", "chatgpt-", "o1", "o3", "o4-"), "gemini": ("gemini-",)}

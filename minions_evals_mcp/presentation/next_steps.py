@@ -260,7 +260,9 @@ def _by_name(step: Next, at: At) -> dict[str, Value]:
     given = {
         name: value
         for argument, value in step.arguments.items()
-        if argument not in defaulted and (name := at.names.get(argument, ARGUMENTS.get(argument, to_camel(argument))))
+        if argument not in defaulted
+        and (argument, value) != _ASKED_BY
+        and (name := at.names.get(argument, ARGUMENTS.get(argument, to_camel(argument))))
     }
     return {**at.needs, **given, **{name: _filled(value, step.arguments) for name, value in at.fixed.items()}}
 

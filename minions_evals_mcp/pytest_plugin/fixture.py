@@ -212,13 +212,16 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
     assert isinstance(score, float)
     if min_score is not None and score < min_score:
         raise AssertionError(f"{summary.subject_id} scores {score:.3f}, below {min_score:g}: {_failed(summary)}")
-    if fail_on_regression and summary.regression is not None:
+    if fail_on_regression:
         fallen = regression_gate(summary)
         if fallen == "undecided":
+            assert summary.regression is not None
             sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
             raise InstrumentError(f"{in_terms(sentence, PythonCalls())} {_stays_red(summary)}")
         if fallen == "failed":
-            raise AssertionError(f"{summary.regression['summary']} {_stays_red(summary)}")
+            fell = summary.regression or summary.fall
+            assert fell is not None
+            raise AssertionError(f"{fell['summary']} {_stays_red(summary)}")
 
 
 def _stays_red(summary: RunSummary) -> str:

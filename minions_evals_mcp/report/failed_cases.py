@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 from rich.cells import set_cell_size
 from rich.console import Group
@@ -16,14 +17,15 @@ from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import LONGEST, WHY, WIDEST, whole
 from minions_evals_mcp.report.sentences import trials
-from minions_evals_mcp.scoring.failure_causes import OWN_CHECK, tells_cause
+from minions_evals_mcp.scoring.failure_causes import tells_cause
 from minions_evals_mcp.scoring.failures.texts import told_apart
 
 SEVERITY = {"critical": "bold red", "major": "yellow", "minor": "dim"}
 NO_LOG = "There is no tool-call log; "
 FUNCTION = re.compile(r"failed function: (.*?)(?=; (?:passed|failed) [\w-]+|$)")
-LOOKS_FOR = re.compile(r"(?:^|; )failed (?:not-)?(?:equals|i?contains(?!-[jsxh])|similar|levenshtein|starts-with)")
+LIKELY = "likely cause: "
 QUOTED = re.compile(r" \([^()]*\)")
+REASON_LINES = 3
 SHOWN_CAUSES = 5
 """So many causes stand above the failed cases."""
 
@@ -44,10 +46,7 @@ def failures_table(summary: RunSummary, width: int, store: Path | None = None) -
         line.append(f"  {failure.failure_type:<{what}}", style=SEVERITY[failure.severity])
         line.append(f"  {figure:>{score}}")
         lines.append(Text(" ") + line)
-        why, rests_on = _reasons(failure, min(width - 4, WHY))
-        lines.append(Text(f"   {why}"))
-        if rests_on:
-            lines.append(Text(f"   {rests_on}", style="dim"))
+        lines += (Text(f"   {line}", style=style) for line, style in _reasons(failure, min(width - 4, WHY)))
     if total > len(shown):
         more = f" and {total - len(shown)} more: minions-evals runs {summary.run_id} --limit {total}"
         lines.append(Text(in_store(more, store)))
@@ -71,29 +70,27 @@ def _title(failure: FailureLine, room: int) -> str:
     return shortened(failure.title, room - len(trial)) + trial
 
 
-def _reasons(failure: FailureLine, room: int) -> tuple[str, str]:
-    """Returns what was wrong, then the step or the criterion that it rests on where that says more."""
-    sentence, _, lost = failure.description.partition(" Lost most on ")
-    own_checks = failed_functions(lost)
-    cause = failure.root_cause.removeprefix(NO_LOG)
-    if not own_checks and not failure.lost_most:  # a criterion's name says more
-        own_checks = cause if OWN_CHECK.search(cause) else _failed_rules(sentence, lost)
-    if own_checks:
-        return shortened(own_checks, room), _compared(sentence, room)
+def _reasons(failure: FailureLine, room: int) -> Iterator[tuple[str, str]]:
+    """Lines with their styles: the recorded reason of what failed, what came, and a guess of the cause where there is one."""
+    reason, _, came = failure.description.rpartition("\n")
+    if reason:
+        told = printable(failed_functions(reason) or reason, 600)
+        lines = wrap(told, room, break_on_hyphens=False)
+        yield from ((line, "") for line in lines[: REASON_LINES - 1])
+        if rest := " ".join(lines[REASON_LINES - 1 :]):
+            yield shortened(rest, room), ""
+    yield _compared(came, room), "dim" if reason else ""
     logged = failure.root_cause != "" and not failure.root_cause.startswith(NO_LOG)
     if logged or FAILURE_TYPES[failure.failure_type].shows_cause:
-        cause = printable(cause, 600)
-        rests_on = cause if len(cause) <= room else QUOTED.sub("", cause)
-    else:
-        rests_on = f"lost most on: {failure.lost_most}" if failure.lost_most else ""
-    return _compared(sentence, room), shortened(rests_on, room)
+        cause = printable(failure.root_cause.removeprefix(NO_LOG), 600)
+        fitting = cause if len(cause) <= room - len(LIKELY) else QUOTED.sub("", cause)
+        yield shortened(f"{LIKELY}{fitting}", room), "dim"
 
 
-def _failed_rules(sentence: str, lost: str) -> str:
-    """The checks that failed, where what was expected does not say it: nothing was, or none of them looks for it."""
-    failed = lost.partition("): ")[2].partition("; passed ")[0]
-    looked_for = sentence.startswith("Expected") and LOOKS_FOR.search(failed) is not None
-    return failed if failed.startswith("failed ") and not looked_for else ""
+def reason_line(description: str) -> str:
+    """The first line of a failure: the recorded reason of what failed, the user's own functions by their names."""
+    reason = description.partition("\n")[0]
+    return failed_functions(reason) or reason
 
 
 def failed_functions(text: str) -> str:

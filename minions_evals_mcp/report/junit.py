@@ -80,7 +80,7 @@ def _verdict(case: ReportedCase) -> str:
             else f"<error{_attributes(about)}>{_text(tried.reason)}</error>"
         )
     reason = tried.cause.description if tried.cause is not None else "failed"
-    message = _attributes({"message": printable(reason, 500), "type": "assertion"})
+    message = _attributes({"message": printable(reason.partition("\n")[0], 500), "type": "assertion"})
     return f"<failure{message}>{_text(chr(10).join(_failure(case)))}</failure>"
 
 
@@ -89,7 +89,9 @@ def _failure(case: ReportedCase) -> Iterator[str]:
     if case.change is not None:
         yield change_words(case.change)
     if tried.cause is not None:
-        yield f"{tried.cause.failure_type}, {tried.cause.severity}: {tried.cause.root_cause or tried.cause.description}"
+        yield tried.cause.description
+        guess = f": {tried.cause.root_cause}" if tried.cause.root_cause else ""
+        yield f"likely cause: {tried.cause.failure_type}, {tried.cause.severity}{guess}"
         if tried.cause.model_says:
             yield tried.cause.model_says
     for judged in tried.judgments:

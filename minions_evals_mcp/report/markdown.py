@@ -48,6 +48,15 @@ async def markdown(report: Report, cases: AsyncIterator[ReportedCase], store: Pa
         yield f"\n{left_out} more cases failed or changed; a report in the form `.html` has all of them.\n"
 
 
+def _fallen(summary: RunSummary) -> Iterator[str]:
+    """The run's regression, else a smaller fall that is more than chance."""
+    fell = summary.regression or summary.fall
+    if fell is not None:
+        yield f"> ▼ {inert(printable(str(fell['summary']), 600))}\n"
+    if summary.regression is not None:
+        yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
+
+
 def _head(report: Report, store: Path | None) -> Iterator[str]:
     yield f"**{inert(answer(report))}**\n"
     summary = report.run.summary
@@ -60,9 +69,7 @@ def _head(report: Report, store: Path | None) -> Iterator[str]:
         if failing:
             shown = [inert(printable(change.title or change.test_case_id, 80)) for change in failing[:NAMED]]
             yield f"Newly failing: {first_named(shown, NAMED, of=len(failing))}\n"
-    if summary.regression is not None:
-        yield f"> ▼ {inert(printable(str(summary.regression['summary']), 600))}\n"
-        yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
+    yield from _fallen(summary)
     if report.comparison is not None and report.comparison.notes:
         yield f"{inert(printable(report.comparison.notes, 600))}\n"
     yield from _causes(summary)
@@ -179,7 +186,9 @@ def _lines(case: ReportedCase, shown: Tried) -> Iterator[str]:
     for judged in shown.judgments:
         yield f"{_code(judged.criterion_id)} {judged.score:.3g} of {judged.max_score:g}: {_block(judged.rationale)}"
     if shown.cause is not None:
-        yield f"Cause: {shown.cause.failure_type}, {shown.cause.severity}: {_block(shown.cause.root_cause or shown.cause.description)}"
+        yield f"Failed: {_block(shown.cause.description)}"
+        guess = f": {_block(shown.cause.root_cause)}" if shown.cause.root_cause else ""
+        yield f"Likely cause: {shown.cause.failure_type}, {shown.cause.severity}{guess}"
         if shown.cause.model_says:
             yield f"Beside that: {_block(shown.cause.model_says)}"
 

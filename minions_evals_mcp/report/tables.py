@@ -41,6 +41,8 @@ def show_run(summary: RunSummary, *, store: Path | None = None, place: str = "")
     out.print(headline(summary, out.width, store), crop=False)
     if summary.regression is not None:
         out.print(regression_panel(summary.regression, out.width), crop=False)
+    elif summary.fall is not None:
+        out.print(Text(f"Fall: {summary.fall['summary']}", style="bold"), soft_wrap=True)
     if summary.failures:
         out.print(failures_table(summary, out.width, store))
     if summary.unscored:

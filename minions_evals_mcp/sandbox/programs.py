@@ -13,6 +13,8 @@ from subprocess import PIPE
 import anyio
 from anyio.abc import Process
 
+from minions_evals_mcp.sandbox.child_environment import child_environment
+
 GRACE_SECONDS = 60.0
 """So long the keeper may take to kill what it keeps: it takes milliseconds, and what it does not kill lives on."""
 _KEEPER = Path(__file__).with_name("keeper.py")
@@ -33,6 +35,8 @@ async def running(
 ) -> AsyncGenerator[Process]:
     """The program, started in `cwd`, else here; when this ends, however it does, the program and all that it started are dead.
 
+    Its environment is `env`, else this process's without our own variables.
+
     `terminate` ends it early. `limits` are those of `resource`. Raises `NotStartedError`, perhaps at the end only.
     """
     process: Process | None = None
@@ -43,7 +47,7 @@ async def running(
                 process = await anyio.open_process(
                     _command(command, pipe, limits or {}),
                     stderr=stderr,
-                    env=env,
+                    env=child_environment() if env is None else dict(env),
                     cwd=cwd,
                     start_new_session=True,
                     pass_fds=() if sys.platform == "win32" else (pipe,),

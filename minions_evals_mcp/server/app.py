@@ -91,7 +91,7 @@ def _tool(session: Session, name: str, schemas: Schemas) -> StrictTool:
     tool = strict_tool(
         name=name,
         description=entry.description,
-        arguments=entry.arguments,
+        arguments=lambda: entry.arguments,
         schemas=schemas,
         annotations=entry.annotations,
         work=partial(_carry_out, session, name),

@@ -18,11 +18,14 @@ TOOLSETS: tuple[Toolset, ...] = ("runs", "analysis", "scoring", "records", "rele
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One tool. `target` is `module:function` under `server/tools`, imported at the first call."""
+    """One tool. `target` is `module:function` under `server/tools`, imported at the first call.
+
+    `declared` is the type of its arguments, or the name of the tool whose arguments are derived from an operation.
+    """
 
     toolset: Toolset
     title: str
-    arguments: type[Arguments]
+    declared: type[Arguments] | str
     answer: type[BaseModel]
     target: str
     description: str
@@ -30,6 +33,15 @@ class Entry:
     destructive: bool = False
     idempotent: bool = False
     open_world: bool = False
+
+    @property
+    def arguments(self) -> type[Arguments]:
+        """The type of its arguments; one that is derived is made at its first use."""
+        if not isinstance(self.declared, str):
+            return self.declared
+        from minions_evals_mcp.server.edge.derived import arguments_of  # noqa: PLC0415  the start needs the schema alone
+
+        return arguments_of(self.declared)
 
     @property
     def annotations(self) -> ToolAnnotations:
@@ -147,7 +159,7 @@ Costs: nothing.
 Errors: all or nothing, naming what does not fit.""",
     ),
     "run_ab_test": Entry(
-        "analysis", "A/B test models", runs.RunAbTest, runs.RunAnswer, "ab_testing:run_ab_test", open_world=True,
+        "analysis", "A/B test models", "run_ab_test", runs.RunAnswer, "ab_testing:run_ab_test", open_world=True,
         description="""\
 Runs 2–5 branches (models and parameters) of one test case side by side and ranks them by winnerCriteria.
 Use: to choose a model; save test-branch records first. Goes on like run_benchmark; iterations repeat it.

@@ -17,7 +17,8 @@ _DUST = 1e-9
 class CasePair:
     """One case measured in both versions: the score fraction (0 to 1) and the pass of each trial.
 
-    `weight` is what the case counts in the overall score: its highest possible score.
+    `weight` is what the case counts in the overall score: its highest possible score. Cases of one `group` (the turns of
+    a conversation, questions on one document) are not independent; "" means that the case is its own group.
     """
 
     case_id: str
@@ -26,6 +27,7 @@ class CasePair:
     passed_a: tuple[bool, ...]
     passed_b: tuple[bool, ...]
     weight: float = 1.0
+    group: str = ""
 
     @property
     def trials(self) -> int:
@@ -46,14 +48,42 @@ class CasePair:
 
 @frozen_type
 class CaseDifferences:
-    """The amount by which B lies above A in each case, and what the case counts (1 on average)."""
+    """The amount by which B lies above A in each case, and what the case counts (1 on average).
+
+    `groups` names the group of each case; it is empty where every case is its own group.
+    """
 
     differences: tuple[float, ...]
     shares: tuple[float, ...]
+    groups: tuple[str, ...] = ()
 
     @property
     def cases(self) -> int:
         return len(self.differences)
+
+    def by_group(self) -> CaseDifferences:
+        """The differences with one entry for each group: its weighted mean, counting for all of its cases."""
+        if not self.groups:
+            return self
+        sums: dict[str, tuple[float, float]] = {}
+        for group, share, difference in zip(self.groups, self.shares, self.differences, strict=True):
+            part, total = sums.get(group, (0.0, 0.0))
+            sums[group] = part + share * difference, total + share
+        scale = len(sums) / self.cases
+        return CaseDifferences(
+            tuple(round(part / total, DECIMALS) for part, total in sums.values()),
+            tuple(total * scale for _, total in sums.values()),
+        )
+
+    @property
+    def design_effect(self) -> float:
+        """The variance of the difference over groups, as a multiple of that over independent cases; at least 1."""
+        units = self.by_group()
+        if not self.groups or units.cases < 2:
+            return 1.0 if not self.groups else float(self.cases)
+        alone = math.fsum(rest**2 for rest in self.rests) / (self.cases - 1) / self.cases
+        together = math.fsum(rest**2 for rest in units.rests) / (units.cases - 1) / units.cases
+        return max(1.0, together / alone) if alone > _DUST**2 else 1.0
 
     @property
     def delta(self) -> float:
@@ -90,13 +120,22 @@ def score_differences(pairs: Sequence[CasePair]) -> CaseDifferences:
     """Of the cases' mean score fractions, by weight."""
     weight = fmean(pair.weight for pair in pairs)
     differences = tuple(round(fmean(pair.b) - fmean(pair.a), DECIMALS) for pair in pairs)
-    return CaseDifferences(differences, tuple(round(pair.weight / weight, DECIMALS) for pair in pairs))
+    shares = tuple(round(pair.weight / weight, DECIMALS) for pair in pairs)
+    return CaseDifferences(differences, shares, groups_of(pairs))
 
 
 def pass_differences(pairs: Sequence[CasePair]) -> CaseDifferences:
     """Of the cases' shares of passed trials, every case counting once."""
     differences = tuple(round(fmean(pair.passed_b) - fmean(pair.passed_a), DECIMALS) for pair in pairs)
-    return CaseDifferences(differences, (1.0,) * len(pairs))
+    return CaseDifferences(differences, (1.0,) * len(pairs), groups_of(pairs))
+
+
+def groups_of(pairs: Sequence[CasePair]) -> tuple[str, ...]:
+    """The group of each case; empty where no two cases share one."""
+    named = [pair.group for pair in pairs if pair.group]
+    if len(set(named)) == len(named):
+        return ()
+    return tuple(f"group {pair.group}" if pair.group else f"case {pair.case_id}" for pair in pairs)
 
 
 def _error_of_mean(scores: Sequence[float]) -> float:

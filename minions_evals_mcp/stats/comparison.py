@@ -58,7 +58,8 @@ class Difference:
     """The amount by which the overall score of B lies above that of A (`delta`), how sure that is, and what would settle it.
 
     `trials`: the smallest number in either arm. `better` and `worse`: cases whose mean score rose and fell. `caution`
-    and `settle` are "" where there is nothing to say.
+    and `settle` are "" where there is nothing to say. `groups`: the independent groups that the cases form (as many as
+    cases where none share one). `effective_cases`: the number of independent cases that would tell as much.
     """
 
     delta: float
@@ -73,6 +74,24 @@ class Difference:
     passes: PassChange
     caution: str
     settle: str
+    groups: int = 0
+    effective_cases: float = 0.0
+
+
+FEW_GROUPS = 20
+"""With fewer groups an interval can cover less than it states."""
+WORTH_TELLING = 1.1
+"""A design effect above this is part of every answer."""
+
+
+def groups_words(cases: int, groups: int, effective: float) -> str:
+    """States how many independent cases the grouped cases count as; empty where that is within 10 %."""
+    if groups >= cases or cases <= effective * WORTH_TELLING:
+        return ""
+    return (
+        f"{cases} cases in {groups} groups count as about {max(1, round(effective))} independent cases"
+        f" (design effect {cases / max(effective, 1e-9):.1f})"
+    )
 
 
 @frozen_type
@@ -124,6 +143,7 @@ def compare(
 ) -> Difference:
     """The difference of two versions; ValueError for ids, scores, trials or weights that cannot be compared.
 
+    Cases that share a `group` are flipped together, so that the test and the interval count groups, not cases.
     "improved" or "regressed": the test at 1 - `level` and the interval both exclude 0; "equivalent": the interval lies
     within `margin` of 0. Only passes with one trial and equal weights go by McNemar and Tango, the rest by sign-flip.
     A simulated p-value must lie so far below the limit that no other `seed` would likely find it above. `next_level` is the
@@ -131,7 +151,7 @@ def compare(
     """
     terms, pairs = _terms(margin, level, seed), checked_pairs(pairs)
     passes, scores = pass_differences(pairs), score_differences(pairs)
-    single = all(len(pair.a) == len(pair.b) == 1 for pair in pairs)
+    single = not passes.groups and all(len(pair.a) == len(pair.b) == 1 for pair in pairs)
     passes_tested = _by_counts(passes, terms) if single else _by_flips(passes, terms)
     same = scores.shares == passes.shares and all(pair.is_pass_or_fail for pair in pairs)
     tested = passes_tested if same else _by_flips(scores, terms)
@@ -149,6 +169,8 @@ def compare(
         passes=_pass_change(passes, passes_tested),
         caution=_caution(scores, tested, verdict, terms),
         settle="" if verdict != "inconclusive" else _settle(pairs, scores, tested, terms, next_level),
+        groups=scores.by_group().cases,
+        effective_cases=scores.cases / scores.design_effect,
     )
 
 
@@ -185,7 +207,8 @@ def _of_counts(measured: CaseDifferences, terms: _Terms) -> Bounds:
 def _by_flips(measured: CaseDifferences, terms: _Terms) -> _Tested:
     from minions_evals_mcp.stats.sign_flip import sign_flip  # noqa: PLC0415  numpy: 0.3 s that passes do not need
 
-    flipped = sign_flip(measured.differences, measured.shares, level=terms.level, seed=terms.seed)
+    units = measured.by_group()
+    flipped = sign_flip(units.differences, units.shares, level=terms.level, seed=terms.seed)
     low, high = flipped.interval
     return _Tested((round(low, DECIMALS), round(high, DECIMALS)), flipped.p_value, "sign-flip", flipped.doubt)
 
@@ -204,9 +227,10 @@ def _verdict(measured: CaseDifferences, tested: _Tested, terms: _Terms) -> Compa
 
 def _varied_enough(measured: CaseDifferences, terms: _Terms) -> bool:
     """Returns whether enough cases changed to show by how much cases vary, or so many stayed equal that few others can change."""
-    if measured.changed >= terms.fewest_changed:
+    units = measured.by_group()
+    if units.changed >= terms.fewest_changed:
         return True
-    low, high = _of_counts(measured, terms)
+    low, high = _of_counts(units, terms)
     return max(-low, high) < terms.margin
 
 
@@ -215,14 +239,17 @@ def _pass_change(passes: CaseDifferences, tested: _Tested) -> PassChange:
 
 
 def _caution(measured: CaseDifferences, tested: _Tested, verdict: ComparisonVerdict, terms: _Terms) -> str:
-    changed, fewest = measured.changed, terms.fewest_changed
+    units, noun = measured.by_group(), "groups" if measured.groups else "cases"
+    changed, fewest = units.changed, terms.fewest_changed
     if changed < fewest and verdict == "inconclusive":
-        return f"{changed} of {measured.cases} cases changed: fewer than {fewest} cannot be decided"
-    if tested.method == "sign-flip" and measured.cases <= SKEWED_UP_TO and abs(measured.skewness) >= STRONG_SKEW:
+        return f"{changed} of {units.cases} {noun} changed: fewer than {fewest} cannot be decided"
+    if tested.method == "sign-flip" and units.cases <= SKEWED_UP_TO and abs(units.skewness) >= STRONG_SKEW:
         return (
-            f"strongly skewed differences in {measured.cases} cases: "
+            f"strongly skewed differences in {units.cases} {noun}: "
             "the interval may cover less than it says (.89 of the time instead of .95)"
         )
+    if measured.groups and units.cases < FEW_GROUPS:
+        return f"only {units.cases} groups: with fewer than {FEW_GROUPS} the interval can cover less than it states"
     if tested.p_value <= terms.error < tested.p_value + tested.doubt:
         return f"p is too close to {terms.error:g} to decide: other draws of the test could find it above"
     return ""
@@ -234,7 +261,8 @@ def _settle(
     if next_level is not None and next_level != terms.level:
         again = _settle(pairs, measured, tested, replace(terms, level=next_level), None)
         return f"{again} (comparing again is a further attempt, decided at p <= {1 - next_level:.3g})"
-    if len(pairs) == 1:
-        return f"at least {terms.fewest_changed - 1} more cases"
+    units = measured.by_group()
+    if units.cases == 1:
+        return f"at least {terms.fewest_changed - 1} more {'groups' if measured.groups else 'cases'}"
     spread = spread_of(pairs, measured)
     return what_would_settle(spread, tested.interval, margin=terms.margin, level=terms.level)

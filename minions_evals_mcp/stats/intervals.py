@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import astuple
 from statistics import NormalDist
 
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.student import t_quantile
+from minions_evals_mcp.stats.student import incomplete_beta, t_quantile
 
 Bounds = tuple[float, float]
 _ROUNDING = 1e-9
@@ -24,20 +25,48 @@ def wilson(passed: int, total: int, *, level: float = 0.95) -> Bounds | None:
         raise ValueError(f"{passed} passed of {total} is no pass rate")
     if total == 0:
         return None
+    return _score_bounds(passed / total, total, level)
+
+
+def _score_bounds(rate: float, size: float, level: float) -> Bounds:
+    """Wilson's interval for a rate seen in `size` independent units, which need not be a whole number."""
     z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
-    rate = passed / total
-    centre = (rate + z2 / (2 * total)) / (1 + z2 / total)
-    half = math.sqrt(z2 * (rate * (1 - rate) / total + z2 / (4 * total * total))) / (1 + z2 / total)
-    low = 0.0 if passed == 0 else max(0.0, centre - half)
-    high = 1.0 if passed == total else min(1.0, centre + half)
+    centre = (rate + z2 / (2 * size)) / (1 + z2 / size)
+    half = math.sqrt(z2 * (rate * (1 - rate) / size + z2 / (4 * size * size))) / (1 + z2 / size)
+    low = 0.0 if rate == 0 else max(0.0, centre - half)
+    high = 1.0 if rate == 1 else min(1.0, centre + half)
     return low, high
+
+
+FEW_CASES = 10
+"""Up to this many independent cases a pass rate gets the exact interval."""
+
+
+def exact_interval(passed: int, total: int, *, level: float = 0.95) -> Bounds:
+    """The interval of a pass rate that covers at least `level` at any size (Clopper & Pearson 1934, Biometrika 26:404)."""
+    _check_level(level)
+    if not 0 <= passed <= total or total == 0:
+        raise ValueError(f"{passed} passed of {total} is no pass rate")
+    tail = (1 - level) / 2
+    low = 0.0 if passed == 0 else _rate_where(lambda p: incomplete_beta(p, passed, total - passed + 1) >= tail)
+    high = 1.0 if passed == total else _rate_where(lambda p: incomplete_beta(p, passed + 1, total - passed) >= 1 - tail)
+    return low, high
+
+
+def _rate_where(is_reached: Callable[[float], bool]) -> float:
+    """The rate from which a rising condition holds, by bisection to the last digit."""
+    low, high = 0.0, 1.0
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (low, middle) if is_reached(middle) else (middle, high)
+    return high
 
 
 @frozen_type
 class ScoreSums:
     """The sums that SQL can make over `units` independent units: scores s, their maxima m, and the products of both.
 
-    A unit is a test case; the trials of one case are added up first, for they are not independent.
+    A unit is a group of test cases, or a test case that is in no group. The trials of a case, and the cases of a group, are
+    added up first, for they are not independent.
     """
 
     units: int
@@ -67,6 +96,39 @@ def score_interval(sums: ScoreSums, *, level: float = 0.95) -> Bounds | None:
     error = math.sqrt(size / (size - 1) * _squared_residuals(sums, ratio)) / sums.maxima
     half = t_quantile((1 + level) / 2, size - 1) * error
     return _clipped(ratio - half), _clipped(ratio + half)
+
+
+@frozen_type
+class RateInterval:
+    """The interval of a pass rate (0 to 1), and the number of independent cases that would tell as much."""
+
+    bounds: Bounds
+    effective: float
+
+
+def pass_rate_interval(sums: ScoreSums, *, level: float = 0.95) -> RateInterval | None:
+    """The interval of the pass rate of `maxima` test-runs in `units` independent groups; None where nothing ran.
+
+    `scores` are the passed test-runs. Without groups and trials: exact up to 10 cases, then Wilson's. Else Wilson's at the
+    effective sample size (Kish 1965, Survey Sampling, section 8.2), corrected for the few groups that estimate it (Korn &
+    Graubard 1998, Survey Methodology 24:193); where all groups agree, that size is the number of groups.
+    """
+    _check_level(level)
+    passed, total = round(sums.scores), round(sums.maxima)
+    if total == 0:
+        return None
+    if round(sums.units) == total:
+        exact = total <= FEW_CASES
+        bounds = exact_interval(passed, total, level=level) if exact else wilson(passed, total, level=level)
+        assert bounds is not None
+        return RateInterval(bounds, float(total))
+    rate, groups = passed / total, sums.maxima**2 / sums.maxima_squared
+    if groups - 1 < _ROUNDING:
+        return RateInterval(_score_bounds(rate, 1.0, level), 1.0)
+    variance = groups / (groups - 1) * _squared_residuals(sums, rate) / total**2
+    size = min(float(total), rate * (1 - rate) / variance) if variance > 0 and 0 < rate < 1 else groups
+    few = NormalDist().inv_cdf((1 + level) / 2) / t_quantile((1 + level) / 2, groups - 1)
+    return RateInterval(_score_bounds(rate, max(1.0, size * few**2), level), max(1.0, size))
 
 
 def _squared_residuals(sums: ScoreSums, ratio: float) -> float:

@@ -21,7 +21,8 @@ MOST_TRIALS = 20
 class Spread:
     """The difference seen, and how much the cases vary about it: `total` is the variance, `noise` the trials' part of it.
 
-    `noise` is None where no case was tried twice in both versions: then nobody knows what further trials would do.
+    `noise` is None where no case was tried twice in both versions: then nobody knows what further trials would do. `unit`
+    is what `cases` counts: a group where cases share one.
     """
 
     delta: float
@@ -30,10 +31,16 @@ class Spread:
     trials: int
     total: float
     noise: float | None
+    unit: str = "case"
 
 
 def spread_of(pairs: Sequence[CasePair], measured: CaseDifferences) -> Spread:
-    """The spread of at least two cases, by weight (the linearized variance, Cochran 1977, Sampling Techniques, 6.4)."""
+    """The spread of at least two cases or groups, by weight (the linearized variance, Cochran 1977, Sampling Techniques, 6.4)."""
+    if measured.groups:
+        units = measured.by_group()
+        total = math.fsum(rest**2 for rest in units.rests) / (units.cases - 1)
+        trials = min(pair.trials for pair in pairs)
+        return Spread(units.delta, units.cases, units.changed, trials, total, None, "group")
     total = math.fsum(rest**2 for rest in measured.rests) / (measured.cases - 1)
     noises = [
         share**2 * pair.noise for share, pair in zip(measured.shares, pairs, strict=True) if pair.noise is not None
@@ -86,15 +93,15 @@ def what_would_settle(spread: Spread, interval: Bounds, *, margin: float, level:
     show = cases_to_show(spread, level=level) - spread.cases
     rule_out = cases_to_rule_out(spread, margin, level=level) - spread.cases
     if show <= min(rule_out, MOST_CASES):
-        return _cases(show) + _trials(spread, level)
+        return _more(show, spread.unit) + _trials(spread, level)
     ruled_out = (
-        f"{_cases(rule_out)}, to show that the difference is within {margin:g}" if rule_out <= MOST_CASES else ""
+        f"{_more(rule_out, spread.unit)}, to show that the difference is within {margin:g}"
+        if rule_out <= MOST_CASES
+        else ""
     )
     if ruled_out and show <= MOST_CASES:
         return ruled_out
-    no_number = (
-        f"no number of cases like those seen would show a difference: it is within {max(map(abs, interval)):.2g}"
-    )
+    no_number = f"no number of {spread.unit}s like those seen would show a difference: it is within {max(map(abs, interval)):.2g}"
     return "; ".join(filter(None, (no_number, ruled_out)))
 
 
@@ -104,8 +111,8 @@ def _reach(level: float, power: float) -> float:
     return normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
 
 
-def _cases(further: float) -> str:
-    return f"about {_roughly(further)} more case{'s' * (further > 1)}"
+def _more(further: float, unit: str) -> str:
+    return f"about {_roughly(further)} more {unit}{'s' * (further > 1)}"
 
 
 def _trials(spread: Spread, level: float) -> str:

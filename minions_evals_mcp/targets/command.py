@@ -173,7 +173,7 @@ class CommandTarget:
                 before = contents(folder)
                 seen = await self._answer(payload, version, timeout_ms=timeout_ms, cwd=folder)
                 return with_made(seen, folder, before) if isinstance(seen, Observed) else seen
-        except OSError as error:
+        except (OSError, BadInputError) as error:
             return TargetErrored(f"{self.settings.name}: its workspace cannot be laid out or read: {error}", fatal=True)
 
     async def _answer(

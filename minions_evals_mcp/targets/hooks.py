@@ -23,6 +23,7 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.scoring.reserved_inputs import TEST
 from minions_evals_mcp.targets.module_file import HOST, node_command
 from minions_evals_mcp.targets.prompted import variables_of
@@ -125,7 +126,7 @@ class Hooks:
     def _javascript(self, hook: Hook, arguments: list[JsonValue], *, at: int) -> tuple[JsonValue, Json]:
         if self.host is None:
             pipe = subprocess.PIPE
-            self.host = subprocess.Popen(node_command(HOST), stdin=pipe, stdout=pipe)  # noqa: S603  the operator trusts it
+            self.host = subprocess.Popen(node_command(HOST), stdin=pipe, stdout=pipe, env=child_environment())  # noqa: S603  the operator trusts it
         host = self.host
         assert host.stdin is not None
         assert host.stdout is not None

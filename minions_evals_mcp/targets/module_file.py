@@ -15,6 +15,7 @@ from minions_evals_mcp import sandbox
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.scoring.assertions.kinds.snippets import OF_MODULE
 from minions_evals_mcp.targets.command import Finished, beside, finished
 from minions_evals_mcp.targets.exchange import Asking
@@ -39,7 +40,9 @@ def node_command(script: Path = _RUNNER) -> tuple[str, ...]:
     node = shutil.which("node")
     if node is None:
         raise BadInputError("node is not installed, and the config names JavaScript that it would run.")
-    help_text = subprocess.run([node, "--help"], capture_output=True, text=True, check=False).stdout  # noqa: S603  node itself
+    help_text = subprocess.run(  # noqa: S603  node itself
+        [node, "--help"], capture_output=True, text=True, check=False, env=child_environment()
+    ).stdout
     flag = ("--experimental-detect-module",) if "--experimental-detect-module" in help_text else ()
     return (node, "--no-warnings", *flag, str(script))
 
@@ -62,7 +65,7 @@ def _waited(call: Json) -> JsonValue:
     request = json.dumps(call).encode()
     try:
         done = subprocess.run(  # noqa: S603  the operator trusts what the config names
-            node_command(), input=request, capture_output=True, check=False, timeout=_LONGEST_S
+            node_command(), input=request, capture_output=True, check=False, timeout=_LONGEST_S, env=child_environment()
         )
     except subprocess.TimeoutExpired:
         raise ModuleError(f"it did not end within {_LONGEST_S:g} s") from None

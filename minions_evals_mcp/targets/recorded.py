@@ -39,6 +39,7 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
         cost_usd=fields.cost,
         tool_calls=fields.tool_calls_log,
         finish_reason=fields.stop_reason,
+        group=fields.group,
         agent_error=error,
         timed_out=timed_out,
     )

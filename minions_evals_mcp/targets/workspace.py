@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.confined_paths import confined_path, copy_confined, opened_confined
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.outputs import output_value
@@ -31,9 +32,10 @@ FILES = "files"
 
 @frozen_type
 class Laid:
-    """One file of an arm: where it stands here, where in the workspace, and the digest of what it held when it was read."""
+    """One file of an arm: `source` below `root` here, `place` in the workspace, and its digest when it was read."""
 
     source: Path
+    root: Path
     place: PurePosixPath
     sha256: str
 
@@ -44,7 +46,8 @@ def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid,
     Raises `BadInputError` for what is not there, for a link that leads out of the folder, and for too much.
     """
     if source.is_file():
-        return (_laid(source, place),)
+        file = source.resolve()
+        return (_laid(file, file.parent, place),)
     if not source.is_dir():
         raise BadInputError(f"{source} is no file and no folder.", remedy="Check the path.")
     root = source.resolve()
@@ -62,17 +65,17 @@ def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid,
                 f"{source} holds over {MOST_LAID:,} files or {MOST_LAID_BYTES // 1_000_000} MB.",
                 remedy="Lay only what the agent needs.",
             )
-        laid.append(_laid(path, place / PurePosixPath(within.as_posix())))
+        laid.append(_laid(path, root, place / PurePosixPath(within.as_posix())))
     return tuple(laid)
 
 
-def _laid(path: Path, place: PurePosixPath) -> Laid:
-    return Laid(path, place, sha256_of(path))
+def _laid(path: Path, root: Path, place: PurePosixPath) -> Laid:
+    return Laid(path, root, confined_path(str(place), field="workspace"), sha256_of(path, root))
 
 
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of what the file holds, in hexadecimal."""
-    with path.open("rb") as file:
+def sha256_of(path: Path, root: Path) -> str:
+    """The SHA-256 of the file below `root`, in hexadecimal; raises `BadInputError` where it leads out of it."""
+    with opened_confined(path, root) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -111,35 +114,26 @@ class Workspaces:
         folder = Path(tempfile.mkdtemp(prefix="workspace-"))
         try:
             for arm in self.arms[version]:
-                _copy(arm.source, folder / arm.place)
-                if sha256_of(folder / arm.place) != arm.sha256:
+                copy_confined(arm.source, arm.root, folder, arm.place)
+                if sha256_of(folder / arm.place, folder) != arm.sha256:
                     raise BadInputError(f"{arm.source} changed while it was tried.", remedy="Run the lift again.")
-            for source, place in self._of_case(inputs):
-                _copy(source, folder / place)
+            if self.case_files is not None:
+                for name in case_file_names(inputs):
+                    copy_confined(self.case_files / name, self.case_files, folder, name)
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _of_case(self, inputs: Json) -> list[tuple[Path, PurePosixPath]]:
-        named = inputs.get(FILES)
-        if self.case_files is None or not isinstance(named, (list, dict)):
-            return []
-        return [(case_file(self.case_files, name), PurePosixPath(str(name))) for name in named]
+
+def case_file_names(inputs: Json) -> tuple[PurePosixPath, ...]:
+    """The case's own files; raises `BadInputError` for a name that leads out of the folder."""
+    named = inputs.get(FILES)
+    return tuple(case_file_name(str(name)) for name in named) if isinstance(named, (list, dict)) else ()
 
 
-def case_file(root: Path, name: JsonValue) -> Path:
-    """The case's file of that name; raises `BadInputError` where it is not there or stands outside of `root`."""
-    path = root / str(name)
-    if not path.resolve().is_relative_to(root.resolve()) or not path.is_file():
-        raise BadInputError(
-            f"files: there is no file {name!r} in {root}.", remedy="Name files by their path from there."
-        )
-    return path
-
-
-def _copy(source: Path, place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(source, place)
+def case_file_name(name: str) -> PurePosixPath:
+    """The case's file by its path from the skill's folder; raises `BadInputError` where it leads out of it."""
+    return confined_path(name, field=FILES, remedy="Name files by their path from the skill's folder.")
 
 
 def contents(folder: Path) -> dict[str, tuple[int, int]]:

@@ -38,6 +38,7 @@ from minions_evals_mcp.view.parameters import engine_of
 from minions_evals_mcp.view.reading_cache import ReadingCache
 from minions_evals_mcp.view.rendering import live_parts, rendered, script, stylesheet
 from minions_evals_mcp.view.runs_again import Start
+from minions_evals_mcp.view.signed_in import SignedIn
 
 CLOSING_S = 1
 
@@ -54,6 +55,7 @@ def view_app(engine: Engine, keys: Keys, *, start: Start | None = None) -> Guard
     app.state.engine = engine
     app.state.start = start
     app.state.kept = ReadingCache()
+    app.state.signed_in = SignedIn(f"{keys.cookie}-judge")
     return Guarded(app, keys)
 
 

@@ -18,11 +18,8 @@ from minions_evals_mcp.errors import BusyError, ConflictError, InvalidRecordErro
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.report.named_store import in_store
-from minions_evals_mcp.view.parameters import engine_of, form_of, named, required
+from minions_evals_mcp.view.parameters import engine_of, form_of, named, required, signed_in
 from minions_evals_mcp.view.rendering import rendered
-
-COOKIE = "minions-evals-judge"
-"""The cookie that keeps a person's token between two outputs."""
 
 
 async def question(request: Request) -> Response:
@@ -51,7 +48,7 @@ async def judged(request: Request) -> Response:
     packet = await question_of(engine, run_id, digest)
     if packet is None:
         return rendered("judged_already", status=409, run=run, after=digest)
-    token = form.get("personToken", "").strip() or request.cookies.get(COOKIE, "")
+    token = form.get("personToken", "").strip() or signed_in(request).token(request)
     speaker = engine.speaker if engine.speaker.is_person else await person_with_token(engine, token)
     wrong, judgments = _read(packet, form)
     if speaker is None:
@@ -68,7 +65,7 @@ async def judged(request: Request) -> Response:
     query = urlencode({name: value for name, value in (("run", run or ""), ("after", digest), ("kept", "1")) if value})
     following = RedirectResponse(f"/judge?{query}", 303)
     if token and speaker is not engine.speaker:
-        following.set_cookie(COOKIE, token, httponly=True, samesite="strict")
+        signed_in(request).keep(request, following, token)
     return following
 
 
@@ -94,7 +91,7 @@ def _form(  # noqa: PLR0913  what the form shows
     return rendered(
         "judge", status=status, question=packet, run=run, waiting=waiting, kept=just_kept,
         values=form or {}, wrong=wrong or {},
-        speaker=speaker.name if speaker.is_person else "", signed_in=bool(request.cookies.get(COOKIE)),
+        speaker=speaker.name if speaker.is_person else "", signed_in=bool(signed_in(request).token(request)),
     )  # fmt: skip
 
 

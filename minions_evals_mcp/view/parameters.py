@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.view.signed_in import SignedIn
 
 MOST_BYTES = 2_000_000
 MOST_FIELDS = 200
@@ -19,6 +20,13 @@ def engine_of(request: Request) -> Engine:
     engine = request.app.state.engine
     assert isinstance(engine, Engine)
     return engine
+
+
+def signed_in(request: Request) -> SignedIn:
+    """The people who gave their token to this page."""
+    people = request.app.state.signed_in
+    assert isinstance(people, SignedIn)
+    return people
 
 
 def named(request: Request, name: str) -> str:

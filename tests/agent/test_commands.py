@@ -13,7 +13,6 @@ from agent.__main__ import app
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.context import open_engine
-from minions_evals_mcp.engine.messages.send_message import keep_unreadable
 from minions_evals_mcp.engine.people.judge_queue import hand_in, next_question
 from minions_evals_mcp.errors import (
     BadInputError,
@@ -24,6 +23,7 @@ from minions_evals_mcp.errors import (
     StoreError,
 )
 from minions_evals_mcp.judges.packets import GivenJudgment
+from minions_evals_mcp.messages.send_message import keep_unreadable
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving
 from tests.shared.agent.inside import drained

@@ -11,8 +11,8 @@ from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.results import Approval, EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages.send_message import Letter, send_message
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.messages.send_message import Letter, send_message
 from minions_evals_mcp.store.check import check_store
 from tests.shared.agent.inside import drained, kept, sent
 from tests.workshop import (

@@ -24,8 +24,6 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import AgentMessage
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages.payloads import KINDS, OWN
-from minions_evals_mcp.engine.messages.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.errors import (
     ConflictError,
     InstrumentError,
@@ -34,6 +32,8 @@ from minions_evals_mcp.errors import (
     StoreError,
     UnsupportedError,
 )
+from minions_evals_mcp.messages.payloads import KINDS, OWN
+from minions_evals_mcp.messages.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving
 from minions_evals_mcp.store.database import Db, Store

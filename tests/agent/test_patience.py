@@ -21,8 +21,8 @@ from agent.integrations.reading import Reader
 from agent.sources import watched_folder
 from agent.status import Status, in_words, status
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages.send_message import Letter, Receipt, send_message
 from minions_evals_mcp.errors import InstrumentError
+from minions_evals_mcp.messages.send_message import Letter, Receipt, send_message
 from minions_evals_mcp.ports import Arrived
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.connection import open_raw

@@ -36,6 +36,12 @@ VIOLATIONS = (
     ("engine/request.py", "import aiosqlite", "SQLite is spoken in store only", "aiosqlite"),
     ("judges/task.py", "import anthropic", "Providers' SDKs", "anthropic"),
     ("cli/keep/picking.py", "import agent", "The agent stands above the engine", "agent"),
+    (
+        "cli/decide/ab_tests.py",
+        "from minions_evals_mcp.engine.jobs import get_job",
+        "Derived interfaces",
+        "minions_evals_mcp.engine.jobs",
+    ),
     ("engine/request.py", "import mcp", "MCP is spoken in server and toolboxes only", "mcp"),
 )
 

@@ -55,7 +55,7 @@ def test_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
         "test-case",
         "name description agentId skillId promptVersionRef inputs expectedOutputs rubricId tags status createdAt createdBy",
         added="assertions threshold passRule maxScore timeoutMs promptId",
-        read_by_us="scoring written acceptedOutputs canary extra",  # assertScoringFunction: engine.judging runs it
+        read_by_us="scoring written acceptedOutputs canary extra group",  # assertScoringFunction: engine.judging runs it
     )
     assert options("test-case", "status") == ("active", "draft", "deprecated")
     assert refused("test-case", status="retired") == "fields.status"
@@ -105,7 +105,7 @@ def test_a_test_run_has_the_seeds_fields_and_the_contracts() -> None:
         "testCaseId agentRunId promptVersionRef actualOutput passed totalScore maxPossibleScore ranAt durationMs judgeType",
         added="benchmarkRunId trial outcome rubricId rubricVersion digests producedBy selfJudged executionId promptVersion"
         " passRule exactMatch semanticScore lengthDiff tokenDiff outputDiff isRegression regressionType regressionTypes"
-        " flipped latencyMs inputTokens outputTokens costUsd warnings",
+        " flipped latencyMs inputTokens outputTokens costUsd warnings group",
     )
     assert options("test-run", "judgeType") == ("llm", "heuristic", "human")
     assert options("test-run", "passRule") == ("rubric_threshold", "assertions", "max_score", "similarity_0_8")
@@ -159,7 +159,7 @@ def test_a_benchmark_run_has_the_seeds_fields_and_a_pass_rate_from_0_to_100() ->
         "benchmarkId testRunIds overallScore passRate ranAt triggeredBy notes",
         added="promptVersionRef purpose trials passed passedCount totalCount errorCount scoreCi passRateCi evidence",
         # `isRegression`: the quality gate and the outbox; `digests`: which earlier run it is compared with
-        read_by_us="isRegression fallenSince digests selection canariesPassed",
+        read_by_us="isRegression fallenSince fall groups effectiveCases digests selection canariesPassed",
     )
     assert options("benchmark-run", "purpose") == ("scheduled", "manual", "comparison")
     assert options("benchmark-run", "evidence") == ("supported", "within-noise", "undecidable")
@@ -187,7 +187,7 @@ def test_a_comparison_has_the_seeds_fields_and_a_winner() -> None:
         "benchmarkId promptVersionA promptVersionB scoreA scoreB winner sampleSize comparedAt notes",
         added="benchmarkRunIdA benchmarkRunIdB tieThreshold scoreDelta deltaCi pValue verdict"
         " judgeState judgeNote correctedDelta correctedCi correctedLabels attempt level pooled"
-        " whatChanged storedResults openPart",
+        " whatChanged storedResults openPart groups effectiveCases",
     )
     assert options("prompt-comparison", "verdict") == ("improved", "regressed", "equivalent", "inconclusive")
     assert parsed("prompt-comparison").model_dump()["tieThreshold"] == 0.01
@@ -304,7 +304,7 @@ def test_an_approval_has_the_contracts_fields() -> None:
     ("slug", "fields"),
     [
         ("agent-run", "agentId promptVersionRef triggeredBy triggeredAt completedAt inputs outputs toolCallsLog tokensUsed"
-                      " cost status errorMessage stopReason extra"),
+                      " cost status errorMessage stopReason group extra"),
         ("agent-message", "fromAgentId toAgentId type payload sentAt status"),
         ("prompt-version", "content description versionNumber changelog variables tags promptId extra"),
         ("skill-definition", "name promptRef qualityGates"),

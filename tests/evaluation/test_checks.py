@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from tests.evaluation.capitals import CAPITALS, CASES, answer, worse
 from tests.hang import HANG_S
+from tests.shared.fakes.llm_server import Server
 from tests.workshop import config_in
 
 
@@ -95,7 +96,7 @@ def named(output: str, case: Case) -> Verdict:
 
 def test_a_failed_function_is_named_with_its_reason_before_what_was_expected(evaluated: Any) -> None:
     result = evaluated(worse, CASES, checks=[named, short], name="own")
-    assert "failed check named: no capital is named\n   Expected “Rome”, got “no idea”\n" in str(result)
+    assert "failed check named: no capital is named\n   Got “no idea”\n" in str(result)
     assert ">failed check named: no capital is named<" in result._repr_html_()
 
 
@@ -175,3 +176,25 @@ def test_rules_beside_a_rubric_that_no_model_grades_still_fail_what_is_wrong(eva
     assert result.summary.outcomes == {"scored": 1, "not-judgeable": 1}
     assert result.passed is False
     assert "no model judges it" in str(result)
+
+
+def tells_a_capital(country: str) -> str:
+    """An answer that the fake judge does not like."""
+    return "Paris is BAD"
+
+
+def test_a_judges_reason_is_the_first_line_of_a_failure_and_no_comparison_is_claimed(
+    evaluated: Any, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    rubric = Rubric("Mentions a river.")
+    for checks in (["icontains", rubric], [rubric], [rubric, Rubric("Is long.")]):
+        result = evaluated(
+            tells_a_capital, CASES[:1], checks=checks, name=f"of{len(checks)}", judge="anthropic:judge-1"
+        )
+        text = str(result)
+        why = "The answer leaves the matter"
+        assert f"Mentions a river): {why}" in text or f"Mentions a river (0 of 1): {why}" in text, text
+        assert "Expected" not in text
+        assert why in result._repr_html_()

@@ -11,31 +11,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anyio.from_thread import start_blocking_portal
 from openai import AsyncOpenAI
 
 from minions_evals_mcp import Case
 from minions_evals_mcp.evaluation.run_sync import run_sync
 from tests.hang import HANG_S
-from tests.shared.fakes.llm_server import FakeSettings, serving
+from tests.shared.fakes.llm_server import Server
 
 CASES = [Case({"question": f"What is {number} plus one?"}) for number in range(40)]
 CHECKS = [{"type": "word-count", "value": {"min": 1}}]
 
 
 @pytest.fixture
-def ask() -> Generator[Callable[[str], Awaitable[str]]]:
+def ask(server: Server) -> Generator[Callable[[str], Awaitable[str]]]:
     """A task that asks a model over one client, whose connections are kept from call to call."""
-    settings = FakeSettings(latency_ms=5)
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serving(settings)) as server:
-        client = AsyncOpenAI(base_url=f"{server.url}/v1", api_key="k", max_retries=0)
+    client = AsyncOpenAI(base_url=f"{server.url}/v1", api_key="k", max_retries=0)
 
-        async def asked(question: str) -> str:
-            reply = await client.chat.completions.create(model="m", messages=[{"role": "user", "content": question}])
-            return reply.choices[0].message.content or ""
+    async def asked(question: str) -> str:
+        reply = await client.chat.completions.create(model="m", messages=[{"role": "user", "content": question}])
+        return reply.choices[0].message.content or ""
 
-        yield asked
-        run_sync(client.close)
+    yield asked
+    run_sync(client.close)
 
 
 def test_a_client_that_pools_connections_serves_one_evaluation_after_another(evaluated: Any, ask: Any) -> None:

@@ -24,8 +24,20 @@ def test_a_parameter_that_is_called_as_an_input_is_not_given_all_of_them(evaluat
 
 
 def test_inputs_that_the_task_does_not_take_are_refused_before_anything_runs(evaluated: Any) -> None:
-    with pytest.raises(BadInputError, match="does not take these inputs: missing a required argument: 'country'"):
-        evaluated(answer, [Case({"land": "France"}, expected="Paris")], checks=["icontains"])
+    of_question: Any = lambda q: q.upper()  # pyright: ignore  # noqa: E731, PGH003  without annotations, as users write it
+
+    def of_two(question: str, language: str) -> str:
+        return question + language
+
+    refused: list[tuple[Any, dict[str, str], str]] = [
+        (answer, {"land": "France"}, r"no input is named 'country' \(nearest: 'land'\)\."),
+        (of_question, {"question": "x"}, r"no input is named 'q' \(nearest: 'question'\)\."),
+        (of_question, {"questions": "x", "topic": "y"}, r"no input is named 'q' \(nearest: 'questions'\)\."),
+        (of_two, {"questions": "x", "language": "de"}, r"no input is named 'question' \(nearest: 'questions'\)\."),
+    ]
+    for task, inputs, words in refused:
+        with pytest.raises(BadInputError, match=f"does not take these inputs: {words}"):
+            evaluated(task, [Case(inputs, expected="Paris")], checks=["icontains"], name="n")
 
 
 def by_name(country: str) -> str:

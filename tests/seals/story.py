@@ -15,13 +15,13 @@ from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.engine.audit.suite import audit_suite, keep_audit, subject_of
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages.send_message import Letter, send_message
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.judges.packets import Submission
+from minions_evals_mcp.messages.send_message import Letter, send_message
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.rows import insert
 from tests.workshop import START, bench, benchmark, config_in, minion, opened, rubric, save, says

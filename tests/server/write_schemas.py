@@ -10,6 +10,7 @@ import anyio
 
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.edge import schemas
+from minions_evals_mcp.server.edge.derived import told_schema
 from minions_evals_mcp.server.edge.schemas import Schema, schema_of
 from tests.shared.server.hosts import hosted
 from tests.workshop import config_in
@@ -20,7 +21,7 @@ KEPT = Path(schemas.__file__).with_name(schemas.FILE)
 def made() -> dict[str, dict[str, Schema]]:
     """The schemas that the code's types have."""
     return {
-        name: {"arguments": schema_of(entry.arguments), "answer": schema_of(entry.answer)}
+        name: {"arguments": told_schema(entry.arguments), "answer": schema_of(entry.answer)}
         for name, entry in CATALOGUE.items()
     }
 

@@ -350,7 +350,7 @@ async def test_the_sums_of_a_benchmark_run_are_of_the_units_that_were_judged(sma
         await store.write(lambda db: jobs.save_units(db, units))
         sums = await store.read(lambda db: runs.sums(db, "run1"))
     assert (sums.runs, sums.passed, sums.cases) == (3, 2, 3)
-    assert sums.score / sums.possible == pytest.approx(RUNS["run1"][1])  # pyright: ignore[reportUnknownMemberType]  pytest's
+    assert sums.scores.scores / sums.scores.maxima == pytest.approx(RUNS["run1"][1])  # pyright: ignore[reportUnknownMemberType]  pytest's
 
 
 async def test_the_runs_of_a_benchmark_run_are_paged_and_filtered(small_store: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, working_on
 from tests.hang import HANG_S
-from tests.shared.view.visitor import judgment, visitor, waiting
+from tests.shared.view.visitor import KEYS, judgment, visitor, waiting
 from tests.workshop import bench, case, counts, judgments, rubric, save, says
 
 
@@ -176,3 +176,20 @@ async def test_a_form_that_is_none_of_ours_changes_nothing(engine: Engine, body:
     async with visitor(engine) as client:
         assert (await client.post("/judge", content=body)).status_code in {400, 409}
     assert await counts(engine) == before
+
+
+async def test_no_cookie_holds_a_persons_token_and_each_port_has_its_own(engine: Engine) -> None:
+    await waiting(engine, 2)
+    async with visitor(engine) as client:
+        _, digest, run_id = await asked(client)
+        form = judgment(run_id, digest, by="bob")
+        kept = await client.post("/judge", data=form)
+        cookies = kept.headers.get_list("set-cookie")
+        assert cookies
+        assert form["personToken"] not in "".join(cookies)
+        (name,) = (cookie.partition("=")[0] for cookie in cookies)
+        assert name == f"{KEYS.cookie}-judge"
+    async with visitor(engine) as client:
+        client.cookies.set(name, form["personToken"])  # what an older page left there is no session
+        _, other, _ = await asked(client)
+        assert (await client.post("/judge", data={**judgment(run_id, other), "personToken": ""})).status_code == 400

@@ -12,6 +12,7 @@ from typing import IO, Annotated
 
 from cyclopts import Parameter, validators
 
+from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
@@ -20,6 +21,7 @@ from minions_evals_mcp.engine.audit.model_judged import JudgeAsked
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.interop.audit.audits import audit as audit_checks
+from minions_evals_mcp.interop.audit.audits import is_config
 from minions_evals_mcp.interop.audit.fixes import diff_of
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.report.audits import audit_lines, by_hand_lines, case_json, nothing_suggested
@@ -40,6 +42,7 @@ async def audit(
     judge_model: str | None = None,
     max_cost_usd: float | None = None,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
+    yes: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
     """Try cheats and mutants on the checks of a suite: which wrong answers would pass, before any model has run.
@@ -69,6 +72,8 @@ async def audit(
         With --with-judge: stop asking before this is spent.
     dry_run
         With --with-judge: say how often the model would be asked and what that costs at most; nothing is asked or kept.
+    yes
+        Agree to what a config names: programs, code, addresses, variables of the environment, paths outside of its folder.
     """
     if not with_judge and (max_cost_usd is not None or dry_run):
         raise BadInputError(
@@ -76,6 +81,8 @@ async def audit(
         )
     judging = JudgeAsked(max_cost_usd=max_cost_usd, dry_run=dry_run) if with_judge else None
     file = _file(subject)
+    if file is not None and is_config(file):
+        vet_config(file, yes=yes)
     if fix is not None and file is None:
         raise BadInputError(
             "--fix writes a diff of a suite file.",

@@ -10,10 +10,11 @@ import anyio
 from cyclopts import Parameter
 from pydantic_core import to_json
 
+from minions_evals_mcp.cli.run.agreeing import resources_of_target, vet_consent
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, unscored
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line
-from minions_evals_mcp.cli.run.targeting import read_target
+from minions_evals_mcp.cli.run.targeting import read_target, read_target_settings, resources_of
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say
 from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.engine.answers.run_summary import summarize
@@ -22,6 +23,7 @@ from minions_evals_mcp.engine.lift.result import LiftResult
 from minions_evals_mcp.engine.lift.run_lift import LiftPlan, run_lift, units_of
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.lift_file import SKILLS_AT, YAML, LiftAsked, lift_plan, read_lift_file
+from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.targets.command import CommandSettings, command_settings
 from minions_evals_mcp.targets.own import OwnTarget
@@ -73,6 +75,7 @@ async def lift(
     subject_asked = LiftAsked(subject, tuple(with_ or ()), tuple(without or ()), cases, name, skills_at)
     if options.prompt_version is not None:
         raise BadInputError("the arms of a lift are its versions.", remedy="Leave --prompt-version out.")
+    _vet_lift(subject_asked, options)
     plan = lift_plan(subject_asked, at=wall_clock())
     target = _target(subject_asked, options)
     own = OwnTarget(target, workspaces=plan.workspaces())
@@ -93,6 +96,27 @@ async def lift(
     if not fail_on_harm:
         return 0
     return {"harmful": GATE, "undecided": BROKEN}.get(result.verdict, 0)
+
+
+def _vet_lift(request: LiftAsked, options: RunOptions) -> None:
+    """Asks for consent to what a lift file runs, calls and lays from outside of its folder."""
+    path = Path(request.subject)
+    if not (path.is_file() and path.suffix.lower() in YAML):
+        return
+    lift_file, folder = read_lift_file(path), path.resolve().parent
+    outside = [
+        place for place in map(folder.joinpath, lift_file.sources()) if not place.resolve().is_relative_to(folder)
+    ]
+    named = NamedResources()
+    if options.target is not None or options.target_config is not None:
+        pass  # the operator names the program
+    elif lift_file.target_config is not None:
+        config = folder / lift_file.target_config
+        named = resources_of(read_target_settings(config), Path.cwd())
+        outside += [] if config.resolve().is_relative_to(folder) else [config]
+    elif lift_file.target is not None:
+        named = resources_of_target(lift_file.target, Path.cwd())
+    vet_consent(path, named.with_paths(*(str(place.resolve()) for place in outside)), yes=options.yes)
 
 
 def _target(plan: LiftAsked, options: RunOptions) -> CommandSettings:

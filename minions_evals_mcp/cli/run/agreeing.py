@@ -1,36 +1,90 @@
-"""A target that a project file names and that runs a program or calls an address: shown, and agreed to once per file's content."""
+"""Consent to a file that names programs, code, addresses, variables or outside paths: shown, and kept by the digest of all that."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
 from platformdirs import user_state_path
 
+from minions_evals_mcp.cli.run.targeting import read_target_settings, resources_of
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, named_resources
 from minions_evals_mcp.project import Project
 from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.targets.command import command_settings
+
+SHOWN = 20
+LENGTH = 300
 
 
 def agreed_file() -> Path:
-    """Returns where it is written down what was agreed to."""
+    """The file that holds what was agreed to, by the path of each file that asked."""
     return user_state_path("minions-evals") / "agreed-projects.json"
 
 
-def vet_agreed(project: Project, *, yes: bool) -> None:
-    """Asks a person on a terminal; raises `BadInputError` where nobody agrees. `yes` is the command line's word."""
-    code = project.code()
-    if code is None or yes or _agreed().get(str(project.file)) == project.digest:
+def vet_project(project: Project, *, yes: bool) -> None:
+    """Asks for consent to what the project's target runs, calls and reads."""
+    vet_consent(project.file, _of_project(project), yes=yes)
+
+
+def vet_config(path: Path, *, yes: bool) -> None:
+    """Asks for consent to what a promptfoo config names, before any of it runs or is read further."""
+    vet_consent(path, named_resources(path), yes=yes)
+
+
+def vet_consent(file: Path, named: NamedResources, *, yes: bool) -> None:
+    """Asks a person on a terminal; raises `BadInputError` where nobody agrees. `yes` agrees on the command line."""
+    key, digest = str(file.resolve()), named.digest()
+    if not named or yes or _agreed().get(key) == digest:
         return
-    sentence = f"{project.file} has outputs made by {printable(code, 300)}, which runs or is called with your rights."
+    lines = [
+        f"{said} {printable(one, LENGTH)}"
+        for said, several in named.listed()
+        for one in (*several[:SHOWN], *([f"… and {len(several) - SHOWN} more"] if len(several) > SHOWN else []))
+    ]
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise BadInputError(sentence, remedy="Read the file, then say --yes (in CI, too), or name a --target.")
-    sys.stderr.write(f"{sentence}\nAgree, for as long as the file stays as it is? [y/N] ")
+        raise BadInputError(
+            f"{file} needs your consent: it {'; '.join(lines)}.",
+            remedy="Read the file, then add --yes (in CI, too).",
+        )
+    listed = "".join(f"  {line}\n" for line in lines)
+    sys.stderr.write(f"{file}\n{listed}with your rights. Agree, until this list changes? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise BadInputError("the project's target was not agreed to.", remedy="Name a --target, or edit the file.")
-    _write(_agreed() | {str(project.file): project.digest})
+        raise BadInputError(
+            f"nobody agreed to what {file} names.", remedy="Edit the file, or name a --target of yours."
+        )
+    _write(_agreed() | {key: digest})
+
+
+def _of_project(project: Project) -> NamedResources:
+    fields = project.fields
+    if fields.target_config is not None:
+        path = project.path(fields.target_config)
+        named = resources_of(read_target_settings(path), project.folder)
+        return (
+            named if path.resolve().is_relative_to(project.folder.resolve()) else named.with_paths(str(path.resolve()))
+        )
+    target = project.code()
+    return NamedResources() if target is None else resources_of_target(target, project.folder)
+
+
+def resources_of_target(target: str, folder: Path) -> NamedResources:
+    """What a target by name runs or calls; nothing for a model."""
+    kind, _, rest = target.partition(":")
+    match kind:
+        case "command":
+            return resources_of(command_settings(target), folder)
+        case "python":
+            module = folder / (rest.partition(":")[0].replace(".", "/") + ".py")
+            return NamedResources(code=(f"{module.resolve()} ({rest})" if module.is_file() else rest,))
+        case "http" | "https":
+            return NamedResources(addresses=(target,))
+        case _:
+            return NamedResources()
 
 
 def _agreed() -> dict[str, str]:
@@ -44,6 +98,6 @@ def _agreed() -> dict[str, str]:
 def _write(agreed: dict[str, str]) -> None:
     file = agreed_file()
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(file.name + ".part")
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
     part.write_text(json.dumps(agreed, indent=1), "utf-8")
     part.replace(file)

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed
 from minions_evals_mcp.cli.run.run_options import Positive
 from minions_evals_mcp.cli.run.showing import progress_line
@@ -61,6 +62,7 @@ def eval_(
     concurrency: Positive | None = None,
     embedder: str | None = None,
     trust_code: Annotated[bool, Parameter(negative="")] = False,
+    yes: Annotated[bool, Parameter(negative="")] = False,
     limit: Limit = SHOWN,
     common: Common = DEFAULTS,
 ) -> int:
@@ -100,6 +102,8 @@ def eval_(
         Measures likeness: wordllama, semantic, openai:MODEL.
     trust_code
         Run the code of assertions and transforms with the real interpreters, which can do whatever you can.
+    yes
+        Agree to what the config names: programs, code, addresses, variables of the environment, paths outside of its folder.
     limit
         Show at most so many tests; files hold all.
     """
@@ -116,9 +120,11 @@ def eval_(
         trust_code=trust_code,
     )  # fmt: skip
     limits = EvalOptions(key, max_cost_usd, max_seconds)
+    path = config or _config_here()
+    vet_config(path, yes=yes or trust_code)
     try:
         evaluation = read_config(
-            config or _config_here(), now=wall_clock(), overrides=overrides
+            path, now=wall_clock(), overrides=overrides
         )  # its code may run long: Ctrl-C ends it here
         return run(partial(_eval, evaluation, how, limits, common))
     except KeyboardInterrupt:

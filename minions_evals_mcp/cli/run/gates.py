@@ -5,6 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.results import UNSCORED
 from minions_evals_mcp.engine.answers.gates import (
+    fallen_words,
     regression_gate,
     skipped_words,
     stays_red,
@@ -39,10 +40,7 @@ def gate(
         rounded = f"{score:.3f}"
         reasons.append(f"score {rounded if float(rounded) < min_score else score} < {min_score:g}")
     if fallen == "failed":
-        assert summary.regression is not None
-        reasons.append(
-            f"the pass rate fell since {summary.regression['previousRunId']}. {as_typed(stays_red(summary.run_id))}"
-        )
+        reasons.append(f"{fallen_words(summary)}. {as_typed(stays_red(summary.run_id))}")
     if reasons:
         return gate_failed("; ".join(reasons))
     if fallen == "undecided":

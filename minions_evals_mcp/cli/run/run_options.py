@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter, validators
 from pydantic import ValidationError
 
-from minions_evals_mcp.cli.run.agreeing import vet_agreed
+from minions_evals_mcp.cli.run.agreeing import vet_project
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import Common, session
 from minions_evals_mcp.domain.providers import examples
@@ -89,7 +89,10 @@ class RunOptions:
         ),
     ] = None
     yes: Annotated[
-        bool, Parameter(help="Agree to the project file's target that runs a program or calls an address.", negative="")
+        bool,
+        Parameter(
+            help="Agree to what the file names: programs, code, addresses, variables, outside paths.", negative=""
+        ),
     ] = False
     triggered_by: Annotated[str, Parameter(help="Who asks: an agent's, a person's or a schedule's id.")] = (
         "command-line"
@@ -137,7 +140,7 @@ class RunOptions:
         project = settings_here().project
         if project is None or (project.fields.target is None and project.fields.target_config is None):
             return None
-        vet_agreed(project, yes=self.yes)
+        vet_project(project, yes=self.yes)
         if str(project.folder) not in sys.path:
             sys.path.insert(0, str(project.folder))  # a python: target stands beside the file
         if project.fields.target_config is not None:

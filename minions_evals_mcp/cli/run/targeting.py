@@ -11,6 +11,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import InvalidRecordError, legible
 from minions_evals_mcp.interop.parsing import parse_yaml
+from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, resolved_command
 from minions_evals_mcp.settings import named_variables
 from minions_evals_mcp.targets.command import CommandSettings
 from minions_evals_mcp.targets.http import HttpSettings
@@ -35,6 +36,22 @@ def read_target(path: Path) -> OwnTarget:
 
     Raises `BadInputError` naming the file and what in it does not fit, or the variable that is not set.
     """
+    settings = read_target_settings(path)
+    if isinstance(settings, CommandSettings):
+        return OwnTarget(settings)
+    values = named_variables(settings.headers_from.values())
+    return OwnTarget(settings, {header: values[name] for header, name in settings.headers_from.items()})
+
+
+def resources_of(settings: HttpSettings | CommandSettings, folder: Path) -> NamedResources:
+    """What the application runs, calls and reads of the environment."""
+    if isinstance(settings, CommandSettings):
+        return NamedResources(commands=(resolved_command(settings.run, folder),))
+    return NamedResources(addresses=(str(settings.url),), variables=tuple(sorted(settings.headers_from.values())))
+
+
+def read_target_settings(path: Path) -> HttpSettings | CommandSettings:
+    """The settings in the file; raises `BadInputError` naming the file and what in it does not fit."""
     with legible(path):
         text = path.read_text("utf-8-sig")
     try:
@@ -46,7 +63,4 @@ def read_target(path: Path) -> OwnTarget:
         ) from None
     settings = target_file.http or target_file.command
     assert settings is not None
-    if isinstance(settings, CommandSettings):
-        return OwnTarget(settings)
-    values = named_variables(settings.headers_from.values())
-    return OwnTarget(settings, {header: values[name] for header, name in settings.headers_from.items()})
+    return settings

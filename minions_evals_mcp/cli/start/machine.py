@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.engine.embedders import open_embedder
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.models.registry import Models
+from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.sandbox.javascript import worker_command
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.sandbox.worker import Worker, WorkerDiedError
@@ -109,7 +110,7 @@ async def _started(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]
     """Returns how the program ended; None where it cannot be started, or does not end."""
     try:
         with anyio.fail_after(START_S):
-            return await anyio.run_process(command, check=False)
+            return await anyio.run_process(command, check=False, env=child_environment())
     except (OSError, TimeoutError):
         return None
 

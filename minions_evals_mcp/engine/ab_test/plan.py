@@ -1,4 +1,4 @@
-"""The request of an A/B test, and what is settled before anything runs: the case, its prompt, the branches."""
+"""The plan of an A/B test, made before anything runs: the cases, their prompts, the branches."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Self
-
-from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Benchmark, Json, TestBranch, TestCase
 from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import output_text
-from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.records import Record, wire_fields
-from minions_evals_mcp.domain.values import Id, Text, Unit, Value, VersionName
+from minions_evals_mcp.engine.ab_test.request import AbTestRequest
 from minions_evals_mcp.engine.budget import vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import expects_text
@@ -25,96 +21,11 @@ from minions_evals_mcp.engine.version_chain import common_prompt, default_name, 
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.next_steps import Next
-from minions_evals_mcp.scoring.ab import BY_QUALITY, Criterion
+from minions_evals_mcp.scoring.ab import BY_QUALITY
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-
-LEAST, MOST = 2, 5
-MOST_CASES = 1000
-
-
-class InlineBranch(Value):
-    """One model configuration, given with the test; what is not given is not sent."""
-
-    name: Text
-    provider: Provider
-    model: Text
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    top_p: Unit | None = None
-    other_params: Json = {}
-    is_control: bool = False
-
-    @property
-    def id(self) -> str:
-        """Equal for equal configurations of one name."""
-        return f"inline:{digest(self.model_dump(mode='json', exclude={'is_control'}))[:16]}"
-
-    def record(self, case_id: str, at: datetime) -> Record[TestBranch]:
-        """The branch as those that are kept stand."""
-        fields = TestBranch(test_case_id=case_id, **self.model_dump(by_alias=False))
-        return Record(self.id, fields, self.name, at, at)
-
-
-class AbTestRequest(Value):
-    """Branches to be run side by side on one test case, on several, or on a benchmark's active ones.
-
-    Branches are named by their ids, whose own case does not bind, or given inline. The fields down to `triggered_by` are
-    frozen with the test's key.
-
-    `prompt_version` is a version's number, its id, `PROMPT@NUMBER` or `latest`; without it the case's default is run: the
-    version that it names, else the latest of its prompt.
-    """
-
-    test_case_id: Id | None = None
-    test_case_ids: Annotated[tuple[Id, ...], Field(strict=False, max_length=MOST_CASES)] = ()
-    benchmark_id: Id | None = None
-    branch_ids: Annotated[tuple[Id, ...], Field(strict=False, max_length=MOST)] = ()
-    branches: Annotated[tuple[InlineBranch, ...], Field(strict=False, max_length=MOST)] = ()
-    prompt_version: VersionName | None = None
-    winner_criteria: Criterion = "best_quality"
-    iterations: Annotated[int, Field(ge=1, le=1000)] = 1
-    triggered_by: Text = "command-line"
-    key: Text | None = None
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-
-    @model_validator(mode="after")
-    def _branches_differ(self) -> Self:
-        idents = self.all_branch_ids
-        if len(set(idents)) < len(idents):
-            raise ValueError("branchIds: a branch is named twice")
-        if not LEAST <= len(idents) <= MOST:
-            raise ValueError(f"branchIds: {LEAST} to {MOST} branches are run side by side, not {len(idents)}")
-        return self
-
-    @model_validator(mode="after")
-    def _one_subject(self) -> Self:
-        if [self.test_case_id is not None, bool(self.test_case_ids), self.benchmark_id is not None].count(True) != 1:
-            raise ValueError("testCaseId: give exactly one of testCaseId, testCaseIds, benchmarkId")
-        if len(set(self.test_case_ids)) < len(self.test_case_ids):
-            raise ValueError("testCaseIds: a case is named twice")
-        return self
-
-    @property
-    def all_branch_ids(self) -> tuple[str, ...]:
-        """The ids of the branches, those that are given inline last."""
-        return (*self.branch_ids, *(branch.id for branch in self.branches))
-
-    @property
-    def is_single(self) -> bool:
-        """Returns whether one test case is run."""
-        return self.test_case_id is not None
-
-    @property
-    def subject_id(self) -> str:
-        """Returns what the test is about: the benchmark, or the first of its cases."""
-        return self.benchmark_id or self.test_case_id or self.test_case_ids[0]
-
-    def frozen(self) -> Json:
-        """Returns what must be the same when the test is resumed under its key."""
-        return self.model_dump(mode="json", exclude={"key", "max_cost_usd"})
 
 
 def request_of(job: Job) -> AbTestRequest:

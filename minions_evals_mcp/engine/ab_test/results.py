@@ -18,7 +18,8 @@ from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.engine.ab_test.figures import AgainstControl, against_control, lead_over_cases, spreads
 from minions_evals_mcp.engine.ab_test.pick import AbPick, pick_by_max_score
-from minions_evals_mcp.engine.ab_test.plan import AbTestRequest, configuration, request_of
+from minions_evals_mcp.engine.ab_test.plan import configuration, request_of
+from minions_evals_mcp.engine.ab_test.request import AbTestRequest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.records.branch_parameters import not_sent

@@ -9,7 +9,8 @@ from itertools import product
 import anyio
 
 from minions_evals_mcp.engine.ab_test.execution import AbRun, execute, prepare
-from minions_evals_mcp.engine.ab_test.plan import AbTestPlan, AbTestRequest, InlineBranch, planned, request_of
+from minions_evals_mcp.engine.ab_test.plan import AbTestPlan, planned, request_of
+from minions_evals_mcp.engine.ab_test.request import AbTestRequest, InlineBranch
 from minions_evals_mcp.engine.ab_test.results import AbBranch, AbTestResult, ab_test_result
 from minions_evals_mcp.engine.asking_again import how_to_resume, resume_step
 from minions_evals_mcp.engine.budget import Budget, HaltedError

@@ -30,7 +30,7 @@ from minions_evals_mcp.engine.seals.exposures import verdict_within
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.stats.attempts import sure_words
-from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, why_undecided
+from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, groups_words, why_undecided
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
@@ -145,7 +145,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level, next_level=1 - attempt.next_level
     )
     own = compare(case_pairs, margin=MARGIN)
-    criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired.shared)
+    criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired)
     worse, better, more = _changed(db, case_pairs, limit)
     summary = ComparisonSummary(
         comparison_id=record.id,
@@ -216,7 +216,7 @@ def in_words(
         moved += f" over {attempt.data}, in these two runs {fields.score_delta:+.3f}"
     pooled = f", {attempt.data} pooled" if attempt.data else ""
     sure = (
-        f"({sure_words(attempt.level)}: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {difference.cases} cases{pooled};"
+        f"({sure_words(attempt.level)}: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {_counted(difference)}{pooled};"
         f" attempt {attempt.number} to beat {a}, decided at p <= {attempt.level:.3g})"
     )
     if fields.notes.startswith("sequential"):
@@ -232,6 +232,11 @@ def in_words(
             sequential = fields.notes.startswith("sequential")
             why = "" if sequential else why_undecided(difference.interval, difference.p_value, attempt.level)
             return f"Run more: {b} scores {moved}, which can be chance{why} {sure}."
+
+
+def _counted(difference: Difference) -> str:
+    grouped = groups_words(difference.cases, difference.groups, difference.effective_cases)
+    return grouped or f"{difference.cases} cases"
 
 
 def _but(fields: PromptComparison, apart: str, names: Mapping[str, str]) -> str:

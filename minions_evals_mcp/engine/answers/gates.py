@@ -18,15 +18,19 @@ NAMED_SKIPPED = 3
 
 
 def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
-    """The gate on a benchmark-run's regression; `literal` fails it on the rule alone, whatever chance could do.
+    """The gate on a benchmark-run's fall; `literal` fails it on the documents' rule alone, whatever chance could do.
+
+    A fall of passes or scores that is more than chance fails it, of whatever size.
 
     A run is measured against the newest earlier one that held itself or was accepted: the same run again stays red.
     """
     regression = summary.regression
+    if literal:
+        return "failed" if regression is not None and regression.get("byRule", True) else "held"
+    if summary.fall is not None and not (regression or {}).get("withinNoiseFloor"):
+        return "failed"
     if regression is None:
         return "held"
-    if literal:
-        return "failed"
     better = regression["better"]
     assert isinstance(better, int)
     is_noise = regression.get("withinNoiseFloor") is True
@@ -86,3 +90,12 @@ def stays_red(run_id: str) -> str:
     """Returns what becomes of a fall: the next run is not measured against the one that fell, unless somebody accepts that."""
     accepted = Next("accept-run", {"run_id": run_id}, "makes this run the new baseline")
     return f"The gate keeps failing until a run recovers. Or: {accepted}."
+
+
+def fallen_words(summary: RunSummary) -> str:
+    """Returns what fell, for a gate that failed for it."""
+    fall, regression = summary.fall, summary.regression
+    if regression is not None and regression.get("byRule", True):
+        return f"the pass rate fell since {regression['previousRunId']}"
+    assert fall is not None, "a gate fails on a regression or a supported fall"
+    return str(fall["summary"]).removesuffix(".")

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
 from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
-from minions_evals_mcp.engine.conclude.falls import fall_of, still_fallen
+from minions_evals_mcp.engine.conclude.falls import fall_in_words, fall_of, still_fallen
 from minions_evals_mcp.engine.conclude.output_origins import output_origins
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.receipts import model_sentence
@@ -31,7 +31,7 @@ from minions_evals_mcp.engine.run.planning import digests_of, model_of
 from minions_evals_mcp.judges.packets import Packet, packet
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.stats.regression import LOOKED_BACK, slow_fall
+from minions_evals_mcp.stats.regression import LOOKED_BACK, pass_rate_dropped, slow_fall
 from minions_evals_mcp.store import jobs, leases, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
@@ -116,6 +116,7 @@ class RunSummary(Value):
     failure_types: dict[str, int] = {}
     unscored: list[UnscoredLine] = []
     regression: Json | None = None
+    fall: Json | None = None
     trend: Json | None = None
     comparison: Json | None = None
     packets: list[Packet] = []
@@ -184,6 +185,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
             for row in jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=limit)
         ],
         regression=_regression(db, run),
+        fall=_fall(run),
         trend=_trend(db, run),
         comparison=_comparison(db, job),
         packets=[waiting_packet for waiting_packet, _ in packets],
@@ -304,11 +306,23 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
         }  # fmt: skip
     wire |= {
         "previousRunId": fall.since, "scoreFell": fall.score_fell,
+        "byRule": run.fields.is_regression or _dropped_by_rule(fall.shared),
         "cases": fall.shared.cases, "worse": fall.shared.worse, "better": fall.shared.better,
     }  # fmt: skip
     if fall.noise_floor is not None:
         wire |= {"noiseFloor": fall.noise_floor, "withinNoiseFloor": fall.is_within_noise}
     return wire
+
+
+def _dropped_by_rule(shared: shared_cases.Shared) -> bool:
+    return pass_rate_dropped(shared.previous_passed, shared.previous_total, shared.passed, shared.total)
+
+
+def _fall(run: Record[BenchmarkRun] | None) -> Json | None:
+    """The supported fall of passes or scores, of any size, with its sentence."""
+    if run is None or run.fields.fall is None:
+        return None
+    return {**run.fields.fall.model_dump(mode="json"), "summary": f"{fall_in_words(run.fields.fall)}."}
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:

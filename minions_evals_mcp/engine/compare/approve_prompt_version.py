@@ -324,7 +324,15 @@ def _vet_missing(db: Db, comparison: Record[PromptComparison], paired: Pairing, 
     if not lacking or comparison.fields.verdict != "improved":
         return
     failed = [
-        CasePair(case_id, tuple(scores.fractions), (0.0,), tuple(scores.passed), (False,), scores.possible)
+        CasePair(
+            case_id,
+            tuple(scores.fractions),
+            (0.0,),
+            tuple(scores.passed),
+            (False,),
+            scores.possible,
+            scores.group or "",
+        )
         for case_id, scores in paired.a.items()
         if case_id not in paired.b
     ]

@@ -15,6 +15,8 @@ from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canarie
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
 from minions_evals_mcp.engine.conclude.earlier_run import Concluding, Regression, Standing, standing
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
+from minions_evals_mcp.engine.conclude.fall_notice import tell_fall
+from minions_evals_mcp.engine.conclude.grouping import grouping_notes
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
 from minions_evals_mcp.engine.conclude.output_origins import output_origins
 from minions_evals_mcp.engine.conclude.setup import (
@@ -26,8 +28,7 @@ from minions_evals_mcp.engine.judge.compose import RULES
 from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.scoring.failure_causes import tells_cause
 from minions_evals_mcp.scoring.rubric import TOLERANCE
-from minions_evals_mcp.stats.intervals import ScoreSums, score_interval, wilson
-from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.stats.intervals import pass_rate_interval, score_interval
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.benchmarks import BenchmarkHead, benchmark_head, note_last_run
 from minions_evals_mcp.store.connection import Db
@@ -51,6 +52,8 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
         tell_canaries(db, run, benchmark)
     if beside.regression is not None:
         _tell_regression(db, about, benchmark, run, beside.regression)
+    elif beside.fall is not None:
+        tell_fall(db, run, benchmark, beside.fall, changed=changes_said(beside.origins.changed))
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
     _record_metrics(db, run, means)
     if whole:
@@ -65,8 +68,9 @@ def _benchmark_run(
     db: Db, about: Concluding, benchmark: BenchmarkHead, beside: Standing
 ) -> Record[BenchmarkRun]:  # fmt: skip
     sums, shared = runs.sums(db, about.run_id), beside.shared
-    overall = min(1.0, max(0.0, sums.score / sums.possible))
-    interval = wilson(sums.passed, sums.runs)
+    overall = min(1.0, max(0.0, sums.scores.scores / sums.scores.maxima))
+    interval = pass_rate_interval(sums.passes)
+    assert interval is not None, "a concluded run has test-runs"
     threshold = benchmark.passing_threshold
     fields = BenchmarkRun(
         benchmark_id=benchmark.id,
@@ -78,25 +82,19 @@ def _benchmark_run(
         passed=None if threshold is None else overall >= threshold - TOLERANCE,
         ran_at=about.at,
         triggered_by=about.request.triggered_by,
-        notes=_notes(db, about, benchmark.id, beside, total=sums.runs),
+        notes=_notes(db, about, benchmark.id, beside, sums=sums, effective=interval.effective),
         prompt_version_ref=about.request.prompt_version_ref or beside.origins.version,
         purpose=about.request.purpose,
         selection=about.request.selection,
         trials=about.request.trials,
-        score_ci=score_interval(
-            ScoreSums(
-                sums.cases,
-                sums.score,
-                sums.possible,
-                sums.score_squared,
-                sums.score_possible,
-                sums.possible_squared,
-            )
-        ),
-        pass_rate_ci=None if interval is None else (100 * interval[0], 100 * interval[1]),
-        evidence=evidence(shared.worse, shared.better) if shared and shared.cases else None,
+        score_ci=interval.bounds if sums.passes_score else score_interval(sums.scores),
+        pass_rate_ci=(100 * interval.bounds[0], 100 * interval.bounds[1]),
+        groups=sums.passes.units if sums.passes.units < sums.cases else None,
+        effective_cases=interval.effective if sums.passes.units < sums.cases else None,
+        evidence=shared.evidence if shared and shared.cases else None,
         is_regression=beside.regression is not None,
         fallen_since=beside.fallen_since,
+        fall=beside.fall,
         canaries_passed=beside.canaries,
         digests=beside.origins.digests,
     )
@@ -108,11 +106,12 @@ def _counted(passed: int, total: int, trials: int) -> str:
     return f"{passed} of {total}{' trials' if trials > 1 else ''} passed"
 
 
-def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, total: int) -> str:
+def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, sums: runs.Sums, effective: float) -> str:
     """Returns what a reader must know: cases that were not run, and why this run stands alone."""
-    notes = [*strange_outputs(outputs.outputs_of_run(db, about.run_id), total)]
+    notes = [*strange_outputs(outputs.outputs_of_run(db, about.run_id), sums.runs)]
     if beside.canaries:
         notes.insert(0, canary_note(beside.canaries))
+    notes += [*grouping_notes(db, about.run_id, sums, effective)]
     if about.request.selection is not None:
         notes.append(f"not the whole benchmark: {about.request.selection}")
     if origins := output_origins(db, about.run_id, about.request):

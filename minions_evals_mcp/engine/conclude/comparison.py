@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, N
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.attempts import BUDGET
-from minions_evals_mcp.stats.comparison import METHOD_WORDS, CasePair, Difference, compare, holm
+from minions_evals_mcp.stats.comparison import METHOD_WORDS, CasePair, Difference, compare, groups_words, holm
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -52,6 +52,10 @@ class Pairing:
         number = len(self.a) + len(self.b) - 2 * len(self.shared)
         return f"{number} cases were measured in one run only" if number else ""
 
+    def group(self, case_id: str) -> str:
+        """The group of a shared case: the one that it had in either run; "" where it is its own."""
+        return self.b[case_id].group or self.a[case_id].group or ""
+
     def pairs(self) -> list[CasePair]:
         """The shared cases as the statistics see them."""
         return [
@@ -62,6 +66,7 @@ class Pairing:
                 tuple(self.a[case_id].passed),
                 tuple(self.b[case_id].passed),
                 self.a[case_id].possible,
+                self.group(case_id),
             )
             for case_id in self.shared
         ]
@@ -114,10 +119,10 @@ def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
     return ("maxScore",) if a.possible != b.possible else ()
 
 
-def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str]) -> list[CriterionDifference]:
+def criterion_differences(db: Db, run_a: str, run_b: str, pairing: Pairing) -> list[CriterionDifference]:
     """Each criterion that both runs have on a shared case, compared on those; largest fall first."""
     a, b = run_pairs.criterion_scores(db, run_a), run_pairs.criterion_scores(db, run_b)
-    paired = [(ident, _criterion_pairs(a[ident], b[ident], shared)) for ident in a if ident in b]
+    paired = [(ident, _criterion_pairs(a[ident], b[ident], pairing)) for ident in a if ident in b]
     paired = [(ident, case_pairs) for ident, case_pairs in paired if case_pairs]
     level = 1 - BUDGET / max(1, len(paired))
     compared = [(ident, a[ident], compare(case_pairs, level=level)) for ident, case_pairs in paired]
@@ -129,10 +134,10 @@ def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str])
     return sorted(differences, key=lambda difference: (difference.difference.delta, difference.criterion_id))
 
 
-def _criterion_pairs(a: CriterionScores, b: CriterionScores, shared: Sequence[str]) -> list[CasePair]:
+def _criterion_pairs(a: CriterionScores, b: CriterionScores, pairing: Pairing) -> list[CasePair]:
     return [
-        CasePair(case_id, first, other, _full(first), _full(other))
-        for case_id in shared
+        CasePair(case_id, first, other, _full(first), _full(other), group=pairing.group(case_id))
+        for case_id in pairing.shared
         if case_id in a.fractions and case_id in b.fractions
         for first, other in ((tuple(a.fractions[case_id]), tuple(b.fractions[case_id])),)
     ]
@@ -187,6 +192,8 @@ def record_comparison(
         stored_results=None if attempt.stored is None else attempt.stored.results,
         open_part=is_open_part(db, benchmark),
         what_changed=changes_between(db, run_a, run_b),
+        groups=difference.groups if difference.groups < difference.cases else None,
+        effective_cases=difference.effective_cases if difference.groups < difference.cases else None,
     )
     fields = judge_evidence(db, run_a.id, run_b.id, at=at, error=attempt.level).applied(fields, margin=MARGIN)
     title = f"{version_b} against {version_a}: {fields.verdict}"
@@ -266,6 +273,7 @@ def pooled_pairs(db: Db, paired: Pairing, attempt: Attempt) -> list[CasePair]:
                 (*pair.passed_a, *before.passed),
                 (*pair.passed_b, *after.passed),
                 pair.weight,
+                pair.group,
             )
     return list(pooled.values())
 
@@ -273,7 +281,8 @@ def pooled_pairs(db: Db, paired: Pairing, attempt: Attempt) -> list[CasePair]:
 def _notes(paired: Pairing, difference: Difference, attempt: Attempt) -> str:
     """Returns what a reader must know beside the figures."""
     method = METHOD_WORDS[difference.method]
-    notes = (method, attempt.in_words(), paired.apart, difference.caution, difference.settle)
+    grouped = groups_words(difference.cases, difference.groups, difference.effective_cases)
+    notes = (method, attempt.in_words(), paired.apart, grouped, difference.caution, difference.settle)
     return "; ".join(part for part in notes if part)
 
 

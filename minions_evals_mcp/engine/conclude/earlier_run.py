@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, Digests, Evidence
-from minions_evals_mcp.engine.conclude.falls import base_after
+from minions_evals_mcp.domain.results import BenchmarkRun, Digests, Evidence, SupportedFall
+from minions_evals_mcp.engine.conclude.falls import base_after, supported_fall
 from minions_evals_mcp.engine.conclude.setup import (
     changes,
     changes_of_shared,
@@ -20,7 +20,6 @@ from minions_evals_mcp.engine.conclude.setup import (
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.skills import Skills
-from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import pass_rate_dropped
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
@@ -78,6 +77,7 @@ class Standing:
     canaries: tuple[str, ...] = ()
     fallen_since: str | None = None
     dropped_most: str | None = None
+    fall: SupportedFall | None = None
 
 
 def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.Mean]) -> Standing:
@@ -92,8 +92,9 @@ def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.
     whole = about.request.selection is None
     fallen = _fallen_most(runs.kept_means(db, alike.id), means) if whole else None
     regression = _regression(db, about, alike, shared, fallen, origins)
-    since = _fallen_since(db, about, alike, shared, origins)
-    return Standing(alike, shared, regression, origins, canaries, since, fallen)
+    since, beside_base = _fallen_since(db, about, alike, shared, origins)
+    fall = supported_fall(since, beside_base) if since and beside_base else supported_fall(alike.id, shared)
+    return Standing(alike, shared, regression, origins, canaries, since, fallen, fall)
 
 
 def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier | None:
@@ -139,7 +140,7 @@ def _regression(
     if not _fell(about, shared):
         return None
     failing = shared_cases.newly_failing(db, previous.id, about.run_id)
-    against_noise = evidence(shared.worse, shared.better)
+    against_noise = shared.evidence
     changed = origins.changed or outputs_exchanged(db, previous.id, about.run_id)
     return Regression(previous, shared, failing, against_noise, fallen, changed)
 
@@ -160,15 +161,16 @@ def _fell(about: Concluding, shared: shared_cases.Shared) -> bool:
 
 def _fallen_since(
     db: Db, about: Concluding, previous: runs.Earlier, since_previous: shared_cases.Shared, origins: Origins
-) -> str | None:
-    """The last run that held, if the run before had fallen from it, and this one is still below it."""
+) -> tuple[str, shared_cases.Shared] | tuple[None, None]:
+    """The last run that held, if the run before had fallen from it and this one is still below it, and both side by side."""
     base = runs.benchmark_run(db, base_after(db, previous.id, got_better=since_previous.better > 0))
     if base is None or base.id == previous.id or not same_yardsticks(db, base.id, about.run_id):
-        return None
+        return None, None
     now = setup_with(origins.version, origins.digests, about.request.target)
     if incomparable(setup_of(db, base.id, base.fields), now) or _edited(db, base, about):
-        return None
-    return base.id if _fell(about, shared_cases.shared(db, base.id, about.run_id, left_out=True)) else None
+        return None, None
+    since = shared_cases.shared(db, base.id, about.run_id, left_out=True)
+    return (base.id, since) if _fell(about, since) or since.fall else (None, None)
 
 
 def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, Evidence
+from minions_evals_mcp.domain.results import BenchmarkRun, Evidence, SupportedFall
 from minions_evals_mcp.engine.calibration import calibration_of
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import Gate, fall_gate
 from minions_evals_mcp.store import events, runs
 from minions_evals_mcp.store.connection import Db
@@ -28,8 +27,8 @@ class Fall:
 
     @property
     def evidence(self) -> Evidence:
-        """Returns whether it is more than chance."""
-        return evidence(self.shared.worse, self.shared.better)
+        """Returns whether the fall of the passes is more than chance."""
+        return self.shared.evidence
 
     @property
     def is_within_noise(self) -> bool:
@@ -38,13 +37,15 @@ class Fall:
 
     @property
     def gate(self) -> Gate:
-        """Returns what a gate that goes by evidence makes of it."""
+        """Returns what a gate that goes by evidence makes of it: a supported fall of passes or scores fails it, of any size."""
+        if self.shared.fall is not None and not self.is_within_noise:
+            return "failed"
         return fall_gate(self.evidence, better=self.shared.better, is_within_noise=self.is_within_noise)
 
 
 def fall_of(db: Db, run: Record[BenchmarkRun]) -> Fall | None:
     """The run's fall since the run that it is measured against; None where it did not fall."""
-    since = run.fields.fallen_since or _run_before(db, run)
+    since = run.fields.fallen_since or _run_before(db, run) or (run.fields.fall and run.fields.fall.since)
     before = None if since is None else runs.benchmark_run(db, since)
     if before is None:
         return None
@@ -61,6 +62,10 @@ def fall_of(db: Db, run: Record[BenchmarkRun]) -> Fall | None:
 def still_fallen(fall: Fall) -> str:
     """Says of a run after a regression that it is no better: since when, and how far."""
     shared = fall.shared
+    if shared.fall == "scores" and shared.passed * shared.previous_total >= shared.previous_passed * shared.total:
+        return (
+            f"Still below {fall.since}, the last run that held: scores fell by {fall.score_fell:.3f} since (supported)."
+        )
     return (
         f"Still below {fall.since}, the last run that held: {shared.previous_passed} of {shared.previous_total} passed then, "
         f"{shared.passed} of {shared.total} now ({fall.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'}"
@@ -85,3 +90,28 @@ def base_after(db: Db, run_id: str, *, got_better: bool) -> str:
     if fall is None or fall.gate == "held" or (fall.gate == "undecided" and got_better):
         return run_id
     return runs.newest_with_event(db, ACCEPTED, first=fall.since, last=run_id) or fall.since
+
+
+def supported_fall(since: str, shared: shared_cases.Shared) -> SupportedFall | None:
+    """The fall since that run as it is recorded, if passes or scores fell by more than chance."""
+    if shared.fall is None:
+        return None
+    tested = shared.passes if shared.fall == "passes" else shared.scores
+    return SupportedFall(
+        since=since,
+        of=shared.fall,
+        delta=tested.total / shared.cases,
+        p_value=tested.p_value,
+        cases=shared.cases,
+        changed=tested.changed,
+    )
+
+
+def fall_in_words(fall: SupportedFall) -> str:
+    """The fall in one sentence, without its full stop."""
+    figure = "the pass rate" if fall.of == "passes" else "the score"
+    by = f"{-100 * fall.delta:.1f} points" if fall.of == "passes" else f"{-fall.delta:.3f}"
+    return (
+        f"{figure} fell by {by} since {fall.since}, which is statistically significant (p = {fall.p_value:.2g},"
+        f" {fall.changed} of {fall.cases} cases changed)"
+    )

@@ -94,4 +94,5 @@ def _pair(own: CasePair, a: Sequence[StoredOutput], b: Sequence[StoredOutput]) -
         tuple(pair.passed for pair in before),
         tuple(pair.passed for pair in after),
         own.weight,
+        own.group,
     )

@@ -152,6 +152,7 @@ def _run(  # noqa: PLR0913  as above
         input_tokens=seen.input_tokens,
         output_tokens=seen.output_tokens,
         cost_usd=seen.cost_usd,
+        group=measure.case.fields.group or seen.group,
     )
     verdict = "passed" if passed else "failed"
     return Record(key.run_id, _against(fields, work), f"{measure.case.title}: {verdict}", at, at)

@@ -97,7 +97,18 @@ def expected_of(case: TestCase) -> Expected | None:
 
 
 _TELLING = frozenset(
-    {"name", "description", "tags", "status", "created_at", "created_by", "skill_id", "accepted_outputs", "extra"}
+    {
+        "name",
+        "description",
+        "tags",
+        "status",
+        "created_at",
+        "created_by",
+        "skill_id",
+        "accepted_outputs",
+        "extra",
+        "group",
+    }
 )
 
 

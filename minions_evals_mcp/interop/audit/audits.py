@@ -82,7 +82,7 @@ async def audit_benchmark(engine: Engine, benchmark_id: str) -> Record[Audit]:
 
 def file_content(engine: Engine, path: Path) -> FileContent:
     """The records of a suite file or a config; which of the two it is, its top level tells."""
-    if path.suffix.lower() in {".yaml", ".yml"} and not _is_suite(path):
+    if is_config(path):
         evaluation = read_config(path, now=engine.clock(), overrides=Given(allow_unsupported=True))
         return FileContent(evaluation.arrivals, (), AuditSubject(str(path), "config", evaluation.case_ids))
     arrivals, relations = read_suite(path, new_id=engine.new_id, now=engine.clock())
@@ -95,6 +95,11 @@ def file_content(engine: Engine, path: Path) -> FileContent:
         if isinstance(arrival.record.fields, Benchmark)
     }
     return FileContent(arrivals, relations, AuditSubject(str(path), "suite", cases, benchmarks))
+
+
+def is_config(path: Path) -> bool:
+    """Returns whether the file is read as a promptfoo config."""
+    return path.suffix.lower() in {".yaml", ".yml"} and not _is_suite(path)
 
 
 def _is_suite(path: Path) -> bool:

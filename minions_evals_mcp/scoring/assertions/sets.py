@@ -11,21 +11,31 @@ from __future__ import annotations
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked, Unmet
+from minions_evals_mcp.scoring.failures.texts import cut
 from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 MOST_NESTED = 8
+MOST_SHOWN = 400
+"""Characters of the reasons of a set."""
 
 
 def as_one(verdict: Aggregate | Unchecked) -> CheckResult | Unmet:
     """The verdict of a set's assertions as that of one assertion: its score is their weighted mean."""
     if isinstance(verdict, Unchecked):
         return Unmet(f"{verdict.type}: {verdict.reason}", not_judgeable=verdict.not_judgeable)
-    failed = [result for result in verdict.results if not result.passed]
-    reasons = excerpt("; ".join(f"{result.type}: {result.reason}" for result in failed), 200)
-    reason = f"score {verdict.score:.2f}, {len(verdict.results) - len(failed)} of {len(verdict.results)} hold"
-    return CheckResult(
-        verdict.passed, f"{reason}; {reasons}" if failed else reason, verdict.score, parts=verdict.results
-    )
+    return CheckResult(verdict.passed, _reason(verdict), verdict.score, parts=verdict.results)
+
+
+def _reason(verdict: Aggregate) -> str:
+    """The reasons of what failed, else of the only assertion; with the count where there are several."""
+    results = verdict.results
+    failed = [result for result in results if not result.passed]
+    told = failed or (results if len(results) == 1 else ())
+    reasons = cut("; ".join(f"{result.type}: {result.reason}" for result in told), MOST_SHOWN)
+    if len(results) == 1:
+        return reasons
+    counted = f"{len(results) - len(failed)} of {len(results)} passed, score {verdict.score:.2f}"
+    return f"{counted}; {reasons}" if reasons else counted
 
 
 def vet_set(assertion: Assertion) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import chain
 
@@ -10,7 +11,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import Severity
 from minions_evals_mcp.scoring.classification.refusals import refusal_signals
 from minions_evals_mcp.scoring.classification.root_cause import root_cause
-from minions_evals_mcp.scoring.failures.failed import Analysis, FailedCriterion, FailedOutput, Signal
+from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import format_signals
 from minions_evals_mcp.scoring.failures.grounding import hallucination_signals
 from minions_evals_mcp.scoring.failures.own_checks import own_failed
@@ -22,6 +23,9 @@ SURE_FROM = 0.75
 """The confidence from which no model needs to be asked."""
 BY_EXCLUSION = 0.6
 _OF_FORM = frozenset(("form", "json", "schema"))
+LONGEST_REASON = 600
+_PASSED = re.compile(r"; (?=passed [\w:-]+(?:: | \())")
+_LOOKS_FOR = re.compile(r"(?:^|; )failed (?:not-)?(?:equals|i?contains(?!-[jsxh])|similar|levenshtein|starts-with)")
 DOUBTFUL = 0.45
 """The confidence in wrong-output where weak signs point elsewhere."""
 
@@ -85,14 +89,40 @@ def _most_affected(criteria: tuple[FailedCriterion, ...]) -> tuple[FailedCriteri
 
 
 def _description(failed: FailedOutput, affected: tuple[FailedCriterion, ...]) -> str:
-    wanted = output_text(failed.expected) if failed.expected else ""
-    expected, text = seen_apart(told_apart([wanted, failed.text], CUT)) if wanted else ("", cut(failed.text))
-    came = "nothing came" if failed.is_empty else f"got “{text}”"
-    sentence = f"Expected “{expected}”, {came}." if failed.expected else f"{came[0].upper()}{came[1:]}."
-    if wanted and wanted == failed.text:
-        sentence = f"Got “{text}”, as expected."
-    if not affected:
-        return sentence
-    worst = affected[0]
+    """The recorded reason of what failed on the first line, on the second what came, beside what a check compared it with.
+
+    Where the expected output alone decides, the comparison is the reason.
+    """
+    reason = _reason(affected[0]) if affected else ""
+    came = _what_came(failed, affected, reason)
+    is_whole = not failed.checks and came.startswith("Expected")
+    return came if is_whole or not reason else f"{reason}\n{came}"
+
+
+def _reason(worst: FailedCriterion) -> str:
+    if worst.name == OWN_CHECKS:
+        return cut(failed_checks(worst.rationale), LONGEST_REASON)
     points = worst.points or f"{worst.fraction:.2f} of 1"
-    return f"{sentence} Lost most on {worst.name} ({points}, weight {worst.weight:g}): {cut(worst.rationale)}"
+    return f"{worst.name} ({points}): {cut(worst.rationale, LONGEST_REASON)}"
+
+
+def failed_checks(rationale: str) -> str:
+    """Of the reasons of all checks those that failed: they come first."""
+    return _PASSED.split(rationale, maxsplit=1)[0]
+
+
+def _what_came(failed: FailedOutput, affected: tuple[FailedCriterion, ...], reason: str) -> str:
+    wanted = output_text(failed.expected) if failed.expected and _is_compared(failed, affected, reason) else ""
+    if not wanted:
+        return "Nothing came." if failed.is_empty else f"Got “{cut(failed.text)}”."
+    expected, text = seen_apart(told_apart([wanted, failed.text], CUT))
+    if wanted == failed.text:
+        return f"Got “{text}”, as expected."
+    return f"Expected “{expected}”, {'nothing came' if failed.is_empty else f'got “{text}”'}."
+
+
+def _is_compared(failed: FailedOutput, affected: tuple[FailedCriterion, ...], reason: str) -> bool:
+    """Tells whether what failed compared the output with what was expected: no rubric's criterion did, nor a check of form."""
+    if affected and affected[0].name != OWN_CHECKS:
+        return False
+    return not failed.checks or _LOOKS_FOR.search(reason) is not None

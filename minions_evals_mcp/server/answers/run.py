@@ -138,6 +138,8 @@ def one_line(summary: RunSummary) -> str:
         parts.append(f"{summary.units - summary.open} of {summary.units} done")
     if summary.outputs:
         parts.append(summary.outputs)
+    if summary.regression is None and summary.fall is not None:
+        parts.append(f"FALL: {summary.fall['summary']}")
     if summary.regression is not None:
         since = summary.regression.get("fallenSince")
         parts.append(f"REGRESSION{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")

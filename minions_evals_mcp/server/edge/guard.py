@@ -72,12 +72,14 @@ class StrictTool(Tool):
     """A tool that refuses what it does not know, and whose every refusal says what to do next."""
 
     work: Work = Field(exclude=True)
+    taken: Callable[[], type[Arguments]] = Field(exclude=True)
+    """The type of its arguments, made or imported at the first call."""
     store: Path | None = Field(default=None, exclude=True)
 
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002  the SDK's signature
         """The tool's result; raises `ToolError` whose text is all that the caller sees."""
         del convert_result  # a tool makes its own result
-        request = self._read(arguments)
+        request = self._read(arguments, FuncMetadata(arg_model=self.taken()))
         try:
             with ungrouped():
                 return await self.work(request, context)
@@ -88,7 +90,7 @@ class StrictTool(Tool):
         except Exception as error:  # noqa: BLE001  the edge: the caller learns an id, the log everything
             raise ToolError(crash_told(self.name, error)) from None
 
-    def _read(self, arguments: dict[str, Any]) -> BaseModel:
+    def _read(self, arguments: dict[str, Any], metadata: FuncMetadata) -> BaseModel:
         try:
             size = len(to_json(arguments))
         except (ValueError, RecursionError):
@@ -101,8 +103,8 @@ class StrictTool(Tool):
             if any(
                 isinstance(argument, str) and argument.lstrip()[:1] in _BEGINS_JSON for argument in arguments.values()
             ):
-                arguments = self.fn_metadata.pre_parse_json(arguments)
-            return self.fn_metadata.arg_model.model_validate(arguments)
+                arguments = metadata.pre_parse_json(arguments)
+            return metadata.arg_model.model_validate(arguments)
         except (ValidationError, RecursionError) as error:
             raise ToolError(_refused(self.parameters, error)) from None
 
@@ -121,7 +123,7 @@ def strict_tool(
     *,
     name: str,
     description: str,
-    arguments: type[Arguments],
+    arguments: Callable[[], type[Arguments]],
     schemas: Schemas,
     annotations: ToolAnnotations,
     work: Work,
@@ -130,11 +132,12 @@ def strict_tool(
     return StrictTool(
         fn=work,
         work=work,
+        taken=arguments,
         name=name,
         title=annotations.title,
         description=description,
         parameters=schemas.arguments,
-        fn_metadata=FuncMetadata(arg_model=arguments, output_schema=schemas.answer),
+        fn_metadata=FuncMetadata(arg_model=Arguments, output_schema=schemas.answer),
         is_async=True,
         context_kwarg=None,
         annotations=annotations,

@@ -12,6 +12,7 @@ from strawberry.scalars import JSON
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.server.graphql.derived import VERSION_REF, DerivedInput, derived_input
 
 
 @strawberry.input
@@ -36,9 +37,6 @@ class TestCaseInput:
         if self.expected_output is not strawberry.UNSET:
             given["expectedOutput"] = self.expected_output
         return given
-
-
-VERSION_REF = "A version by its id, as PROMPT@NUMBER or latest, where promptVersion's number is not enough."
 
 
 class _Versioned:
@@ -100,18 +98,6 @@ class TestBranchInput:
         return {to_camel(name): value for name, value in asdict(self).items() if value is not None}
 
 
-@strawberry.input
-class RunABTestInput(_Versioned):
+@derived_input("runABTest")
+class RunABTestInput(DerivedInput):
     """Branches run side by side on a test case, on several, or on a benchmark's active ones: exactly one of the three."""
-
-    test_case_id: strawberry.ID | None = None
-    test_case_ids: list[strawberry.ID] | None = None
-    benchmark_id: strawberry.ID | None = None
-    branch_ids: list[strawberry.ID]
-    iterations: int | None = None
-    prompt_version: int | None = None
-    prompt_version_ref: str | None = strawberry.field(default=None, description=VERSION_REF)
-    winner_criteria: str | None = strawberry.field(
-        default=None, description="best_quality (the default), fastest, cheapest, best_value or balanced."
-    )
-    idempotency_key: str | None = None

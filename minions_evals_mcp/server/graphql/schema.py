@@ -8,7 +8,6 @@ from functools import partial
 
 import strawberry
 from graphql import GraphQLError
-from pydantic import ValidationError
 from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
@@ -17,12 +16,13 @@ from minions_evals_mcp.domain.definitions import TestBranch as BranchFields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
 from minions_evals_mcp.engine.ab_test import branches
-from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult
 from minions_evals_mcp.engine.cases import test_history as history
 from minions_evals_mcp.engine.cases import testing
 from minions_evals_mcp.engine.cases.baselines import update_expected_output
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.operations import ab_test
 from minions_evals_mcp.server.graphql import branch_types as ab
 from minions_evals_mcp.server.graphql import case_types as cases
 from minions_evals_mcp.server.graphql import inputs
@@ -203,7 +203,7 @@ class Mutation:
         name="runABTest", description="Runs branches side by side and ranks them.", graphql_type=ab.ABTestResult
     )
     async def run_ab_test(self, info: Info, input: inputs.RunABTestInput) -> AbTestResult:  # noqa: A002
-        return await run_ab_test(await _writable(info), _ab_request(input))
+        return await ab_test.run(await _writable(info), input.request(ab_test.Request, triggered_by=TRIGGERED_BY))
 
 
 def _in_order(idents: Sequence[str], batch: testing.Batch) -> list[history.TestCaseExecution | BadInputError]:
@@ -219,28 +219,6 @@ class NotRunError(BadInputError):
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
         self.code = code
-
-
-def _ab_request(request: inputs.RunABTestInput) -> AbTestRequest:
-    """The engine's request; raises `BadInputError` naming the field that does not fit."""
-    try:
-        return AbTestRequest.model_validate(
-            {
-                "test_case_id": request.test_case_id,
-                "test_case_ids": tuple(request.test_case_ids or ()),
-                "benchmark_id": request.benchmark_id,
-                "iterations": 1 if request.iterations is None else request.iterations,
-                "branch_ids": tuple(request.branch_ids),
-                "prompt_version": request.version(),
-                "winner_criteria": request.winner_criteria or "best_quality",
-                "triggered_by": TRIGGERED_BY,
-                "key": request.idempotency_key,
-            }
-        )
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "input"
-        raise BadInputError(f"{field}: {first['msg']}.") from None
 
 
 class QuietSchema(strawberry.Schema):

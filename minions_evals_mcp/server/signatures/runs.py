@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -16,14 +16,12 @@ from minions_evals_mcp.server.edge.argument_types import (
     Dry,
     Fields,
     Id,
-    Json,
     Judge,
     Key,
     Limit,
     Name,
     Target,
     Trials,
-    Version,
     Wait,
 )
 from minions_evals_mcp.server.edge.guard import Arguments
@@ -107,34 +105,6 @@ class ComparePromptVersions(_Run):
         return self
 
 
-class RunAbTest(Arguments):
-    """run_ab_test"""
-
-    test_case_id: Id | None = None
-    test_case_ids: Cases | None = None
-    benchmark_id: Id | None = None
-    branch_ids: Annotated[list[Id], Field(max_length=5, description="The control first")] = []
-    branches: Annotated[list[Json], Field(max_length=5, description="{name, provider, model, …}")] = []
-    prompt_version: Version = None
-    winner_criteria: Literal["best_quality", "fastest", "cheapest", "best_value", "balanced"] = "best_quality"
-    iterations: Annotated[int, Field(ge=1, le=100)] = 1
-    idempotency_key: Key = None
-    wait_seconds: Wait = 0
-    max_cost_usd: Cap | None = None
-    dry_run: Dry = False
-    triggered_by: Name = "mcp"
-
-    @model_validator(mode="after")
-    def _branches_differ(self) -> RunAbTest:
-        if len(set(self.branch_ids)) < len(self.branch_ids):
-            raise ValueError("branchIds: a branch is named twice")
-        if not 2 <= len(self.branch_ids) + len(self.branches) <= 5:
-            raise ValueError("branchIds, branches: 2 to 5 are run side by side")
-        if [self.test_case_id, self.test_case_ids, self.benchmark_id].count(None) != 2:
-            raise ValueError("give exactly one of testCaseId, testCaseIds, benchmarkId")
-        return self
-
-
 class GetRun(Arguments):
     """get_run"""
 
@@ -207,6 +177,7 @@ class RunAnswer(Answer):
     failure_types: dict[str, int] = {}
     unscored: Objects = []
     regression: Object | None = None
+    fall: Object | None = None
     trend: Object | None = None
     instructions: str = ""
     criteria: Objects = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.operations.table import offers
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.opened import Session
 from minions_evals_mcp.server.tasks.extension import Json, Status, Task
@@ -14,7 +15,9 @@ from minions_evals_mcp.server.tasks.extension import Json, Status, Task
 if TYPE_CHECKING:
     from minions_evals_mcp.store.jobs import Job
 
-STARTING = frozenset({"run_test_case", "run_benchmark", "compare_prompt_versions", "run_ab_test"})
+STARTING = frozenset({"run_test_case", "run_benchmark", "compare_prompt_versions"}) | {
+    name for name, operation in offers("mcp").items() if operation.long_running
+}
 """Calls that a handle may answer; `get_run` only looks."""
 
 

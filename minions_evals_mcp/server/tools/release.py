@@ -11,12 +11,12 @@ from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.cases.current_version import name_current
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, evidence_judges
 from minions_evals_mcp.engine.compare.approve_prompt_version import approve_prompt_version as decide
-from minions_evals_mcp.engine.messages.foreseen import foreseen
-from minions_evals_mcp.engine.messages.payloads import kind_of
-from minions_evals_mcp.engine.messages.send_message import Letter
-from minions_evals_mcp.engine.messages.send_message import send_message as send
 from minions_evals_mcp.engine.version_chain import find_version
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.messages.foreseen import foreseen
+from minions_evals_mcp.messages.payloads import kind_of
+from minions_evals_mcp.messages.send_message import Letter
+from minions_evals_mcp.messages.send_message import send_message as send
 from minions_evals_mcp.server.answers.record import fitting
 from minions_evals_mcp.server.answers.run import brief
 from minions_evals_mcp.server.answers.sizes import answered

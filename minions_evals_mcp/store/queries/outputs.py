@@ -1,4 +1,4 @@
-"""The outputs of one benchmark-run."""
+"""The outputs of one benchmark-run, and the inputs that they answer."""
 
 from __future__ import annotations
 
@@ -30,3 +30,15 @@ def outputs_of_run(db: Db, run_id: str) -> Iterator[RunOutput]:
     )
     for case_id, output, passed, outcome in rows:
         yield RunOutput(case_id, from_json(output), bool(passed), outcome == "timed-out")
+
+
+def inputs_of_run(db: Db, run_id: str, *, limit: int) -> Iterator[Json]:
+    """Yields the inputs of the first `limit` cases of the run, each once."""
+    rows = db.execute(
+        "SELECT m.fields -> '$.inputs' FROM unit u JOIN minion m ON m.id = u.case_id"
+        " WHERE u.job_id = ? AND u.trial = 1 ORDER BY u.position LIMIT ?",
+        (run_id, limit),
+    )
+    for (inputs,) in rows:
+        if inputs is not None:
+            yield from_json(inputs)

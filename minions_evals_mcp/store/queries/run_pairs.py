@@ -24,6 +24,7 @@ class CaseScores:
     passed: list[bool] = field(default_factory=list[bool])
     digests: tuple[str | None, ...] = ()
     self_judged: bool = False
+    group: str | None = None
 
 
 def case_scores(db: Db, run_id: str) -> dict[str, CaseScores]:
@@ -32,12 +33,12 @@ def case_scores(db: Db, run_id: str) -> dict[str, CaseScores]:
     rows = db.execute(
         f"SELECT test_case_id, total_score, max_possible_score, passed,"
         f" coalesce(json_extract(rest, '$.selfJudged'), 0) OR (judge_type = 'llm' AND json_extract(rest, '$.producedBy') IS NULL),"
-        f" {extracted} FROM test_run WHERE benchmark_run_id = ? ORDER BY trial, seq",
+        f" json_extract(rest, '$.group'), {extracted} FROM test_run WHERE benchmark_run_id = ? ORDER BY trial, seq",
         (run_id,),
     )
     scores: dict[str, CaseScores] = {}
-    for case_id, score, possible, passed, self_judged, *digests in rows:
-        case = scores.setdefault(case_id, CaseScores(possible, digests=tuple(digests)))
+    for case_id, score, possible, passed, self_judged, group, *digests in rows:
+        case = scores.setdefault(case_id, CaseScores(possible, digests=tuple(digests), group=group))
         case.fractions.append(min(1.0, max(0.0, score / possible)))
         case.passed.append(bool(passed))
         case.self_judged = case.self_judged or bool(self_judged)

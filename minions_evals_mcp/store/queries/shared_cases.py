@@ -10,11 +10,15 @@ from operator import add
 from typing import NamedTuple
 
 from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.stats.paired import ChangeTest, FallOf, SignedChanges, evidence
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.side_by_side import matched
 from minions_evals_mcp.store.rows import WHOLE
 from minions_evals_mcp.store.runs import BY_CASE
+
+NO_CHANGE = ChangeTest(0, 0.0, 1.0)
 
 
 @frozen_type
@@ -22,6 +26,7 @@ class Shared:
     """Two runs on the cases that both have. `worse` and `better` count the cases whose share of passes fell or rose.
 
     `broke` counts those of the current run's `total` that a task or judge failed at, where these are counted as not passed.
+    `passes` and `scores` test the changes of the cases' shares of passes and of points, group by group.
     """
 
     cases: int
@@ -32,6 +37,18 @@ class Shared:
     worse: int
     better: int
     broke: int = 0
+    passes: ChangeTest = NO_CHANGE
+    scores: ChangeTest = NO_CHANGE
+
+    @property
+    def evidence(self) -> Evidence:
+        """Returns whether the passes changed by more than chance: by groups where cases share one, else by cases."""
+        return self.passes.evidence if self.passes.is_grouped else evidence(self.worse, self.better)
+
+    @property
+    def fall(self) -> FallOf | None:
+        """Returns what fell by more than chance, by however little."""
+        return "passes" if self.passes.is_fall else "scores" if self.scores.is_fall else None
 
 
 @frozen_type
@@ -53,6 +70,7 @@ class _Stood(NamedTuple):
     part: float
     content: str | None
     failed: str | None
+    group: str | None
 
     def is_unedited(self, since: _Stood) -> bool:
         """Returns whether it asks and expects the same: an edited one is measured anew, and its fall is nobody's."""
@@ -65,7 +83,7 @@ class _Stood(NamedTuple):
 
 _SUMS = (
     "r.test_case_id, sum(r.passed), count(*), avg(r.total_score / r.max_possible_score), min(r.rest ->> '$.digests.testCase'),"
-    " group_concat(iif(r.passed, NULL, r.seq))"
+    " group_concat(iif(r.passed, NULL, r.seq)), min(r.rest ->> '$.group')"
 )
 _OF_RUN = f"SELECT {_SUMS} {BY_CASE}"
 _OF_OTHERS = (
@@ -85,16 +103,25 @@ class _Tally:
     """The sums over cases that become `Shared`."""
 
     numbers: list[int] = field(default_factory=lambda: [0] * 8)
+    passes: SignedChanges = field(default_factory=SignedChanges)
+    scores: SignedChanges = field(default_factory=SignedChanges)
 
-    def add(self, before: _Stood, passed: int, runs: int, broke: int = 0) -> None:
+    def add_both(self, before: _Stood, after: _Stood, broke: int = 0) -> None:
+        """Adds a case as it stood before and since; what broke since has no pass and no points."""
+        tried = after.runs + broke
+        self.add(before, after.passed, tried, after.part * after.runs / tried, after.group or before.group, broke)
+
+    def add(self, before: _Stood, passed: int, runs: int, part: float, group: str | None, broke: int = 0) -> None:
         """Adds a case as it stood before, and what it came to since."""
         was, now = before.passed * runs, passed * before.runs
         added = (1, before.passed, before.runs, passed, runs, now < was, now > was, broke)
         self.numbers = [*map(add, self.numbers, added)]
+        self.passes.add(passed / runs - before.passed / before.runs, group)
+        self.scores.add(part - before.part, group)
 
     def shared(self) -> Shared:
         """The sums."""
-        return Shared(*self.numbers)
+        return Shared(*self.numbers, passes=self.passes.tested(), scores=self.scores.tested())
 
 
 def shared(db: Db, previous: str, current: str, *, left_out: bool = False) -> Shared:
@@ -106,7 +133,7 @@ def shared(db: Db, previous: str, current: str, *, left_out: bool = False) -> Sh
     tally = _Tally()
     for before, after in _beside(db, previous, current, ({}, {}), left_out=left_out):
         if before.is_unedited(after):
-            tally.add(before, after.passed, after.runs)
+            tally.add_both(before, after)
     return tally.shared()
 
 
@@ -118,14 +145,15 @@ def shared_with_broken(db: Db, previous: str, current: str) -> Shared:
     for before, after in _beside(db, previous, current, only):
         broke = broken.pop(after.case_id, 0)
         if before.is_unedited(after):
-            tally.add(before, after.passed, after.runs + broke, broke)
+            tally.add_both(before, after, broke)
     only_then, only_now = only
     lost = [case_id for case_id in broken if case_id not in only_now]
     last = _judged_last(db, [case_id for case_id in lost if case_id not in only_then], before=previous, like=None)
     only_then.update((before.case_id, before) for before in _in_others(db, last))
     for case_id in lost:
         if case_id in only_then:
-            tally.add(only_then[case_id], 0, broken[case_id], broken[case_id])
+            before = only_then[case_id]
+            tally.add(before, 0, broken[case_id], 0.0, before.group, broken[case_id])
     return tally.shared()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,26 @@ from minions_evals_mcp.targets.function.tracing import Recorder, reaches_tools, 
 OURS = Path(__file__).parents[2]
 LAMBDA = "function"
 """What a function without a name is called."""
+OF_ALL = frozenset(
+    (
+        "inputs",
+        "input",
+        "row",
+        "case",
+        "item",
+        "example",
+        "record",
+        "sample",
+        "data",
+        "fields",
+        "variables",
+        "vars",
+        "kwargs",
+    )
+)
+"""Names of a parameter that stands for all inputs. One of another name is for the input of that name."""
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +108,24 @@ class Calling:
         others = any(
             parameter.default is parameter.empty and parameter.kind in POSITIONAL for parameter in parameters[1:]
         )
-        return not others and not _is_text(first) and (first.default is first.empty or first.name == "inputs")
+        stands_for_all = first.name in OF_ALL or _is_mapping(first) or self._is_typed(first)
+        return not others and stands_for_all and (first.default is first.empty or first.name == "inputs")
+
+    @staticmethod
+    def _is_typed(parameter: inspect.Parameter) -> bool:
+        """Tells whether it has a type of its own, such as a model of the inputs, which is no text."""
+        return parameter.annotation is not parameter.empty and not _is_text(parameter)
+
+    def unknown(self, inputs: Json) -> str:
+        """Parameters that no input is named as, each with the nearest input; empty where another thing is wrong."""
+        parameters: Mapping[str, inspect.Parameter] = {} if self.signature is None else self.signature.parameters
+        missing = [
+            name
+            for name, parameter in parameters.items()
+            if name not in inputs and parameter.default is parameter.empty and parameter.kind not in VARIADIC
+        ]
+        free = [name for name in inputs if name not in parameters]
+        return "; ".join(f"no input is named {name!r}{_nearest(name, free)}" for name in missing)
 
     def _wants_text(self) -> bool:
         """Returns whether it has one parameter, for a text or a number."""
@@ -97,6 +134,13 @@ class Calling:
             parameter for parameter in self.signature.parameters.values() if parameter.default is parameter.empty
         ]
         return len(required) == 1 and required[0].kind in POSITIONAL and _is_text(required[0])
+
+
+def _nearest(name: str, inputs: Sequence[str]) -> str:
+    """The input that was meant: the only one that is left, else the most similar."""
+    near = inputs if len(inputs) == 1 else difflib.get_close_matches(name, inputs, 1, 0.4)
+    near = [*near] or [text for text in inputs if text.startswith(name) or name.startswith(text)][:1]
+    return f" (nearest: {near[0]!r})" if near else ""
 
 
 def _is_text(parameter: inspect.Parameter) -> bool:
@@ -158,7 +202,7 @@ class Task:
             self.calling.arguments(inputs, plain=self.plain)
         except TypeError as error:
             raise BadInputError(
-                f"{where}: {self.said} does not take these inputs: {error}.",
+                f"{where}: {self.said} does not take these inputs: {self.calling.unknown(inputs) or error}.",
                 remedy="Name its parameters as the inputs are named, or give it one parameter for all of them.",
             ) from None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages.send_message import OWN_IDS, Letter, send_message
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.messages.send_message import OWN_IDS, Letter, send_message
 from tests.shared.agent.inside import drained, sent
 from tests.workshop import answer, case, outbox, save
 

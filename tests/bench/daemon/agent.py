@@ -21,9 +21,9 @@ import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
-from minions_evals_mcp.engine.messages.send_message import Letter, send_message
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.messages.send_message import Letter, send_message
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store.agent import inbox
 from tests.shared.agent.desk import ROOT, Desk, Json

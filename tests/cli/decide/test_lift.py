@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import cast
@@ -149,7 +150,7 @@ def test_files_are_tried_by_a_file_that_says_what_each_arm_holds(at: Terminal) -
         "lift.yaml",
         "name: agents-file\ncases: cases.json\nwith: [AGENTS.md, {from: AGENTS.md, to: docs/RULES.md}]\ntargetConfig: t.yaml\n",
     )
-    ended = at.run("lift", "lift.yaml", "--json")
+    ended = at.run("lift", "lift.yaml", "--yes", "--json")
     assert ended.code == 0, ended.out
     assert outputs(at) == {("with", "a"): "AGENTS.md docs/RULES.md", ("without", "a"): ""}
 
@@ -216,7 +217,7 @@ REFUSED = {
     "no such subject": (["nothere"], "is no file and no folder here"),
     "no cases": (["AGENTS.md"], "says nothing of the cases"),
     "both the same": (["csv", "--without", "csv"], "lay the same files"),
-    "outside": (["csv", "--with", "AGENTS.md=../up.md"], "no place in a workspace"),
+    "outside": (["csv", "--with", "AGENTS.md=../up.md"], "not a path below the folder"),
     "not there": (["csv", "--with", "missing.md"], "no file and no folder"),
     "two at one place": (["csv", "--with", "AGENTS.md=A", "--with", "t.yaml=A"], "both laid at A"),
     "a version": (["csv", "--prompt-version", "v"], "the arms of a lift are its versions"),
@@ -268,3 +269,70 @@ def test_a_workspace_that_cannot_be_laid_out_is_the_instruments_failure(at: Term
     ended = lift(at, folder, "--with", "AGENTS.md", "--concurrency", "1")
     assert ended.code == 3
     assert "workspace cannot be laid out" in str(ended.error()["message"])
+
+
+CLIMBING = (
+    "../csv/evals/files/x.csv",
+    "evals/../../csv/evals/files/x.csv",
+    "evals/files/../../../csv/evals/files/x.csv",
+    "up/csv/evals/files/x.csv",
+    "/etc/hostname",
+    "",
+    ".",
+    "..",
+    "evals/files/out.csv",
+    "a\0b",
+    "evals/files/pipe",
+)
+"""Names of a case's file that lead out of the skill's folder, or to no regular file in it."""
+
+
+@pytest.mark.parametrize("name", CLIMBING)
+def test_a_strangers_skill_writes_nothing_outside_its_workspace(at: Terminal, name: str) -> None:
+    target(at)
+    folder = skill(at, {"id": 1, "prompt": "total", "assertions": [FOUR], "files": [name]})
+    (at.folder / "secret.csv").write_text("mine", "utf-8")
+    (at.folder / folder / "evals/files/out.csv").symlink_to(at.folder / "secret.csv")
+    (at.folder / folder / "up").symlink_to("..")
+    os.mkfifo(at.folder / folder / "evals/files/pipe")
+    inside = (at.folder / folder / "up/csv/evals/files/x.csv").resolve().is_relative_to(at.folder / folder)
+    temporary = at.folder / "temporary"
+    temporary.mkdir()
+    ended = lift(at.with_env(TMPDIR=str(temporary)), folder)
+    if name.startswith("up/"):  # its end is in the folder; in the workspace it is a folder of that name, no link
+        assert inside
+        assert ended.code == 0, ended.err
+    else:
+        assert ended.code == 2, ended.out
+        assert "files" in str(ended.error()["message"])
+    assert [*temporary.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../../..", "/etc", "..", ".", "a/b", "CSV", "csv totals", "-csv", "csv-", "c--sv", "c" * 65, "csv\\x", "cs\u0301v"]
+)  # fmt: skip
+def test_a_skills_name_is_one_of_the_agent_skills_grammar(at: Terminal, name: str) -> None:
+    target(at)
+    folder = skill(at, *totals(1))
+    at.file(f"{folder}/SKILL.md", f"---\nname: {json.dumps(name)}\ndescription: d\n---\nx\n")
+    ended = lift(at, folder)
+    assert ended.code == 2
+    assert "name" in str(ended.error()["message"])
+
+
+@pytest.mark.parametrize("place", ["../out", "/tmp/out", "a/../../out", ".."])  # noqa: S108  nothing is written there
+def test_no_option_and_no_lift_file_lays_a_file_outside_the_workspace(at: Terminal, place: str) -> None:
+    target(at)
+    folder = skill(at, *totals(1))
+    at.file("AGENTS.md", "help")
+    at.file(
+        "lift.yaml", {"name": "x", "cases": f"{folder}/evals/evals.json", "with": [{"from": "AGENTS.md", "to": place}]}
+    )
+    for asked in (
+        ("lift.yaml",),
+        (folder, "--skills-at", place),
+        (folder, "--with", f"AGENTS.md={place}"),
+    ):
+        ended = lift(at, *asked)
+        assert ended.code == 2, asked
+        assert "workspace" in str(ended.error())

@@ -51,11 +51,11 @@ async def test_each_judge_of_a_config_is_asked_in_its_own_words_and_no_key_is_to
     at.file("c.yaml", CONFIG.replace("URL", server.url))
     at.file("words.json", WORDS)
     at.file("score.py", SCORE)
-    unset = await to_thread.run_sync(at.run, "eval", "c.yaml")
+    unset = await to_thread.run_sync(at.run, "eval", "c.yaml", "--yes")
     assert (unset.code, "JUDGE_KEY is not set" in unset.err, server.requests) == (2, True, 0)
     keyed = at.with_env(JUDGE_KEY="sk-of-judge")
     with anyio.fail_after(HANG_S):
-        told = await to_thread.run_sync(keyed.run, "eval", "c.yaml", "--json", "-o", "r.json")
+        told = await to_thread.run_sync(keyed.run, "eval", "c.yaml", "--yes", "--json", "-o", "r.json")
     assert told.code == 0, told.err
     assert [(cell["passed"], cell["score"]) for cell in judged(told.one())] == [(True, 1.0), (True, 0.5)]
     asked = {body["model"]: body for body in map(json.loads, server.heard)}
@@ -90,7 +90,7 @@ async def test_an_export_of_what_a_config_brought_is_taken_into_another_store_an
     at.file("score.py", SCORE)
     keyed = at.with_env(OPENAI_API_KEY="sk-x", OPENAI_BASE_URL=f"{server.url}/v1")
     with anyio.fail_after(HANG_S):
-        made = await to_thread.run_sync(keyed.run, "eval", "c.yaml", "--json")
+        made = await to_thread.run_sync(keyed.run, "eval", "c.yaml", "--yes", "--json")
         assert made.code == 0, made.err
         exported = (await to_thread.run_sync(keyed.run, "export")).out
         kept = [line for line in exported.splitlines() if json.loads(line)["type"] in {"test-case", "benchmark"}]

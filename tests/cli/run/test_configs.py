@@ -143,7 +143,8 @@ outputPath: [r.json, m.csv]
 def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_they_are_sums(at: Terminal) -> None:
     at.file("c.yaml", WISHES)
     at.file("p.py", "def write(context):\n    print('aside')\n    return 'code: ' + context['vars']['n']\n")
-    shown, told, again = at.many(["eval", "c.yaml"], ["eval", "c.yaml", "--json", "--key", "again"], ["eval", "c.yaml"])
+    agreed = ["eval", "c.yaml", "--yes"]
+    shown, told, again = at.many(agreed, [*agreed, "--json", "--key", "again"], agreed)
     assert (shown.code, told.code) == (0, 0), shown.err
     assert "shown again: nothing was run now; `latest` is a newer run than these" in again.err
     assert "shown again" not in shown.err
@@ -168,7 +169,7 @@ def test_in_a_results_file_an_error_has_its_reason_and_what_waits_for_a_person_i
         "c.yaml",
         "prompts: ['{{n}}']\nproviders: [echo, 'exec:sh -c \"exit 3\"']\ntests: [{vars: {n: one}}]\noutputPath: r.json\n",
     )
-    assert at.run("eval", "c.yaml").code == 3
+    assert at.run("eval", "c.yaml", "--yes").code == 3
     results = cast("Json", json.loads((at.folder / "r.json").read_text())["results"])
     waiting, broken = parts(results["results"])
     assert (waiting["failureReason"], waiting["success"], "error" in waiting) == (0, True, False)
@@ -184,10 +185,10 @@ def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -
         "prompts: ['{{n}}']\nproviders: ['python:app.py']\nevaluateOptions: {maxConcurrency: 1}\n"
         "tests:\n" + "".join(f"  - {{vars: {{n: q{number}}}, assert: [{{type: contains, value: heard}}]}}\n" for number in range(5)),
     )  # fmt: skip
-    stopped = at.run("eval", "c.yaml")
+    stopped = at.run("eval", "c.yaml", "--yes")
     assert stopped.code == 130
     assert stopped.err.endswith("Interrupted: what was judged is kept; the same command goes on.\n")
-    ended = at.run("eval", "c.yaml", "--json")
+    ended = at.run("eval", "c.yaml", "--yes", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(5)] == [[f"heard q{number}"] for number in range(5)]
     assert (at.folder / "calls.txt").read_text().split() == ["q0", "q1", "q2", "q2", "q3", "q4"]
@@ -253,10 +254,10 @@ def test_ctrl_c_ends_the_program_that_answers_too_and_its_test_is_asked_again(at
         f"prompts: ['{{{{n}}}}']\nproviders: ['exec:{sys.executable} app.py']\nevaluateOptions: {{maxConcurrency: 1}}\n"
         "tests:\n" + "".join(f"  - {{vars: {{n: q{number}}}, assert: [{{type: contains, value: heard}}]}}\n" for number in range(4)),
     )  # fmt: skip
-    stopped = at.run("eval", "c.yaml")
+    stopped = at.run("eval", "c.yaml", "--yes")
     assert stopped.code == 130
     assert stopped.err.endswith("Interrupted: what was judged is kept; the same command goes on.\n")
-    ended = at.run("eval", "c.yaml", "--json")
+    ended = at.run("eval", "c.yaml", "--yes", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(4)] == [[f"heard q{number}"] for number in range(4)]
     calls = [line.split() for line in (at.folder / "calls.txt").read_text().splitlines()]
@@ -311,7 +312,7 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
     )
     refused, unset, form, untouched, listed, run = bare.many(
         ["eval", "c.yaml"],
-        ["eval", "key.yaml"],
+        ["eval", "key.yaml", "--yes"],
         ["eval", "c.yaml", "--allow-unsupported", "-o", "x.html"],
         ["runs", "--json"],
         ["eval", "c.yaml", "--allow-unsupported", "--json"],

@@ -32,7 +32,7 @@ def test_a_target_that_is_code_is_agreed_to_and_found_beside_the_file_and_thresh
     at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris'}.get(inputs['q'], 'unknown')\n")
     refused, ran, one = at.many(["run"], ["run", "--yes"], ["run", "geo/fr", "--yes", "--json"])
     assert refused.code == 2
-    assert "has outputs made by python:mine:agent" in refused.err
+    assert "needs your consent: it runs the code in" in refused.err
     assert "--yes" in refused.err
     assert "Made a new store" not in refused.err
     assert "1 of 2 passed" in ran.out

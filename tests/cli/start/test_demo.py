@@ -97,9 +97,9 @@ def test_the_demo_shows_results_failures_with_causes_and_the_regression(shop: Te
         assert word in said
     for why in (
         " When will my order arrive    wrong-output   0.00 of 1\n   Expected “19 November”, got “It is on its way",
-        "\n   step 1 `get_order` gave the right result",
-        "\n   the time limit passed before the agent was done",
-        "\n   lost most on: Quotes the ticket reference",
+        "\n   likely cause: step 1 `get_order` gave the right result",
+        "\n   likely cause: the time limit passed before the agent was done",
+        "\n   failed not-is-refusal: refuses: i can't help; failed contains: does not",
     ):
         assert why in said
 

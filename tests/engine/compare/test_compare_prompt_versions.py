@@ -199,7 +199,7 @@ async def test_a_criterion_that_is_alone_is_compared_as_the_scores_it_makes(tmp_
         await measured(engine, "v2", first(9, 12))
         before, after = [run.id for run in await all_of(engine, BenchmarkRun)]
         pairs = await engine.store.read(lambda db: pairing(db, before, after))
-        (alone,) = await engine.store.read(lambda db: criterion_differences(db, before, after, pairs.shared))
+        (alone,) = await engine.store.read(lambda db: criterion_differences(db, before, after, pairs))
         assert alone.difference == compare(pairs.pairs(), level=0.95)
         assert (alone.difference.delta, alone.p_value) == (0.5, alone.difference.p_value)
 

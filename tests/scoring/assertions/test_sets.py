@@ -34,7 +34,7 @@ def test_a_set_scores_the_weighted_mean_and_passes_when_each_does() -> None:
     assert (held(YES, YES).passed, held(YES, YES).score) == (True, 1)
     heavy = NO.model_copy(update={"weight": 3})
     assert (held(YES, heavy).passed, held(YES, heavy).score) == (False, 0.25)
-    assert held(YES, NO).reason == "score 0.50, 1 of 2 hold; \"contains: does not contain 'z'\""
+    assert held(YES, NO).reason == "1 of 2 passed, score 0.50; contains: does not contain 'z'"
 
 
 @pytest.mark.parametrize(("threshold", "passed"), [(0, True), (0.5, True), (0.51, False), (1, False)])

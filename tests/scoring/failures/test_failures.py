@@ -51,9 +51,9 @@ def test_the_criteria_within_half_of_the_largest_loss_are_affected_the_costliest
     assert classify(QUIET).affected_criterion_ids == ()
 
 
-def test_the_description_says_what_was_expected_what_came_and_what_was_lost() -> None:
+def test_the_description_begins_with_the_recorded_reason_and_claims_no_comparison_that_nothing_made() -> None:
     said = classify(replace(QUIET, criteria=(lost("facts", 0.25, 0.5, "Blue is wrong."),))).description
-    assert said == "Expected “green”, got “blue”. Lost most on facts (0.25 of 1, weight 0.5): Blue is wrong."
+    assert said == "facts (0.25 of 1): Blue is wrong.\nGot “blue”."
     assert classify(replace(QUIET, output={}, text="{}", expected=None)).description == "Nothing came."
 
 

@@ -47,7 +47,7 @@ def broken(error: Exception) -> StrictTool:
     return strict_tool(
         name="broken",
         description="",
-        arguments=GetRun,
+        arguments=lambda: GetRun,
         schemas=Schemas(schema_of(GetRun), {}),
         annotations=ToolAnnotations(),
         work=work,

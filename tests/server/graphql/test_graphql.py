@@ -206,7 +206,7 @@ async def test_what_is_refused_is_told_with_our_code(tmp_path: Path) -> None:
         criteria = await api.refused(
             "RunABTest", input={"testCaseId": case, "branchIds": ["a", "b"], "winnerCriteria": "prettiest"}
         )
-        assert (criteria["extensions"]["code"], "winner_criteria" in criteria["message"]) == ("bad-input", True)
+        assert (criteria["extensions"]["code"], "winnerCriteria" in criteria["message"]) == ("bad-input", True)
 
 
 async def test_a_case_of_a_batch_that_cannot_be_run_is_null_beside_the_others(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 
 from minions_evals_mcp.engine.context import EngineConfig, open_engine
-from minions_evals_mcp.engine.messages.send_message import Letter, send_message
+from minions_evals_mcp.messages.send_message import Letter, send_message
 from minions_evals_mcp.shipped import shipped_folder
 from tests.shared.agent.desk import Desk, Json, record
 from tests.shared.agent.story import answer, case, measured, rubrics

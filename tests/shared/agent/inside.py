@@ -12,7 +12,7 @@ from agent.daemon import Agent, Rhythm, Route, pulled
 from agent.lease import held_lease
 from agent.loop import serve
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages.send_message import Letter, send_message
+from minions_evals_mcp.messages.send_message import Letter, send_message
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message
 from tests.hang import HANG_S

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, Field, JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
+from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 from minions_evals_mcp.engine.ab_test import branches
-from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, run_ab_test
 from minions_evals_mcp.engine.cases import test_history as history
 from minions_evals_mcp.engine.cases import testing
 from minions_evals_mcp.engine.cases.baselines import update_expected_output
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages.model_target import ModelTarget
 from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
-from minions_evals_mcp.scoring.ab import Criterion
+from minions_evals_mcp.messages.derived import DerivedPayload, payload_of
+from minions_evals_mcp.messages.model_target import ModelTarget
+from minions_evals_mcp.operations import ab_test
 from minions_evals_mcp.store import records
 
 Limit = Annotated[int, Field(ge=1, le=200)]
@@ -93,7 +94,7 @@ class BranchFields(Value):
 
     name: Text | None = None
     description: str | None = None
-    provider: Literal["openai", "anthropic", "gemini"] | None = None
+    provider: Provider | None = None
     model: Text | None = None
     temperature: float | None = None
     max_tokens: int | None = None
@@ -134,21 +135,6 @@ class BatchRunTests(Value):
     triggered_by: Text | None = None
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     max_seconds: Annotated[float, Field(gt=0)] | None = None
-
-
-class RunABTest(Value):
-    """Run branches side by side on a test case, on several or on a benchmark."""
-
-    test_case_id: Id | None = None
-    test_case_ids: Annotated[tuple[Id, ...], Field(strict=False)] = ()
-    benchmark_id: Id | None = None
-    branch_ids: Annotated[tuple[Id, ...], Field(strict=False)] = ()
-    branches: Annotated[tuple[InlineBranch, ...], Field(strict=False)] = ()
-    prompt_version: VersionName | None = None
-    winner_criteria: Criterion = "best_quality"
-    iterations: Annotated[int, Field(ge=1, le=1000)] = 1
-    triggered_by: Text | None = None
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +255,9 @@ async def _delete_branch(engine: Engine, request: OfBranch, _: Asking) -> Json:
     return {"branchId": request.branch_id, "deleted": True}
 
 
-async def _run_ab(engine: Engine, ab_request: RunABTest, asking: Asking) -> Json:
-    fields = ab_request.model_dump(mode="python", by_alias=False)
-    request = AbTestRequest.model_validate(
-        {**fields, "triggered_by": ab_request.triggered_by or asking.by, "key": asking.key}
-    )
-    return _wire(await run_ab_test(engine, request))
+async def _run_ab(engine: Engine, asked: DerivedPayload, asking: Asking) -> Json:
+    request = asked.request(ab_test.Request, by=asking.by, key=asking.key)
+    return _wire(await ab_test.run(engine, request))
 
 
 def _of_case(request: Any) -> str | None:
@@ -289,8 +272,8 @@ def _of_prompt(request: Any) -> str | None:
     return cast("str | None", request.prompt_id)
 
 
-def _of_ab_test(request: RunABTest) -> str | None:
-    return request.benchmark_id or request.test_case_id or next(iter(request.test_case_ids), None)
+def _of_ab_test(asked: DerivedPayload) -> str | None:
+    return asked.request(ab_test.Request).subject_id
 
 
 VERBS: dict[str, Verb[Any]] = {
@@ -308,6 +291,6 @@ VERBS: dict[str, Verb[Any]] = {
     "create-test-branch": Verb(CreateTestBranch, _of_case, _create_branch),
     "update-test-branch": Verb(UpdateTestBranch, _of_branch, _update_branch),
     "delete-test-branch": Verb(OfBranch, _of_branch, _delete_branch),
-    "run-ab-test": Verb(RunABTest, _of_ab_test, _run_ab),
+    "run-ab-test": Verb(payload_of("run-ab-test"), _of_ab_test, _run_ab),
 }
 """By the type of the message; `run-test-case` is one of the agent's own, older kinds."""

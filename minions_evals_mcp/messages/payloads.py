@@ -15,11 +15,11 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName, Visible, unknown_key
-from minions_evals_mcp.engine.messages.model_target import ModelTarget
-from minions_evals_mcp.engine.messages.testing_api import VERBS
 from minions_evals_mcp.engine.request import JudgeChoice
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.judges.packets import GivenJudgment
+from minions_evals_mcp.messages.model_target import ModelTarget
+from minions_evals_mcp.messages.testing_api import VERBS
 
 Dollars = Annotated[float, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]

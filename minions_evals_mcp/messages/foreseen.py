@@ -10,11 +10,11 @@ from functools import partial
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_job
-from minions_evals_mcp.engine.messages.payloads import KINDS, Instruction, payload_as
-from minions_evals_mcp.engine.messages.send_message import Letter
 from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.engine.version_chain import find_ref
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.messages.payloads import KINDS, Instruction, payload_as
+from minions_evals_mcp.messages.send_message import Letter
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 

@@ -1,0 +1,100 @@
+"""Options of a command that are derived from the request of its operation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from cyclopts import Parameter
+from pydantic import BaseModel, ValidationError
+
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.operations.fields import OfferedField, fields_at, problem, request_of
+from minions_evals_mcp.operations.table import Operation, offered_as
+
+R = TypeVar("R", bound=BaseModel)
+Command = Callable[..., Awaitable[int]]
+_GIVEN = "given"
+
+
+@frozen_type
+class Given:
+    """The values of the derived options, by the names that the request has for them."""
+
+    operation: Operation
+    values: Mapping[str, Any]
+
+    def request(self, kind: type[R], **positional: object) -> R:
+        """The request of the options and of what was given by position; raises `BadInputError` in the command's own terms."""
+        try:
+            return request_of(self.operation, "cli", {**self.values, **positional}, kind)
+        except ValidationError as error:
+            option, reason = problem(self.operation, "cli", error)
+            raise BadInputError(
+                f"{option}: {reason}." if option else f"{reason}.", remedy="--help shows what an option takes."
+            ) from None
+
+
+def takes(name: str) -> Callable[[Command], Command]:
+    """Gives a command the options of the operation of that name, and hands their values over as its parameter `given`."""
+    operation = offered_as("cli", name)
+    options = [offered for offered in fields_at(operation, "cli") if not offered.name.isupper()]
+
+    def derived(command: Command) -> Command:
+        own = inspect.signature(command).parameters
+        hints = get_type_hints(command, include_extras=True)
+
+        @wraps(command)
+        async def carried_out(*args: Any, **kwargs: Any) -> int:
+            values = {option.field: kwargs.pop(option.name, option.default) for option in options}
+            return await command(*args, **kwargs, given=Given(operation, values))
+
+        typed = {option.name: _annotation(option) for option in options}
+        made = [
+            inspect.Parameter(
+                option.name, inspect.Parameter.KEYWORD_ONLY, default=_default(option), annotation=typed[option.name]
+            )
+            for option in options
+        ]
+        kept = [parameter for parameter in own.values() if parameter.name != _GIVEN]
+        by_place = [parameter for parameter in kept if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
+        by_name = [parameter for parameter in kept if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
+        carried_out.__annotations__ = {**hints, **typed}
+        carried_out.__annotations__.pop(_GIVEN, None)
+        vars(carried_out)["__signature__"] = inspect.Signature([*by_place, *made, *by_name])
+        return carried_out
+
+    return derived
+
+
+def _default(option: OfferedField) -> object:
+    if option.required:
+        return inspect.Parameter.empty
+    return None if option.default == () else option.default
+
+
+def _annotation(option: OfferedField) -> Any:
+    kind = plain(option.info.annotation)
+    if get_origin(kind) is list:
+        kind = kind | None
+    switch = kind is bool or get_origin(plain(option.info.annotation)) is list
+    help_ = option.long.rstrip(".") + "."
+    return Annotated[kind, Parameter(help=help_, negative="") if switch else Parameter(help=help_)]
+
+
+def plain(annotation: Any) -> Any:
+    """The type as a command line takes it: no bounds, a tuple as a list, a nested value as text."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return plain(get_args(annotation)[0])
+    if origin in {Union, UnionType}:
+        parts = [part if part is type(None) else plain(part) for part in get_args(annotation)]
+        return Union[tuple(parts)]  # noqa: UP007  the parts are known at run time only
+    if origin in {tuple, list}:
+        return list[plain(get_args(annotation)[0])]
+    is_nested = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return str if is_nested else cast("Any", annotation)

@@ -1,0 +1,33 @@
+"""Parts of a request's fields: help in two lengths, and the bounds that several requests share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from minions_evals_mcp.frozen_types import frozen_type
+
+MAX_REPEATS = 1000
+"""The most trials or iterations of one case."""
+
+Repeats = Annotated[int, Field(ge=1, le=MAX_REPEATS)]
+Dollars = Annotated[float, Field(gt=0)]
+"""US dollars, more than 0."""
+Seconds = Annotated[float, Field(gt=0)]
+"""Seconds, more than 0."""
+
+
+@frozen_type
+class More:
+    """The long help of a field. The command line shows it in place of the short description."""
+
+    text: str
+
+
+@frozen_type
+class NameSaysIt:
+    """Marks a field whose name says enough for a model: its tool's schema goes without the description, which hosts pay for."""
+
+
+NAME_SAYS_IT: Final = NameSaysIt()

@@ -1,0 +1,128 @@
+"""The table of operations: the name of each at every interface, the fields that an interface leaves out and why, who may call it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal, cast
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Interface = Literal["cli", "mcp", "message", "graphql", "python"]
+INTERFACES: tuple[Interface, ...] = ("cli", "mcp", "message", "graphql", "python")
+Caller = Literal["person", "agent"]
+_NONE: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An operation at one interface.
+
+    `names` holds the fields that are called otherwise there, `left_out` those that it does not take, each with the reason,
+    `required` those that must be given there although they have a default, each with the reason. At the command line a name in
+    capitals is given by its position.
+    """
+
+    name: str
+    names: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    left_out: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    required: Mapping[str, str] = field(default_factory=lambda: _NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A row of the table. An interface that does not offer the operation has the reason in place of its `Offer`.
+
+    `long_running`: the call starts a job, so it is a task at MCP, can be cancelled and goes on under its key.
+    `dry_run`: the module has `estimate`, which prices the request and runs nothing.
+    """
+
+    module: str
+    cli: Offer | str
+    mcp: Offer | str
+    message: Offer | str
+    graphql: Offer | str
+    python: Offer | str
+    long_running: bool = False
+    dry_run: bool = False
+    callers: frozenset[Caller] = frozenset({"person", "agent"})
+
+    def at(self, interface: Interface) -> Offer | str:
+        """The operation at that interface, or the reason why it is not offered there."""
+        offers: dict[Interface, Offer | str] = {
+            "cli": self.cli, "mcp": self.mcp, "message": self.message, "graphql": self.graphql, "python": self.python,
+        }  # fmt: skip
+        return offers[interface]
+
+    def load(self) -> ModuleType:
+        """The operation's module, imported at its first use."""
+        return import_module(f"minions_evals_mcp.operations.{self.module}")
+
+    @property
+    def request(self) -> type[BaseModel]:
+        """The type of its request."""
+        return cast("type[BaseModel]", self.load().Request)
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether a cap of the request can stop it before its end."""
+        return not {"max_cost_usd", "max_seconds"}.isdisjoint(self.request.model_fields)
+
+
+LEFT_OUT: Mapping[Interface, Mapping[str, str]] = {
+    "message": {"key": "the message's id is the key: a message under one id is carried out once"},
+    "graphql": {"triggered_by": "every request of that interface is triggered by `graphql`"},
+}
+"""Fields that an interface takes from none of its callers, each with the reason."""
+
+NAMES: Mapping[Interface, Mapping[str, str]] = {
+    "mcp": {"key": "idempotency_key"},
+    "graphql": {"key": "idempotency_key"},
+}
+"""Fields that an interface calls otherwise in every operation."""
+
+DEFAULTS: Mapping[Interface, Mapping[str, object]] = {"mcp": {"triggered_by": "mcp"}, "message": {"triggered_by": None}}
+"""Defaults of an interface's own: it says who asks. None: the sender of the message."""
+
+TABLE: Mapping[str, Operation] = {
+    "ab_test": Operation(
+        "ab_test",
+        cli=Offer(
+            "ab-test",
+            names={
+                "test_case_id": "CASE", "test_case_ids": "CASE", "benchmark_id": "CASE",
+                "branch_ids": "branch", "branches": "inline", "winner_criteria": "criteria",
+            },
+        ),
+        mcp=Offer("run_ab_test"),
+        message=Offer("run-ab-test"),
+        graphql=Offer(
+            "runABTest",
+            left_out={"branches": "document 5 runs stored branches; createTestBranch makes them"},
+            required={"branch_ids": "document 5 requires it"},
+        ),
+        python=Offer("run_ab_test"),
+        long_running=True,
+        dry_run=True,
+    ),
+}  # fmt: skip
+"""Each operation by the name of its module."""
+
+
+def offered_as(interface: Interface, name: str) -> Operation:
+    """The operation of that name at an interface."""
+    return next(
+        operation
+        for operation in TABLE.values()
+        if isinstance(offer := operation.at(interface), Offer) and offer.name == name
+    )
+
+
+def offers(interface: Interface) -> Mapping[str, Operation]:
+    """The operations that an interface offers, by their names there."""
+    return {
+        offer.name: operation for operation in TABLE.values() if isinstance(offer := operation.at(interface), Offer)
+    }

@@ -1,0 +1,106 @@
+"""Arguments of tools that are derived from the request of an operation."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
+
+from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model, model_validator
+from pydantic.alias_generators import to_camel
+
+from minions_evals_mcp.operations.fields import OfferedField, fields_at, given_by, problem, request_of
+from minions_evals_mcp.operations.table import DEFAULTS, Operation, offered_as
+from minions_evals_mcp.server.edge.argument_types import Dry, Wait
+from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.schemas import Schema, schema_of
+
+R = TypeVar("R", bound=BaseModel)
+SAID_ITEMS = 100
+"""A list may be longer than most calls need: then its bound is left to a refusal."""
+_UNSAID = frozenset({"pattern", "minLength", "maxLength", "minItems"})
+"""Bounds that a host is not told: it pays for every word, and a refusal names them."""
+
+
+class Derived(Arguments):
+    """Arguments with the fields of an operation's request."""
+
+    operation: ClassVar[Operation]
+
+    def request(self, kind: type[R], **own: object) -> R:
+        """The operation's request."""
+        return request_of(self.operation, "mcp", given_by(self, self.operation, "mcp"), kind, **own)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_left_out(cls, given: Any) -> Any:
+        """Some hosts send null for what they leave out."""
+        if not isinstance(given, dict):
+            return given
+        arguments = cast("dict[str, Any]", given)
+        return {name: argument for name, argument in arguments.items() if argument is not None}
+
+    @model_validator(mode="after")
+    def _is_a_request(self) -> Self:
+        """The rules over several fields are the request's."""
+        try:
+            self.request(self.operation.request)
+        except ValidationError as error:
+            raise ValueError(": ".join(filter(None, problem(self.operation, "mcp", error)))) from None
+        return self
+
+
+class Waiting(Derived):
+    """Arguments of an operation that goes on as a job."""
+
+    wait_seconds: Wait = 0
+
+
+class Starting(Waiting):
+    """Arguments of an operation that goes on as a job, and whose cost can be estimated."""
+
+    dry_run: Dry = False
+
+
+@cache
+def arguments_of(name: str) -> type[Derived]:
+    """The arguments of the tool of that name."""
+    operation = offered_as("mcp", name)
+    base = Starting if operation.dry_run else Waiting if operation.long_running else Derived
+    fields: dict[str, Any] = {offered.name: _field(offered) for offered in fields_at(operation, "mcp")}
+    made = create_model(operation.request.__name__, __base__=base, __doc__=name, **fields)
+    made.operation = operation
+    return made
+
+
+def _field(offered: OfferedField) -> tuple[Any, Any]:
+    return Annotated[offered.annotation, Field(description=offered.short)], ... if offered.required else offered.default
+
+
+def told_schema(arguments: type[Arguments]) -> Schema:
+    """The schema that hosts are told, in few words: what a name says, bounds on texts and the inside of nested values are left out."""
+    schema = schema_of(arguments)
+    if not issubclass(arguments, Derived):
+        return schema
+    told = cast("Schema", schema["properties"])
+    lean: Schema = {}
+    for offered in fields_at(arguments.operation, "mcp"):
+        name = to_camel(offered.name)
+        unsaid = {
+            *(["description"] if offered.name_says_it else []),
+            *(["default"] if offered.field in DEFAULTS["mcp"] else []),
+        }
+        part = cast("Schema", _lean(told.pop(name)))
+        lean[name] = {key: value for key, value in part.items() if key not in unsaid}
+    return {**schema, "properties": {**lean, **told}}
+
+
+def _lean(part: JsonValue) -> JsonValue:
+    if isinstance(part, list):
+        return [_lean(inner) for inner in part]
+    if not isinstance(part, dict):
+        return part
+    if "properties" in part:
+        return {"type": "object"}
+    many = part.get("maxItems")
+    unsaid = _UNSAID | {"maxItems"} if isinstance(many, int) and many > SAID_ITEMS else _UNSAID
+    return {name: _lean(inner) for name, inner in part.items() if name not in unsaid}

@@ -1,0 +1,110 @@
+"""GraphQL inputs that are derived from the request of an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, cast, dataclass_transform, get_args, get_origin
+
+import strawberry
+from pydantic import BaseModel, ValidationError
+from strawberry.scalars import JSON
+
+from minions_evals_mcp.domain.values import Id, VersionName
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.fields import OfferedField, fields_at, problem, request_of
+from minions_evals_mcp.operations.table import Operation, offered_as
+
+R = TypeVar("R", bound=BaseModel)
+I = TypeVar("I", bound="DerivedInput")  # noqa: E741  an input
+REF = "_ref"
+VERSION_REF = "A version by its id, as PROMPT@NUMBER or latest, where promptVersion's number is not enough."
+
+
+class DerivedInput:
+    """An input with the fields of an operation's request; null leaves a field to its default."""
+
+    operation: ClassVar[Operation]
+
+    def request(self, kind: type[R], **own: object) -> R:
+        """The operation's request; raises `BadInputError` naming the field that does not fit."""
+        given = {offered.field: self._given(offered) for offered in fields_at(self.operation, "graphql")}
+        try:
+            return request_of(
+                self.operation,
+                "graphql",
+                {name: value for name, value in given.items() if value is not None},
+                kind,
+                **own,
+            )
+        except ValidationError as error:
+            field, reason = problem(self.operation, "graphql", error)
+            raise BadInputError(f"{field}: {reason}." if field else f"{reason}.") from None
+
+    def _given(self, offered: OfferedField) -> object:
+        value = cast("object", getattr(self, offered.name))
+        if not _is_version(offered):
+            return value
+        named = cast("object", getattr(self, offered.name + REF))
+        if value is not None and named is not None:
+            raise BadInputError("promptVersion and promptVersionRef both name a version.", remedy="Give one of them.")
+        return value if named is None else named
+
+
+@dataclass_transform(kw_only_default=True)
+def derived_input(name: str) -> Callable[[type[I]], type[I]]:
+    """Makes the class the input of the operation of that name."""
+    operation = offered_as("graphql", name)
+
+    def made(kind: type[I]) -> type[I]:
+        kind.operation = operation
+        annotations: dict[str, Any] = {}
+        for offered in fields_at(operation, "graphql"):
+            if _is_version(offered):
+                annotations[offered.name] = int | None
+                setattr(kind, offered.name, None)
+                annotations[offered.name + REF] = str | None
+                setattr(kind, offered.name + REF, strawberry.field(default=None, description=VERSION_REF))
+                continue
+            of = graphql_type(offered.info.annotation)
+            annotations[offered.name] = of if offered.required else of | None
+            text = _description(offered)
+            field = (
+                strawberry.field(description=text)
+                if offered.required
+                else strawberry.field(default=None, description=text)
+            )
+            setattr(kind, offered.name, field)
+        kind.__annotations__ = annotations
+        return strawberry.input(kind)
+
+    return made
+
+
+def _description(offered: OfferedField) -> str:
+    default = offered.default
+    said = "" if default in (None, (), False) or offered.required else f" Default: {default}."
+    return f"{offered.long.rstrip('.')}.{said}"
+
+
+def _is_version(offered: OfferedField) -> bool:
+    """Whether the field names a version of a prompt, which GraphQL takes as a number or by another name."""
+    return VersionName in (offered.info.annotation, *get_args(offered.info.annotation))
+
+
+def graphql_type(annotation: Any) -> Any:
+    """The type in GraphQL: an id as `ID`, a choice as text that the request checks, a nested value as JSON."""
+    if annotation == Id:
+        return strawberry.ID
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return graphql_type(parts[0])
+    if origin in {Union, UnionType}:
+        (only,) = [part for part in parts if part is not type(None)]
+        return graphql_type(only) | None
+    if origin in {tuple, list}:
+        return list[graphql_type(parts[0])]
+    if origin is Literal:
+        return str
+    is_nested = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return JSON if is_nested else cast("Any", annotation)
