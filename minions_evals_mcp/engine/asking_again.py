@@ -43,11 +43,18 @@ def ask_again(request: RunRequest, case_ids: object, reason: str) -> Next:
 
 def resume_step(job: Job, reason: str = "resumes it", *, max_cost_usd: float | None = None) -> Next:
     """The step that resumes the job under its key, with every argument that it was started with."""
-    model = job.spec.get("judgeModel")
+    return resume_of(job.kind, job.subject_id, job.spec, job.key, reason, max_cost_usd=max_cost_usd)
+
+
+def resume_of(
+    kind: str, subject_id: str, spec: Mapping[str, JsonValue], key: str, reason: str = "", *, max_cost_usd: float | None = None
+) -> Next:  # fmt: skip
+    """As `resume_step`, of a job's parts."""
+    model = spec.get("judgeModel")
     more: dict[str, Value] = {"judge_model": model} if isinstance(model, str) else {}
     if max_cost_usd is not None:
         more["max_cost_usd"] = max_cost_usd
-    return _asked(job.kind, job.subject_id, cast("Json", job.spec["request"]), job.key, reason, more)
+    return _asked(kind, subject_id, cast("Json", spec["request"]), key, reason, more)
 
 
 def how_to_resume(job: Job, reason: str, max_cost_usd: float | None) -> str:

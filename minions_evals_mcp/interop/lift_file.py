@@ -169,7 +169,11 @@ def _laid_by(spec: str | Lay, base: Path, skills_at: str) -> tuple[Laid, ...]:
     source = base / lay.from_
     place = confined_path(lay.to, field="to", remedy=PLACE) if lay.to else PurePosixPath()
     if source.is_dir() and (source / SKILL_FILE).is_file():
-        at = place if lay.to else confined_path(skills_at, field="--skills-at", remedy=PLACE) / skill_name(source)
+        at = (
+            place
+            if lay.to
+            else confined_path(skills_at, field=str(argument("skills_at")), remedy=PLACE) / skill_name(source)
+        )
         return laid_at(source, at, but=EVALS.parent.name)  # the agent must not read its own evals
     if source.is_file() and not lay.to:
         place = PurePosixPath(source.name)

@@ -11,19 +11,18 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.engine.asking_again import resume_of
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
+from minions_evals_mcp.engine.budget import HIGHER
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
 from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.presentation.next_steps import Tools
+from minions_evals_mcp.presentation.operations_table import OPERATIONS
 from minions_evals_mcp.report.sentences import passed_words, trials
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 
-_SETTINGS = (
-    "agentRunId", "rejudgeRunId", "promptVersionRef", "versionA", "versionB", "judge", "trials", "fresh", "tieThreshold",
-    "branchIds", "promptVersion", "winnerCriteria", "iterations", "triggeredBy",
-)  # fmt: skip
-"""What must be said again to resume a run; a target that the operator named is not the caller's to repeat."""
 FOR_A_PERSON = (
     "What waitsFor a person is judged by one, not by you: in a form that this host shows, on the page, or with"
     f" at a terminal ({Next('judge', reason='asks for each judgment')}). You cannot hand it in, whatever the person says; a run"
@@ -42,12 +41,6 @@ FOR_A_BASELINE = (
     " expectedOutputs, and is judged by it at once."
 )
 NO_BASELINE = "a baseline"
-_TOOLS = {
-    "test-case": ("run_test_case", "testCaseId"),
-    "benchmark": ("run_benchmark", "benchmarkId"),
-    "comparison": ("compare_prompt_versions", "benchmarkId"),
-    "ab-test": ("run_ab_test", "testCaseId"),
-}
 
 
 def run_told(
@@ -211,11 +204,9 @@ def _judged(summary: RunSummary) -> Iterator[str]:
 
 
 def _resumed(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
-    if summary.kind not in _TOOLS:
-        return
-    tool, subject = _TOOLS[summary.kind]
-    request_wire = cast("Json", spec["request"])
-    settings = {name: request_wire[name] for name in _SETTINGS if request_wire.get(name) not in (None, False)}
-    cases = {"testCaseIds": request_wire["caseIds"]} if request_wire.get("caseIds") else {}
-    arguments = {subject: summary.subject_id, **settings, **cases, "idempotencyKey": summary.key}
-    yield f"resume: {tool} {json.dumps(arguments)}"
+    """The call that resumes the run, with all that it was started with; a cost cap that stopped it is doubled."""
+    spent = summary.spent.get("costUsd", 0.0)
+    cap = 2 * spent if HIGHER in summary.reason and spent else None
+    step = resume_of(summary.kind, summary.subject_id, spec, summary.key, max_cost_usd=cap)
+    if OPERATIONS[step.operation].tool is not None:
+        yield f"resume: {Tools().call(step)}"

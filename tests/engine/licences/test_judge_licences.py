@@ -34,6 +34,7 @@ from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.judging.judge_labels import JudgeKey, ProbeVerdict, judges_of_runs, save_probe
 from tests.engine.people.test_agreement import judged_by_both
 from tests.shared.engine.labelled import alternating, flipped, hand_in_all, judged_run, labelled, suite
+from tests.shared.presentation.typed import typed
 from tests.workshop import START, all_of, bench, minion, outbox, save
 
 SIZE = 80
@@ -54,7 +55,7 @@ async def test_a_judge_whom_people_agree_with_can_be_trusted_and_one_they_contra
     assert good.in_words.startswith("The judge can be trusted on tone: 80 labels agree with it (kappa ")
     assert (bad.state, bad.labels) == ("unqualified", SIZE)
     assert "80 labels contradict it" in bad.in_words
-    assert bad.next == "minions-evals agreement b shows where people and the judge differ"
+    assert typed(bad.next) == "`minions-evals agreement b` shows where people and the judge differ"
 
 
 async def test_without_a_label_everything_runs_and_one_line_says_what_is_not_known(engine: Engine) -> None:
@@ -303,7 +304,7 @@ async def test_a_judge_that_people_contradict_has_no_version_approved_by_an_agen
     assert "person" in refused.value.remedy
     with pytest.raises(RuleError, match="cannot be trusted") as refused:
         await approve_prompt_version(engine, approval("maria"))
-    assert refused.value.remedy.startswith("An override reason lets it pass. minions-evals ")
+    assert typed(refused.value.remedy).startswith("An override reason lets it pass. `minions-evals ")
     assert (await approve_prompt_version(engine, approval("maria", "Read them all."))).fields.decision == "approved"
     assert "unqualified" in {one.fields.state for one in await all_of(engine, JudgeLicence)}
 
