@@ -100,7 +100,7 @@ def _reference(sign: str, inner: str) -> Next | Argument:
 
 def _plain(part: Next | Argument) -> str:
     if isinstance(part, Argument):
-        words = part.name.replace("_", " ")
+        words = part.name.strip("_").replace("_", "-")
         return words if part.value is None or part.value is True else f"{words} {part.value}"
     if part.operation == SET_KEY.operation:
         return f"set {' or '.join(cast('list[str]', part.arguments['names']))}"

@@ -51,7 +51,7 @@ def resume_of(
 ) -> Next:  # fmt: skip
     """As `resume_step`, of a job's parts."""
     model = spec.get("judgeModel")
-    more: dict[str, Value] = {"judge_model": model} if isinstance(model, str) else {}
+    more: dict[str, Value] = {"judge_model": model} if isinstance(model, str) and kind != "ab-test" else {}
     if max_cost_usd is not None:
         more["max_cost_usd"] = max_cost_usd
     return _asked(kind, subject_id, cast("Json", spec["request"]), key, reason, more)

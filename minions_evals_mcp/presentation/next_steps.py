@@ -22,7 +22,11 @@ SET_VARIABLE = "set-variable"
 _SPOKEN = ("ask ", "set ", "the message ")
 _ASKED_BY = ("triggered_by", "mcp")
 """What a call of a tool says of itself where it says nothing."""
-_SENTENCE_ENDS = (". ", ": ", "? ", "! ", "\n")
+RUNS_CODE = ("python:", "command:", "http:", "https:")
+"""How a target begins that runs code or calls an address."""
+_TARGET, _MODEL = ("target", "TARGET"), "openai:MODEL"
+"""A target to be filled in: callers of tools name a model."""
+_SENTENCE_ENDS = (". ", "? ", "! ", "\n")
 
 
 class Terms(Protocol):
@@ -59,7 +63,7 @@ class Terminal:
         by_position = "|".join(row.positions).split("|")
         words = ["minions-evals", *row.command.split(), *map(_word, positional(step))]
         for name, value in step.arguments.items():
-            if name not in by_position:
+            if name not in by_position and name not in row.left_out:
                 words += _option(name, value)
         if self.store is not None and row.has_store:
             words += ["--db", shlex.quote(str(self.store))]
@@ -84,7 +88,7 @@ class Tools:
 
     def call(self, step: Next) -> str:
         """The tool with its arguments as JSON, else the command."""
-        tool = OPERATIONS[step.operation].tool
+        tool = tool_of(step)
         if tool is None:
             return Terminal(self.store).call(step)
         return f"{tool.name} {json.dumps(tool_arguments(step), ensure_ascii=False)}"
@@ -98,7 +102,7 @@ class Tools:
 
     def sentence(self, step: Next) -> str:
         """The call and what it does, or who runs the command."""
-        if OPERATIONS[step.operation].tool is not None:
+        if tool_of(step) is not None:
             return f"{self.call(step)} {step.reason}".rstrip()
         return _by_somebody(self, step, "the operator")
 
@@ -111,7 +115,7 @@ class Messages:
 
     def call(self, step: Next) -> str:
         """The message's type and payload, else the command."""
-        message = OPERATIONS[step.operation].message
+        message = _offered(step, OPERATIONS[step.operation].message)
         if message is None:
             return Terminal(self.store).call(step)
         return f"{message.name} {json.dumps(_by_name(step, message), ensure_ascii=False)}"
@@ -122,7 +126,7 @@ class Messages:
 
     def sentence(self, step: Next) -> str:
         """The message and what it does, or who runs the command."""
-        if OPERATIONS[step.operation].message is not None:
+        if _offered(step, OPERATIONS[step.operation].message) is not None:
             return f"the message {self.call(step)} {step.reason}".rstrip()
         return _by_somebody(self, step, "the operator")
 
@@ -178,6 +182,8 @@ class PythonCalls:
                 if name in step.arguments
             )
             return f"`evaluate(…, {named})` {step.reason}"
+        if step.operation == "run-benchmark":
+            return f"`evaluate(…)` {step.reason}"
         return Terminal(self.store).sentence(step)
 
 
@@ -246,19 +252,30 @@ def _typed_again(typed: Sequence[str], step: Next) -> list[str]:
     return [*kept, *(word for option, value in changed.items() for word in (option, _text(value)))]
 
 
+def tool_of(step: Next) -> At | None:
+    """The tool that does the step. None where no tool does, or the step has a target that its operator alone can name."""
+    return _offered(step, OPERATIONS[step.operation].tool)
+
+
 def tool_arguments(step: Next) -> dict[str, Value]:
     """The JSON arguments of the step's tool; `KeyError` where no tool offers it."""
-    tool = OPERATIONS[step.operation].tool
+    tool = tool_of(step)
     if tool is None:
         raise KeyError(step.operation)
     return _by_name(step, tool)
+
+
+def _offered(step: Next, at: At | None) -> At | None:
+    target = step.arguments.get("target")
+    is_theirs = isinstance(target, str) and target.startswith(RUNS_CODE) and not step.arguments.get("recorded")
+    return None if is_theirs else at
 
 
 def _by_name(step: Next, at: At) -> dict[str, Value]:
     """The arguments under their names there. A target for what is not recorded is the operator's default, which nobody repeats."""
     defaulted = {"target"} if step.arguments.get("recorded") else set[str]()
     given = {
-        name: value
+        name: _MODEL if (argument, value) == _TARGET else value
         for argument, value in step.arguments.items()
         if argument not in defaulted
         and (argument, value) != _ASKED_BY

@@ -29,7 +29,8 @@ class At:
 class Row:
     """An operation: its command with the arguments that are given by position, and where else it is offered.
 
-    An operation without a tool is for the operator, or with `person` for a person, at the command line.
+    `left_out`: arguments that the command does not take. An operation without a tool is for the operator, or with `person` for a
+    person, at the command line.
     """
 
     command: str
@@ -37,6 +38,7 @@ class Row:
     tool: At | None = None
     graphql: At | None = None
     message: At | None = None
+    left_out: tuple[str, ...] = ()
     person: bool = False
     has_store: bool = True
 
@@ -57,7 +59,7 @@ OF_TOOLS = frozenset({
 })  # fmt: skip
 """Arguments that a caller of tools can give; every other one is an option of whoever starts the program."""
 
-_RUN = {"max_seconds": "", "recorded": "", "judge_model": "", "embedder": ""}
+_RUN = {"cache": "", "max_seconds": "", "recorded": "", "judge_model": "", "embedder": ""}
 _MESSAGE_RUN = {**_RUN, "key": ""}
 
 _PICKS: Value = [{"outputs": ["OUTPUT-A", "OUTPUT-B"], "assert": [{"type": "max-score"}]}]
@@ -83,7 +85,6 @@ OPERATIONS: Mapping[str, Row] = {
     "approve": Row("approve", ("prompt_version_ref",), At("approve_prompt_version")),
     "approve-as-person": Row("approve", ("prompt_version_ref",), person=True),
     "audit": Row("audit", ("benchmark_id",), At("audit_benchmark", {"json": ""})),
-    "batch-run-tests": Row("batch-run-tests", ("prompt_id", "case_ids"), At("run_test_case", _RUN)),
     "branches": Row(
         "branches", ("test_case_id",), At("list_records", {"test_case_id": ""}, fixed={"type": "test-branch"}),
         At("testBranches"),
@@ -91,20 +92,22 @@ OPERATIONS: Mapping[str, Row] = {
     "calibrate": Row("calibrate", ("benchmark_id",)),
     "classify": Row("classify", ("run_id",), At("classify_failure", {"run_id": "id"})),
     "compare": Row("compare", ("benchmark_id",), At("compare_prompt_versions", {**_RUN, "sequential": ""})),
-    "db-backup": Row("db backup"),
     "db-check": Row("db check"),
     "db-salvage": Row("db salvage", ("into",)),
     "demo": Row("demo", has_store=False),
     "diff": Row("diff", ("run_a", "run_b"), person=True),
     "doctor": Row("doctor"),
     "eval": Row("eval", ("config",)),
-    "help": Row("--help", has_store=False),
     "history": Row(
         "history", ("test_case_id",), At("get_statistics", fixed={"executions": True}), At("testCaseExecutions"),
     ),
     "import": Row(
         "import", ("file",),
         At("save_records", {"file": "", "as_": "", "map": ""}, fixed={"records": [{"type": "{as_}", "fields": {}}]}),
+    ),
+    "import-version": Row(
+        "import", ("file",),
+        At("save_records", {"file": ""}, fixed={"records": [{"type": "prompt-version", "fields": {}}]}),
     ),
     "init": Row("init", has_store=False),
     "judge": Row("judge", person=True),
@@ -118,7 +121,11 @@ OPERATIONS: Mapping[str, Row] = {
     "promote": Row("promote", ("failure_id",), At("promote_failure", {"failure_id": "id"})),
     "prompt-take": Row("prompt take", ("prompt_id", "benchmark_id")),
     "prompt-use": Row("prompt use", ("prompt_version_ref",), person=True),
-    "rejudge": Row("rejudge", ("run_id",), At("run_benchmark", {"run_id": "rejudgeRunId", **_RUN}, {"benchmarkId": "BENCHMARK"})),
+    "rejudge": Row(
+        "rejudge", ("run_id",),
+        At("run_benchmark", {"run_id": "rejudgeRunId", **_RUN}, {"benchmarkId": "BENCHMARK"}),
+        left_out=("benchmark_id",),
+    ),
     "run": Row("run", person=True),
     "run-benchmark": Row(
         "run-benchmark", ("benchmark_id",), At("run_benchmark", _RUN), message=At("run-benchmark", _MESSAGE_RUN)
@@ -133,7 +140,5 @@ OPERATIONS: Mapping[str, Row] = {
     "show": Row("show", ("id",), At("get_record")),
     "show-run": Row("runs", ("run_id",), At("get_run")),
     "submit": Row("submit", ("file",), At("submit_judgments", {"file": ""}, fixed={"runId": "RUN", "packets": _PACKETS})),
-    "trend": Row("trend", ("benchmark_id",), At("detect_trend"), message=At("detect-trend")),
-    "view": Row("view", person=True),
 }  # fmt: skip
 """Each operation by its name."""

@@ -409,9 +409,7 @@ def test_a_simulated_user_stands_as_the_provider_of_a_test(tmp_path: Path) -> No
 def test_filters_of_a_config_run_only_where_code_is_trusted(tmp_path: Path) -> None:
     (tmp_path / "f.js").write_text("module.exports = String")
     text = "prompts: ['{{ w | f }}']\nproviders: [echo]\nnunjucksFilters: {f: f.js}\n"
-    assert "nunjucksFilters.f: f.js: JavaScript makes parts of a config only with --trust-code" in refusal(
-        tmp_path, text
-    )
+    assert "nunjucksFilters.f: f.js: JavaScript makes parts of a config only with trust-code" in refusal(tmp_path, text)
 
 
 def test_a_long_prompt_is_cut_with_an_ellipsis_in_its_title(tmp_path: Path) -> None:

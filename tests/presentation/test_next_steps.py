@@ -31,9 +31,10 @@ from tests.shared.presentation.sites import STAND_IN, sites
 
 STORE = Path("my evals.db")
 NUMBERS: dict[str, Value] = {"draw": 10, "repeats": 3, "trials": 2, "max_cost_usd": 1.5, "share": 0.3}
+NEEDED: dict[str, dict[str, Value]] = {"comparison": {"versionA": "a", "versionB": "b"}}
 KINDS = ("test-case", "benchmark", "comparison", "ab-test")
 WHOLE: dict[str, Value] = {
-    "agentRunId": "r 1", "promptVersionRef": "v", "versionA": "a", "versionB": "b", "target": "anthropic:m", "judge": "llm", "trials": 3,
+    "agentRunId": "r1", "promptVersionRef": "v", "versionA": "a", "versionB": "b", "target": "anthropic:m", "judge": "llm", "trials": 3,
     "fresh": True, "cache": True, "sequential": True, "tieThreshold": 0.1, "branchIds": ["x", "y"], "winnerCriteria": "fastest",
     "iterations": 4, "triggeredBy": "nightly",
 }  # fmt: skip
@@ -69,7 +70,9 @@ def _advised() -> list[Next]:
 def _resumed() -> list[Next]:
     """What resumes a job of each kind: with nothing but its key, with each of its settings, with all of them."""
     return [
-        resume_of(kind, "s", {"request": dict(request), "judgeModel": model}, "k 1", max_cost_usd=cap)
+        resume_of(
+            kind, "s", {"request": {**NEEDED.get(kind, {}), **request}, "judgeModel": model}, "k 1", max_cost_usd=cap
+        )
         for kind in KINDS
         for request in (
             {},
@@ -83,6 +86,15 @@ def _resumed() -> list[Next]:
 STEPS = [*_advised(), *_resumed()]
 TERMS: tuple[Terms, ...] = (Terminal(STORE), Tools(STORE), Messages(STORE), Queries(STORE), PythonCalls(STORE))
 NAMES = [f"{number}-{step.operation}" for number, step in enumerate(STEPS)]
+
+
+def _in_ids(step: Next) -> Next:
+    """The step with an id for each computed argument: ids hold no spaces."""
+    known = {"type": "test-case", "target": "anthropic:m"}
+    filled = {
+        name: known.get(name, f"x-{name}") if value == STAND_IN else value for name, value in step.arguments.items()
+    }
+    return Next(step.operation, filled, step.reason)
 
 
 def _words_of(step: Next) -> list[str]:
@@ -100,7 +112,7 @@ def test_the_command_is_accepted_by_the_command_lines_own_parser(step: Next) -> 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if OPERATIONS[step.operation].tool], ids=str)
 def test_the_tool_call_is_accepted_by_the_tools_own_arguments(step: Next) -> None:
-    named = Next(step.operation, {name: "x" if value == STAND_IN else value for name, value in step.arguments.items()})
+    named = _in_ids(step)
     tool, _, arguments = Tools(STORE).call(named).partition(" ")
     assert json.loads(arguments) == tool_arguments(named)
     CATALOGUE[tool].arguments.model_validate_json(arguments)
@@ -108,13 +120,13 @@ def test_the_tool_call_is_accepted_by_the_tools_own_arguments(step: Next) -> Non
 
 @pytest.mark.parametrize("step", [step for step in STEPS if OPERATIONS[step.operation].message], ids=str)
 def test_the_message_is_accepted_by_its_payload(step: Next) -> None:
-    kind, _, payload = Messages(STORE).call(step).partition(" ")
+    kind, _, payload = Messages(STORE).call(_in_ids(step)).partition(" ")
     payloads.payload_as(payloads.kind_of(kind).payload, json.loads(payload), message="m")
 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if OPERATIONS[step.operation].graphql], ids=str)
 def test_the_query_is_valid_in_the_schema(step: Next) -> None:
-    query = parse(f"{{ {Queries(STORE).call(step)} {{ __typename }} }}")
+    query = parse(f"{{ {Queries(STORE).call(_in_ids(step))} {{ __typename }} }}")
     assert validate(graphql_schema()._schema, query) == []  # pyright: ignore[reportPrivateUsage]  strawberry shows it nowhere else
 
 
@@ -122,7 +134,7 @@ def test_the_query_is_valid_in_the_schema(step: Next) -> None:
 @pytest.mark.parametrize("step", STEPS, ids=NAMES)
 def test_a_sentence_holds_the_call_and_whoever_has_to_run_it(step: Next, terms: Terms) -> None:
     sentence = in_terms(f"Do this. {step}.", terms)
-    is_called = isinstance(terms, PythonCalls) and "key" in step.arguments
+    is_called = isinstance(terms, PythonCalls) and ("key" in step.arguments or step.operation == "run-benchmark")
     assert is_called or terms.call(step) in sentence
     assert not [character for character in sentence if "\ue000" <= character <= "\uf8ff"]
     if isinstance(terms, Tools) and OPERATIONS[step.operation].tool is None:

@@ -38,7 +38,7 @@ class AuditStanding(Value):
     @property
     def sentence(self) -> str:
         """The sentence, with what to do next."""
-        return f"{self.in_words} Next: {self.next}" if self.next else self.in_words
+        return f"{self.in_words} Next: {self.next}." if self.next else self.in_words
 
     def brief(self) -> Json:
         """State, sentence and figures."""
@@ -92,7 +92,7 @@ def vet_audited(db: Db, benchmark_id: str) -> None:
     """Refuses a benchmark whose checks were not audited as they are now: `BadInputError` with the next command."""
     standing = audit_standing(db, benchmark_id, benchmark_digest(db, benchmark_id))
     if standing.state != "audited":
-        raise BadInputError(f"requireAudit is set. {benchmark_id}: {standing.in_words}", remedy=standing.next)
+        raise BadInputError(f"requireAudit is set. {benchmark_id}: {standing.in_words}", remedy=f"{standing.next}.")
 
 
 def carry_audit(db: Db, audit_id: str, parts: Sequence[str], *, to: str, at: datetime) -> None:

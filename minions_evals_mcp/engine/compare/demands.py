@@ -77,7 +77,7 @@ def _vet_audit(db: Db, evidence: Record[PromptComparison]) -> None:
     """Refuses evidence on checks that were not audited as they are now."""
     standing = audited(db, evidence)
     if standing.state != "audited":
-        raise missing(f"requireAudit is set. {standing.in_words}", standing.next)
+        raise missing(f"requireAudit is set. {standing.in_words}", f"{standing.next}.")
 
 
 def _vet_judges(db: Db, approved: Approval, evidence: Record[PromptComparison], *, needs_licence: bool) -> None:

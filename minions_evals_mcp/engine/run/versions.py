@@ -107,7 +107,7 @@ def with_version(db: Db, request: RunRequest, case_ids: Iterable[str]) -> RunReq
         raise NotFoundError(
             "prompt-version",
             ref,
-            remedy=f"{Next('import', {'file': 'FILE', 'as_': 'prompt-version'}, 'saves it')}."
+            remedy=f"{Next('import-version', {'file': 'FILE'}, 'saves it')}."
             f" Or leave {argument('prompt_version_ref')} out.",
         )
     return request.model_copy(update={"prompt_version_ref": ref})

@@ -11,14 +11,12 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
-from minions_evals_mcp.engine.asking_again import resume_of
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
-from minions_evals_mcp.engine.budget import HIGHER
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
-from minions_evals_mcp.presentation.operations_table import OPERATIONS
+from minions_evals_mcp.presentation.resuming import resume_line
 from minions_evals_mcp.report.sentences import passed_words, trials
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
@@ -159,14 +157,14 @@ def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[s
     run = json.dumps(summary.run_id)
     match summary.state:
         case "running" if summary.reason:  # its process is gone
-            yield from _resumed(summary, spec)
+            yield resume_line(summary, spec, Tools())
         case "running":
             yield f'get_run {{"runId": {run}, "waitSeconds": 20}}'
         case "awaiting-judgments":
             yield from _judged(summary)
         case "stopped" | "failed" | "cancelled":
             yield from recorded_calls(summary, spec)
-            yield from _resumed(summary, spec)
+            yield resume_line(summary, spec, Tools())
         case "completed":
             if summary.failures:
                 yield f'get_record {{"id": {json.dumps(summary.failures[0].test_run_id)}}}'
@@ -201,12 +199,3 @@ def _judged(summary: RunSummary) -> Iterator[str]:
         case: Json = {"id": packet.test_case_id, "type": "test-case", "fields": fields}
         arguments = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
         yield f"once a person has accepted an output: save_records {arguments}"
-
-
-def _resumed(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
-    """The call that resumes the run, with all that it was started with; a cost cap that stopped it is doubled."""
-    spent = summary.spent.get("costUsd", 0.0)
-    cap = 2 * spent if HIGHER in summary.reason and spent else None
-    step = resume_of(summary.kind, summary.subject_id, spec, summary.key, max_cost_usd=cap)
-    if OPERATIONS[step.operation].tool is not None:
-        yield f"resume: {Tools().call(step)}"

@@ -66,7 +66,7 @@ async def test_without_a_label_everything_runs_and_one_line_says_what_is_not_kno
     assert found.in_words == (
         "Whether the judge can be trusted on tone is not known: 0 of the 30 labels that it takes."
     )
-    assert found.next.startswith(f"minions-evals label {run.id}")
+    assert typed(found.next).startswith(f"`minions-evals label {run.id}")
 
 
 async def test_where_no_model_judged_there_is_nothing_to_say(engine: Engine) -> None:
@@ -316,7 +316,7 @@ async def test_an_unknown_judge_is_said_and_backs_an_approval_unless_a_licence_i
     assert "not known" in made.judge_note
     summary = await summarize_comparison(engine, (await first_comparison(engine)).id)
     assert summary.judge is not None
-    assert summary.judge.next.startswith("minions-evals label ")
+    assert typed(summary.judge.next).startswith("`minions-evals label ")
     told = next(one for one in await outbox(engine) if "judgeState" in str(one))
     assert "unknown" in str(told)
     strict = engine.skills.compare_prompt_versions

@@ -362,8 +362,8 @@ async def test_a_version_is_refused_without_a_comparison_and_to_the_agent_that_h
         "approve_prompt_version", promptVersionRef="p@2", decidedBy="ide", comparisonId=comparison
     )
     assert "12 outputs of p@2" in said
-    assert "Ask a person to run `minions-evals approve p@2 --by NAME`" in said.replace("TOKEN: ask", "TOKEN: Ask")
-    assert '"versionB": "p@2", "target": "TARGET"}' in said
+    assert "ask a person to run `minions-evals approve p@2 --by NAME`" in said
+    assert '"versionB": "p@2", "target": "openai:MODEL"}' in said
     tried = await host.call("try_version", benchmarkId="b", version="p@2", waitSeconds=50)
     assert tried["mayBeApproved"] is False, "it says what approve_prompt_version says"
     assert "12 outputs of p@2" in str(tried["next"])
