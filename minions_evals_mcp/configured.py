@@ -54,6 +54,7 @@ def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> Engine
         providers=providers,
         judge_model=chosen.judge_model or settings.judge_model,
         judge_together=settings.judge_calls == "per-run",
+        judge_empty=settings.empty_output == "judge",
         concurrency=width,
         call_timeout_s=settings.call_timeout_s,
         read_only=chosen.read_only,

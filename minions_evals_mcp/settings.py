@@ -21,6 +21,7 @@ KNOWN = (
     "DB",
     "JUDGE_MODEL",
     "JUDGE_CALLS",
+    "EMPTY_OUTPUT",
     "SKILLS",
     "CONCURRENCY",
     "CALL_TIMEOUT",
@@ -33,6 +34,7 @@ KNOWN = (
     "WEBHOOKS",
 )
 JUDGE_CALLS = ("per-criterion", "per-run")
+EMPTY_OUTPUT = ("fail", "judge")
 EXPLAIN = ("off", "llm")
 EXPLAIN_CALLS = 50
 """So many failures a model is asked about, by one command or by the agent in a day."""
@@ -57,6 +59,8 @@ class Settings:
     explain: str = "off"
     explain_calls: int = EXPLAIN_CALLS
     webhooks: tuple[str, ...] = ()
+    empty_output: str = "fail"
+    """Whether an empty output gets the lowest score without a call, or the judge is asked."""
     project: Project | None = None
     """The project file that these were completed from."""
 
@@ -85,6 +89,7 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
         db=_path(own("DB")) or (project.store() if project else None),
         judge_model=own("JUDGE_MODEL") or (file and file.judge),
         judge_calls=_one_of("JUDGE_CALLS", own("JUDGE_CALLS"), JUDGE_CALLS),
+        empty_output=_one_of("EMPTY_OUTPUT", own("EMPTY_OUTPUT"), EMPTY_OUTPUT),
         skills=_path(own("SKILLS")),
         concurrency=_whole("CONCURRENCY", own("CONCURRENCY"), (file and file.concurrency) or 16),
         call_timeout_s=_seconds("CALL_TIMEOUT", own("CALL_TIMEOUT"), (file and file.call_timeout) or 60.0),

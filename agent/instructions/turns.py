@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import anyio
-from pydantic import ValidationError
+from pydantic import TypeAdapter
 
 from agent.instructions.allowed_messages import VERBS, Bearings, system
 from agent.message_work import Bounds, MessageWork
@@ -13,6 +14,8 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import InstrumentError, StoppedError
+from minions_evals_mcp.judges.llm import reply_text
+from minions_evals_mcp.judges.verdict_reading import Flaw, in_form, verdict_in
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.models.replies import Completion, Failed
 from minions_evals_mcp.models.request import ModelRequest
@@ -20,14 +23,15 @@ from minions_evals_mcp.report.plain import shortened
 
 MAX_TOKENS = 2048
 SHOWN = 4000
+PROPERTIES: Json = {
+    "reason": {"type": "string"}, "verb": {"type": "string", "enum": list(VERBS)}, "arguments": {"type": "string"},
+}  # fmt: skip
 SCHEMA: Json = {
     "type": "object",
-    "properties": {
-        "reason": {"type": "string"}, "verb": {"type": "string", "enum": list(VERBS)}, "arguments": {"type": "string"},
-    },
+    "properties": PROPERTIES,
     "required": ["reason", "verb", "arguments"],
     "additionalProperties": False,
-}  # fmt: skip
+}
 
 
 class Turn(Value):
@@ -87,6 +91,9 @@ class Work:
         return "\n\n".join(steps) or "No step is taken yet."
 
 
+_TURN = TypeAdapter(Turn)
+
+
 async def next_turn(work: Work, text: str, *, deadline_s: float) -> Turn | None:
     """The model's next step; nothing where its reply breaks the form, of which it is told."""
     engine = work.asked.engine
@@ -102,11 +109,11 @@ async def next_turn(work: Work, text: str, *, deadline_s: float) -> Turn | None:
     if isinstance(reply, Failed):
         raise InstrumentError(f"{work.model}: {reply.kind}: {reply.reason}")
     work.cost_usd += reply.cost_usd or 0.0
-    try:
-        if isinstance(reply, Completion):
-            return Turn.model_validate_json(reply.text)
-    except ValidationError as error:
-        work.note("a reply", f"It is not in the form that was asked for: {error.errors(include_url=False)[0]['msg']}")
-    else:
+    if not isinstance(reply, Completion):
         work.note("a reply", "It was cut off or withheld.")
-    return None
+        return None
+    turn = verdict_in(reply_text(reply), partial(in_form, _TURN, properties=PROPERTIES), Turn.model_dump_json)
+    if isinstance(turn, Flaw):
+        work.note("a reply", f"It is not in the form that was asked for: {turn.reason}")
+        return None
+    return turn

@@ -28,6 +28,7 @@ class Setup:
 
     judge_model: str | None
     judge_together: bool
+    judge_empty: bool
     concurrency: int
     call_timeout_s: float
     embedder: str

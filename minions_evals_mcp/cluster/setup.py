@@ -33,6 +33,7 @@ def setup_of(config: EngineConfig) -> Setup:
     return Setup(
         judge_model=config.judge_model,
         judge_together=config.judge_together,
+        judge_empty=config.judge_empty,
         concurrency=config.concurrency,
         call_timeout_s=config.call_timeout_s,
         embedder=config.embedder,
@@ -54,6 +55,7 @@ def worker_config(setup: Setup) -> EngineConfig:
         config,
         judge_model=setup.judge_model,
         judge_together=setup.judge_together,
+        judge_empty=setup.judge_empty,
         call_timeout_s=setup.call_timeout_s,
         providers=replace(config.providers, call_timeout_s=setup.call_timeout_s),
         own_target=_own_target(setup),

@@ -52,6 +52,8 @@ class EngineConfig:
     providers: ProviderSettings = field(default_factory=ProviderSettings)
     judge_model: str | None = None
     judge_together: bool = False
+    judge_empty: bool = False
+    """Whether a model judge is asked about an empty output, too."""
     concurrency: int = 16
     call_timeout_s: float = 60.0
     read_only: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.evaluation.checks import Check
 from minions_evals_mcp.interop.parsing import parse_yaml
+from minions_evals_mcp.interop.table_rows import SUFFIXES, read_rows
 from minions_evals_mcp.targets.function.messages import plain_json
 
 EXPECTED = ("expected", "expectedOutput", "expected_output")
@@ -135,11 +135,10 @@ def _of_row(fields: dict[str, Any], at: str) -> Case:
 
 def _in_file(path: Path) -> Iterator[Case]:
     try:
-        if path.suffix.lower() == ".csv":
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                for number, row in enumerate(csv.DictReader(file), 2):
-                    held = {key: value for key, value in row.items() if value != ""}
-                    yield case_of(held, f"{path}:{number}")
+        if path.suffix.lower() in SUFFIXES:
+            for row in read_rows(path):
+                cells = {name: cell for name, cell in row.cells.items() if cell != ""} if row.is_text else row.cells
+                yield case_of(cells, row.where)
             return
         text = path.read_text("utf-8-sig")
     except OSError as error:

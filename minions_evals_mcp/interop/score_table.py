@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,20 +10,20 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 
 from minions_evals_mcp.errors import InvalidRecordError, legible
+from minions_evals_mcp.interop.text_table import read_text_table
 from minions_evals_mcp.scoring.score_card import Row
 from minions_evals_mcp.scoring.score_matrix import CustomScore, custom_score
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-LONGEST_CELL = 1 << 27
 
 
 def read_table(path: Path) -> Iterator[Row] | CustomScore:
-    """The rows of a `.csv` or `.json` file, else of JSON lines; of a JSON object the score that it holds.
+    """The rows of a `.csv`, `.tsv` or `.json` file, else of JSON lines; of a JSON object the score that it holds.
 
     Raises `InvalidRecordError` with file and line, while rows are read.
     """
     match path.suffix.lower():
-        case ".csv":
+        case ".csv" | ".tsv":
             return _csv_rows(path)
         case ".json":
             return _json_rows(path)
@@ -33,27 +32,8 @@ def read_table(path: Path) -> Iterator[Row] | CustomScore:
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    csv.field_size_limit(LONGEST_CELL)  # an output of a model is longer than the module's 128 KB
-    with legible(path), path.open(encoding="utf-8-sig", newline="") as lines:
-        reader = csv.reader(lines, strict=True)
-        try:
-            header = next(reader, list[str]())
-            _vet_header(header, path)
-            for cells in reader:
-                if len(cells) > len(header):
-                    raise InvalidRecordError(
-                        f"{len(cells)} cells under {len(header)} columns", where=f"{path}:{reader.line_num}"
-                    )
-                if cells:
-                    yield dict(zip(header, map(csv_cell, cells), strict=False))
-        except csv.Error as error:
-            raise InvalidRecordError(f"no CSV: {error}", where=f"{path}:{reader.line_num}") from None
-
-
-def _vet_header(header: list[str], path: Path) -> None:
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidRecordError(f"the column {twice!r} comes twice", where=f"{path}:1")
+    for row in read_text_table(path):
+        yield {name: csv_cell(cell) for name, cell in row.cells.items()}
 
 
 def csv_cell(text: str) -> JsonValue:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -16,12 +14,11 @@ from pydantic_core import to_jsonable_python
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError, legible
 from minions_evals_mcp.interop.parsing import parse_json
+from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
 LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
 SUFFIXES = (*SEPARATORS, *LINES, PARQUET)
-LONGEST_CELL = 1 << 27
 _JSON: TypeAdapter[Json] = TypeAdapter(Json)
 
 
@@ -41,7 +38,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     """
     kind = path.suffix.lower()
     if kind in SEPARATORS:
-        return _text_rows(path, SEPARATORS[kind])
+        return _text_rows(path)
     if kind in LINES:
         return _json_rows(path)
     if kind == PARQUET:
@@ -49,32 +46,9 @@ def read_rows(path: Path) -> Iterator[Row]:
     raise UnsupportedError(f"{path} is no table.", remedy=f"Rows are read from {', '.join(SUFFIXES)} files.")
 
 
-def _text_rows(path: Path, separator: str) -> Iterator[Row]:
-    csv.field_size_limit(LONGEST_CELL)  # an output of a model is longer than the module's 128 KB
-    with legible(path), path.open(encoding="utf-8-sig", newline="") as lines:
-        reader = csv.reader(lines, strict=True, delimiter=separator)
-        first = 1
-        try:
-            header = next(reader, list[str]())
-            _vet_header(header, path)
-            first = reader.line_num + 1
-            for cells in reader:
-                where = f"{path}:{first}"
-                first = reader.line_num + 1
-                if not cells:
-                    continue
-                if len(cells) != len(header):
-                    raise InvalidRecordError(f"{len(cells)} cells under {len(header)} columns", where=where)
-                yield Row(where, dict(zip(header, cells, strict=True)), is_text=True)
-        except csv.Error as error:
-            raise InvalidRecordError(f"no table: {error}", where=f"{path}:{first}") from None
-
-
-def _vet_header(header: list[str], path: Path) -> None:
-    twice = [name for name, number in Counter(header).items() if number > 1]
-    if not header or twice or "" in header:
-        problem = f"the column {twice[0]!r} comes twice" if twice else "a column has no name" if header else "is empty"
-        raise InvalidRecordError(problem, where=f"{path}:1")
+def _text_rows(path: Path) -> Iterator[Row]:
+    for row in read_text_table(path):
+        yield Row(f"{path}:{row.line}", dict(row.cells), is_text=True)
 
 
 def _json_rows(path: Path) -> Iterator[Row]:

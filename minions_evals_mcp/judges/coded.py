@@ -19,8 +19,9 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import JudgeErrored
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.coded_contexts import PROTOCOLS
-from minions_evals_mcp.judges.llm import MAX_TOKENS, Flaw, LlmJudge, Question, Spent
+from minions_evals_mcp.judges.llm import MAX_TOKENS, LlmJudge, Question, Spent
 from minions_evals_mcp.judges.templated import READINGS, Choice, choice_given, choice_reply, rubric_reply
+from minions_evals_mcp.judges.verdict_reading import Flaw
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from minions_evals_mcp.scoring.max_score import SELECT_BEST
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, MOST, STEPS

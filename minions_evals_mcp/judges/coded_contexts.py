@@ -11,7 +11,8 @@ from typing import Protocol, TypeVar
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import JudgeErrored
-from minions_evals_mcp.judges.llm import Flaw, Spent
+from minions_evals_mcp.judges.llm import Spent
+from minions_evals_mcp.judges.verdict_reading import Flaw
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from minions_evals_mcp.scoring.prompt_texts.code_judges import STATEMENTS
 

@@ -9,12 +9,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value, is_blank
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.judges.llm import Flaw, said_twice
+from minions_evals_mcp.judges.verdict_reading import Flaw, contradiction, in_form, verdict_in
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 
 Part = tuple[str, str]
@@ -83,23 +83,31 @@ class TypeQuestion:
 
     def read(self, text: str) -> Grade | Flaw:
         """The grade in the judge's answer."""
-        twice = said_twice(text)
-        if twice:
-            return Flaw(twice)
-        try:
-            reply = _FORMS[self.form][0].validate_json(text)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            return Flaw(f"{'.'.join(map(str, first['loc'])) or 'the answer'}: {first['msg']}")
-        return _grade(reply)
+        return verdict_in(text, self._read, same_grade)
+
+    def _read(self, reply: Json) -> Grade | Flaw:
+        form, fields = _FORMS[self.form]
+        answer = in_form(form, reply, {"reason": {"type": "string"}, **fields})
+        return answer if isinstance(answer, Flaw) else _grade(answer)
 
 
-def _grade(reply: Reasoned) -> Grade:
+def same_grade(grade: Grade) -> object:
+    """What two verdicts on one output must have in common to be one."""
+    return grade.passed, grade.score
+
+
+def rubric_grade(*, passed: bool, score: float, reason: str) -> Grade | Flaw:
+    """The grade; a flaw where the pass and the score contradict each other."""
+    contradicts = contradiction(passed=passed, score=score)
+    return Flaw(contradicts) if contradicts else Grade(passed, score, reason)
+
+
+def _grade(reply: Reasoned) -> Grade | Flaw:
     match reply:
         case _Verdict(meets=meets):
             return Grade(meets, float(meets), reply.reason)
         case _Rubric(passes=passes, score=score):
-            return Grade(passes, score, reply.reason)
+            return rubric_grade(passed=passes, score=score, reason=reply.reason)
         case _Score(score=score):
             return Grade(passed=True, score=score, reason=reply.reason)
         case _Statements(statements=several):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest, text_digest
@@ -19,20 +19,19 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.coded import choice_by_code, grade_by_code
 from minions_evals_mcp.judges.floor import no_answer
-from minions_evals_mcp.judges.graded_types import TYPES, Reasoned, TypeQuestion
+from minions_evals_mcp.judges.graded_types import TYPES, Reasoned, TypeQuestion, rubric_grade, same_grade
 from minions_evals_mcp.judges.llm import (
     FORGED,
     MAX_TOKENS,
     UNCALIBRATED,
-    Flaw,
     LlmJudge,
     Question,
     Spent,
     marked,
-    said_twice,
 )
 from minions_evals_mcp.judges.task import Criterion, Work, judge_text
 from minions_evals_mcp.judges.templated import Choice, choice_question, grade_question
+from minions_evals_mcp.judges.verdict_reading import Flaw, in_form, verdict_in
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 
 PASSES, FAILS = "passes: ", "fails: "
@@ -56,6 +55,9 @@ BEST = """You choose the best of several outputs by a criterion. {data}
 The outputs are numbered. Choose by the criterion alone: neither their order nor their length counts. First give the reason, then the \
 number of the best."""
 
+REASON: Json = {"reason": {"type": "string"}}
+RUBRIC_FORM: Json = {"pass": {"type": "boolean"}, "score": {"type": "number"}}
+FACTS_FORM: Json = {"category": {"type": "string", "enum": list("ABCDE")}}
 T = TypeVar("T")
 
 
@@ -96,12 +98,13 @@ def grade_criterion(need: GradeNeed) -> Criterion:
 
 
 async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | JudgeErrored:
-    """The judge's grade of the output, as a verdict that `grade_of` reads; an output that says nothing costs no call.
+    """The judge's grade of the output, as a verdict that `grade_of` reads; an empty output costs no call.
 
     Whoever tells the judge in words of their own says what counts as an answer, too.
     """
     criterion = grade_criterion(need)
-    excuse = None if need.template else no_answer(work)  # code in a model's place has a template, too
+    by_judge = need.template or judge.asks_empty  # code in a model's place has a template, too
+    excuse = None if by_judge else no_answer(work)
     if excuse is not None:
         return criterion.verdict(
             0.0, f"{FAILS}no answer: {excuse}", judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED
@@ -201,10 +204,9 @@ def _grade_question(need: GradeNeed, work: Work, mark: str) -> Question[Grade] |
     output = marked("Output under test", need.text, mark)
     marked_input = marked("Input that the agent was given", judge_text(work.inputs), mark)
     if need.type == "llm-rubric":
-        form: Json = {"pass": {"type": "boolean"}, "score": {"type": "number"}}
-        return _question(RUBRIC, mark, [f"Rubric:\n{need.asked}", marked_input, output], form, _by_rubric)
-    form = {"category": {"type": "string", "enum": list("ABCDE")}}
-    return _question(FACTS, mark, [marked("Reference", reference, mark), marked_input, output], form, _by_facts)
+        return _question(RUBRIC, mark, [f"Rubric:\n{need.asked}", marked_input, output], RUBRIC_FORM, _by_rubric)
+    parts = [marked("Reference", reference, mark), marked_input, output]
+    return _question(FACTS, mark, parts, FACTS_FORM, _by_facts)
 
 
 def _of_type(question: TypeQuestion, need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
@@ -217,7 +219,7 @@ def _of_type(question: TypeQuestion, need: GradeNeed, work: Work, mark: str) -> 
 
 
 def _question(text: str, mark: str, parts: Sequence[str], form: Json, read: Callable[[str], T | Flaw]) -> Question[T]:
-    properties: Json = {"reason": {"type": "string"}, **form}
+    properties: Json = {**REASON, **form}
     schema: Json = {
         "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False
     }  # fmt: skip
@@ -225,34 +227,36 @@ def _question(text: str, mark: str, parts: Sequence[str], form: Json, read: Call
 
 
 def _by_rubric(text: str) -> Grade | Flaw:
-    reply = _reply(_RUBRIC, text)
-    return reply if isinstance(reply, Flaw) else Grade(reply.passes, reply.score, reply.reason)
+    def read(reply: Json) -> Grade | Flaw:
+        answer = in_form(_RUBRIC, reply, {**REASON, **RUBRIC_FORM})
+        if isinstance(answer, Flaw):
+            return answer
+        return rubric_grade(passed=answer.passes, score=answer.score, reason=answer.reason)
+
+    return verdict_in(text, read, same_grade)
 
 
 def _by_facts(text: str) -> Grade | Flaw:
-    reply = _reply(_FACTS, text)
-    if isinstance(reply, Flaw):
-        return reply
-    agrees = reply.category != "D"
-    return Grade(agrees, float(agrees), f"category {reply.category}: {reply.reason}")
+    def read(reply: Json) -> Grade | Flaw:
+        answer = in_form(_FACTS, reply, {**REASON, **FACTS_FORM})
+        if isinstance(answer, Flaw):
+            return answer
+        agrees = answer.category != "D"
+        return Grade(agrees, float(agrees), f"category {answer.category}: {answer.reason}")
+
+    return verdict_in(text, read, lambda grade: grade.reason.partition(":")[0])
 
 
 def _choice(text: str, *, most: int) -> Choice | Flaw:
-    reply = _reply(_BEST, text)
-    if isinstance(reply, Flaw):
-        return reply
-    return Choice(reply.best - 1, reply.reason) if 1 <= reply.best <= most else Flaw(f"there is no output {reply.best}")
+    def read(reply: Json) -> Choice | Flaw:
+        answer = in_form(_BEST, reply, {**REASON, "best": {"type": "integer"}})
+        if isinstance(answer, Flaw):
+            return answer
+        if not 1 <= answer.best <= most:
+            return Flaw(f"there is no output {answer.best}")
+        return Choice(answer.best - 1, answer.reason)
 
-
-def _reply(form: TypeAdapter[T], text: str) -> T | Flaw:
-    twice = said_twice(text)
-    if twice:
-        return Flaw(twice)
-    try:
-        return form.validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        return Flaw(f"{'.'.join(map(str, first['loc'])) or 'the answer'}: {first['msg']}")
+    return verdict_in(text, read, lambda choice: choice.chosen)
 
 
 _RUBRIC, _FACTS, _BEST = TypeAdapter(_Rubric), TypeAdapter(_Facts), TypeAdapter(_Best)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Generic, TypeVar, assert_never
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json
@@ -21,15 +20,17 @@ from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.heuristic import by_rule
 from minions_evals_mcp.judges.panel_verdict import panel_verdict
 from minions_evals_mcp.judges.task import Criterion, Said, Work, judge_text
+from minions_evals_mcp.judges.verdict_reading import Flaw, in_form, verdict_in
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.client import ModelClient
+from minions_evals_mcp.models.negotiation import OPTIONAL
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 
 UNCALIBRATED = 0.9
 """Models overrate themselves: what they say of their own confidence counts for at most this much."""
-COMPLAINTS = 2
-"""How often a reply that breaks the form is sent back."""
+COMPLAINTS = 1
+"""How often a reply that breaks the form is sent back: the second one is the last that is paid for."""
 MAX_TOKENS = 1024
 MAX_CHOICES = 11
 FORGED = "what is to be judged holds the judge's own mark"
@@ -49,13 +50,6 @@ T = TypeVar("T")
 
 
 @frozen_type
-class Flaw:
-    """The reason why a reply cannot be used."""
-
-    reason: str
-
-
-@frozen_type
 class Question(Generic[T]):
     """A question to a model, the form of its reply, and how that is read; `label` and `variables` as in a request."""
 
@@ -69,12 +63,12 @@ class Question(Generic[T]):
 
 
 class Answer(Value):
-    """A judge's answer for one criterion, rationale first."""
+    """A judge's answer for one criterion, rationale first. What a server that is held to no form leaves out has a default."""
 
     rationale: str
-    verdict: str
+    verdict: str = "scored"
     score: float
-    confidence: Unit
+    confidence: Unit = UNCALIBRATED
 
 
 @frozen_type
@@ -91,6 +85,7 @@ class LlmJudge:
     deadline_s: float
     together: bool = False
     own: Grader | None = None
+    asks_empty: bool = False
     others: tuple[LlmJudge, ...] = ()
 
     @property
@@ -106,6 +101,8 @@ class LlmJudge:
     def digest(self) -> str:
         """The digest of model, prompt and parameters."""
         own_digest = _digest(self.name, self.together)
+        if self.asks_empty:
+            own_digest = digest([own_digest, "asks-empty"])
         if self.others:
             return digest(["panel", own_digest, *(other.digest() for other in self.others)])
         return (
@@ -115,8 +112,8 @@ class LlmJudge:
         )
 
     async def judge(self, criteria: Sequence[Criterion], work: Work) -> list[Said]:
-        """One answer for each criterion; an output that says nothing is scored by rule, without a call."""
-        excuse = no_answer(work)
+        """One answer for each criterion; an empty output is scored by rule, without a call, unless the judge `asks_empty`."""
+        excuse = None if self.asks_empty else no_answer(work)
         if excuse is not None:
             return [by_rule(criterion, criterion.fields.min_score, f"no answer: {excuse}") for criterion in criteria]
         if not self.others:
@@ -164,6 +161,7 @@ class LlmJudge:
                 max_tokens=(self.own and self.own.max_tokens) or question.max_tokens,
                 schema=question.schema,
                 params=self.own.params if self.own else {},
+                optional=OPTIONAL,
                 label=question.label,
                 variables=question.variables,
             )
@@ -173,7 +171,7 @@ class LlmJudge:
                 unanswered = isinstance(reply, Failed) and reply.kind != "permanent"
                 return JudgeErrored(_why_not(reply, self.name), fatal, unanswered)
             spent.add(reply)
-            answer = question.read(masked(reply.text))
+            answer = question.read(masked(reply_text(reply)))
             if not isinstance(answer, Flaw):
                 return answer, spent
             flaw = answer.reason
@@ -235,6 +233,15 @@ class Spent:
         ]
 
 
+def reply_text(reply: Completion) -> str:
+    """The reply's text; where it only calls a tool, the arguments of the call."""
+    if reply.text.strip() or reply.value is None:
+        return reply.text
+    calls = reply.value if isinstance(reply.value, list) else [reply.value]
+    functions = [call.get("function", call) for call in calls if isinstance(call, dict)]
+    return "\n".join(str(function.get("arguments", "")) for function in functions if isinstance(function, dict))
+
+
 def _why_not(reply: Truncated | Refused | Failed, name: str) -> str:
     match reply:
         case Truncated():
@@ -289,42 +296,19 @@ def _schema(criteria: tuple[Criterion, ...]) -> Json:
 
 
 def _criterion_schema(criterion: Criterion) -> Json:
+    properties = _properties(criterion)
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _properties(criterion: Criterion) -> Json:
     choices = _choices(criterion)
     score: Json = {"type": "number"} if choices is None else {"type": "integer", "enum": choices}
-    properties: Json = {
+    return {
         "rationale": {"type": "string"},
         "verdict": {"type": "string", "enum": ["scored", "not-judgeable"]},
         "score": score,
         "confidence": {"type": "number"},
     }
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-class DuplicateKeyError(ValueError):
-    """An object says something twice, and which of both is meant nobody knows."""
-
-
-def _once(pairs: list[tuple[str, JsonValue]]) -> Json:
-    members: Json = {}
-    for name, value in pairs:
-        if name in members:
-            raise DuplicateKeyError(f"it says {name[:20]!r} twice")
-        members[name] = value
-    return members
-
-
-_ONCE = json.JSONDecoder(object_pairs_hook=_once)
-
-
-def said_twice(text: str) -> str:
-    """Returns what the first JSON object in a reply says twice, in words; empty where it does not, or where there is none."""
-    try:
-        _ONCE.raw_decode(text, max(text.find("{"), 0))
-    except DuplicateKeyError as error:
-        return str(error)
-    except (ValueError, RecursionError):
-        return ""
-    return ""
 
 
 _ANSWER = TypeAdapter(Answer)
@@ -332,24 +316,24 @@ _ANSWER = TypeAdapter(Answer)
 
 def _read(text: str, criteria: tuple[Criterion, ...]) -> list[Answer] | Flaw:
     """The answers in a reply, or what is wrong with it."""
-    try:
-        reply: JsonValue = json.loads(text, object_pairs_hook=_once)
-    except DuplicateKeyError as error:
-        return Flaw(str(error))
-    except (ValueError, RecursionError):
-        return Flaw("it is no JSON")
-    if not isinstance(reply, dict):
-        return Flaw("it is no JSON object")
+    return verdict_in(text, partial(_answers, criteria=criteria), _scores)
+
+
+def _scores(answers: list[Answer]) -> object:
+    return [(answer.verdict, answer.score) for answer in answers]
+
+
+def _answers(reply: Json, criteria: tuple[Criterion, ...]) -> list[Answer] | Flaw:
     parts = (
         [reply] if len(criteria) == 1 else [reply.get(f"criterion{number}") for number in range(1, len(criteria) + 1)]
     )
     answers: list[Answer] = []
-    for criterion, part in zip(criteria, parts, strict=True):
-        try:
-            answer = _ANSWER.validate_python(part)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            return Flaw(f"{'.'.join(str(place) for place in first['loc']) or 'the answer'}: {first['msg']}")
+    for number, (criterion, part) in enumerate(zip(criteria, parts, strict=True), 1):
+        if not isinstance(part, dict):
+            return Flaw(f"criterion{number}: is missing")
+        answer = in_form(_ANSWER, part, _properties(criterion))
+        if isinstance(answer, Flaw):
+            return answer
         wrong = _wrong(answer, criterion)
         if wrong:
             return Flaw(wrong)

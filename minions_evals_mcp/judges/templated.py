@@ -6,6 +6,7 @@ data as far as the words around it say so.
 
 Where promptfoo 0.121.20 and we differ:
 - A reply in which no verdict can be read is sent back, and then no verdict; there it fails the output.
+- So is one whose pass and score contradict each other, one with several verdicts that differ, one whose JSON is not closed.
 - So is one with neither `pass` nor `score`, or with a score that is no number from 0 to 1; there the first passes, and
   so does a score that is no number, while any number counts as it is.
 - A score of null is none; there it is 0. The last letter of a word is no category; there "(fda)" is A.
@@ -26,9 +27,10 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import JudgeErrored
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.judges.llm import MAX_TOKENS, Flaw, Question, said_twice
+from minions_evals_mcp.judges.graded_types import rubric_grade, same_grade
+from minions_evals_mcp.judges.llm import MAX_TOKENS, Question
+from minions_evals_mcp.judges.verdict_reading import Flaw, verdict_in, without_thoughts
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
-from minions_evals_mcp.scoring.lenient import json_objects
 
 T = TypeVar("T")
 _YES = re.compile(r"true|yes|pass|y", re.IGNORECASE)
@@ -76,31 +78,35 @@ def _question(template: str, values: Json, read: Callable[[str], T | Flaw]) -> Q
 
 
 def rubric_reply(text: str) -> Grade | Flaw:
-    """The first JSON object's {pass, score, reason}: without `pass` it passes, without `score` that is 1 or 0."""
-    reply = _object(text)
-    if isinstance(reply, Flaw):
-        return reply
+    """The {pass, score, reason} of the reply's verdict: without `pass` it passes, without `score` that is 1 or 0."""
+    return verdict_in(text, _rubric, same_grade)
+
+
+def _rubric(reply: Json) -> Grade | Flaw:
     verdict, score = reply.get("pass"), reply.get("score")
     if verdict is None and score is None:
         return Flaw("it has neither pass nor score")
     passed = verdict if isinstance(verdict, bool) else verdict is None or bool(_YES.fullmatch(str(verdict)))
     share = float(passed) if score is None else _share(score)
-    return share if isinstance(share, Flaw) else Grade(passed, share, _reason(reply))
+    return share if isinstance(share, Flaw) else rubric_grade(passed=passed, score=share, reason=_reason(reply))
 
 
 def facts_reply(text: str) -> Grade | Flaw:
     """The category in {category, reason}, else the first letter before a bracket: `(B) …`."""
-    twice = said_twice(text)
-    if twice:
-        return Flaw(twice)
-    reply = _object(text)
-    category_letter = reply.get("category") if isinstance(reply, dict) else None
-    if isinstance(category_letter, str):
-        category, reason = category_letter.strip().upper(), _reason(reply)
-    elif letter := _LETTER.search(text):
-        category, reason = letter[1].upper(), letter[2].strip() or SILENT
-    else:
-        return Flaw("it has no category")
+    verdict = verdict_in(text, _facts, lambda grade: grade.reason[: len("category A")])
+    if not isinstance(verdict, Flaw) or "category" in text:
+        return verdict
+    letter = _LETTER.search(without_thoughts(text))
+    return _of_category(letter[1], letter[2].strip() or SILENT) if letter else Flaw("it has no category")
+
+
+def _facts(reply: Json) -> Grade | Flaw:
+    category = reply.get("category")
+    return _of_category(category, _reason(reply)) if isinstance(category, str) else Flaw("it has no category")
+
+
+def _of_category(letter: str, reason: str) -> Grade | Flaw:
+    category = letter.strip().upper()
     if category not in {"A", "B", "C", "D", "E"}:
         return Flaw(f"the category {category[:20]} is none of A to E")
     agrees = category != "D"
@@ -109,7 +115,7 @@ def facts_reply(text: str) -> Grade | Flaw:
 
 def closed_reply(text: str) -> Grade | Flaw:
     """Returns whether the reply ends with Y or with N."""
-    answer = text.rstrip()
+    answer = without_thoughts(text).strip()
     if not answer.endswith(("Y", "N")):
         return Flaw("it ends with neither Y nor N")
     met = answer.endswith("Y")
@@ -122,19 +128,11 @@ READINGS = {"factuality": facts_reply, "model-graded-closedqa": closed_reply}
 
 def choice_reply(text: str, *, outputs: int) -> Choice | Flaw:
     """The first whole number in the reply."""
-    match = _NUMBER.search(text)
+    match = _NUMBER.search(without_thoughts(text))
     if match is None:
         return Flaw("it has no number")
     chosen = int(match[0][:9])
     return Choice(chosen, text.strip()) if chosen < outputs else Flaw(f"there is no output {chosen}, counted from 0")
-
-
-def _object(text: str) -> Json | Flaw:
-    twice = said_twice(text)
-    if twice:
-        return Flaw(twice)
-    members = next(json_objects(text), None)
-    return members if isinstance(members, dict) else Flaw("it holds no JSON object")
 
 
 def _share(score: JsonValue) -> float | Flaw:
@@ -145,6 +143,6 @@ def _share(score: JsonValue) -> float | Flaw:
     return share if 0 <= share <= 1 else Flaw(f"the score {str(score)[:20]} is no number from 0 to 1")
 
 
-def _reason(reply: Json | Flaw) -> str:
-    reason = reply.get("reason") if isinstance(reply, dict) else None
+def _reason(reply: Json) -> str:
+    reason = reply.get("reason")
     return reason.strip() if isinstance(reason, str) and not is_blank(reason) else SILENT

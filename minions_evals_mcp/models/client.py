@@ -14,6 +14,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.faults import Fault
 from minions_evals_mcp.models.limit import AdaptiveLimit
+from minions_evals_mcp.models.negotiation import Negotiation
 from minions_evals_mcp.models.prices import cost_usd
 from minions_evals_mcp.models.replies import Answered, Failed, FaultKind, Refused, Reply
 from minions_evals_mcp.models.request import ModelRequest
@@ -73,10 +74,12 @@ TWICE: tuple[FaultKind, ...] = ("deadline", "empty")
 class Retrying:
     """Calls `attempt` until it answers, under a wall-clock deadline, an attempts budget and an adaptive limit.
 
+    A parameter that the endpoint refuses by name is left out, and the attempt is made again: it counts as no fault.
     An SDK's own time limits do not end a body that trickles, so the deadline here is around the whole attempt.
     """
 
-    def __init__(self, connection: Connection, attempt: Attempt) -> None:
+    def __init__(self, connection: Connection, attempt: Attempt, negotiation: Negotiation | None = None) -> None:
+        self.negotiation = negotiation or Negotiation()
         self.provider = connection.provider
         self.limit = AdaptiveLimit(connection.concurrency)
         self.fault_counts: Counter[FaultKind] = Counter()
@@ -87,9 +90,12 @@ class Retrying:
         """The model's reply, or why there is none. A call that waits holds no place among those in flight."""
         faults: list[FaultKind] = []
         while True:
-            outcome, latency_s = await self._try(request, deadline_s)
+            terms = self.negotiation.terms(request.model)
+            outcome, latency_s = await self._try(terms.adapted(request), deadline_s)
             if not isinstance(outcome, Fault):
                 return self._measured(request, outcome, latency_ms=latency_s * 1000, faults=tuple(faults))
+            if self.negotiation.learns(request, terms, outcome):
+                continue
             faults.append(outcome.kind)
             self.fault_counts[outcome.kind] += 1
             twice = any(faults.count(kind) > 1 for kind in TWICE)

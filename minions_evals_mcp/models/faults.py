@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from email.utils import parsedate_to_datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -16,6 +16,8 @@ from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 
 FATAL_STATUSES = frozenset({401, 402, 403, 404})
 RETRIED_STATUSES = frozenset({408, 409, 425})
+REFUSING_STATUSES = frozenset({400, 404, 405, 415, 422, 500, 501})
+"""Statuses under which servers refuse a parameter by name."""
 FATAL_SIGNS = ("insufficient_quota", "credit balance is too low", "api key not valid")
 """Signs in an error's body that no later call can succeed, under statuses that say otherwise (400, 429)."""
 STATUS_OF_ERROR = {
@@ -28,12 +30,16 @@ STATUS_OF_ERROR = {
 
 @frozen_type
 class Fault:
-    """One failed attempt. Only a `permanent` one is not worth another attempt."""
+    """One failed attempt. Only a `permanent` one is not worth another attempt.
+
+    `refusal` is the body of a reply that may refuse a parameter of the request.
+    """
 
     kind: FaultKind
     reason: str
     fatal: bool = False
     retry_after_s: float | None = None
+    refusal: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         """A provider that tells what it was sent may tell the key."""
@@ -53,6 +59,12 @@ class _ErrorBody(BaseModel):
 
 def fault_of_status(status: int, headers: Mapping[str, str], body: str) -> Fault:
     """The fault that an HTTP reply other than a 2xx stands for."""
+    fault = _fault(status, headers, body)
+    unpaid = any(sign in body.lower() for sign in FATAL_SIGNS)
+    return fault if unpaid or status not in REFUSING_STATUSES else replace(fault, refusal=body)
+
+
+def _fault(status: int, headers: Mapping[str, str], body: str) -> Fault:
     reason = f"HTTP {status}: {_message(body)}"
     if status in FATAL_STATUSES or any(sign in body.lower() for sign in FATAL_SIGNS):
         return Fault("permanent", reason, fatal=True)

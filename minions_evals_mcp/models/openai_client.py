@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.providers import PROVIDERS
+from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
+from minions_evals_mcp.models.negotiation import Negotiation
 from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Answered, Completion, Refused, Truncated, Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
@@ -31,6 +32,14 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
+class _ContentPart(_Part):
+    type: str
+    text: str | None = None
+
+
+TEXT_TYPES = ("text", "output_text")
+
+
 class _Message(_Part):
     """The model's message; whatever else came with it is kept, for what tells the message whole."""
 
@@ -41,6 +50,16 @@ class _Message(_Part):
     tool_calls: list[JsonValue] | None = None
     function_call: JsonValue = None
     role: str | None = None
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _joined(cls, content: JsonValue) -> JsonValue:
+        """Some servers send a message's text in parts, with what the model thought among them."""
+        if not isinstance(content, list):
+            return content
+        parts = [_ContentPart.model_validate(part) for part in content]
+        texts = [part.text for part in parts if part.type in TEXT_TYPES and part.text is not None]
+        return "".join(texts) if texts else None
 
 
 class _Token(_Part):
@@ -161,19 +180,21 @@ class OpenAIClient(RetriedClient):
         self._chats = Prepared(web, address, "/chat/completions", headers)
         self._responses = Prepared(web, address, "/responses", headers)
         self._stream = self._sdk.chat.completions.with_streaming_response.create
-        self._limit_name = token_limit_name(connection.base_url)
-        self._retrying = Retrying(connection, self._attempt)
+        self._retrying = Retrying(connection, self._attempt, Negotiation(token_limit_names(connection.base_url)))
 
     async def aclose(self) -> None:
         """Close every connection."""
         await self._sdk.close()
+
+    def _limits(self, request: ModelRequest) -> tuple[str, ...]:
+        return self._retrying.negotiation.terms(request.model).limits
 
     async def _attempt(self, request: ModelRequest) -> Answered | Fault:
         if request.model.startswith(RESPONSES):
             content = await self._responses.post(responses_body(request))
             return content if isinstance(content, Fault) else read_response(content)
         if not request.stream:
-            content = await self._chats.post({**_body(request), **_extra_body(request, self._limit_name)})
+            content = await self._chats.post({**_body(request), **_extra_body(request, self._limits(request))})
             return content if isinstance(content, Fault) else _answer(content)
         try:
             return await self._streamed(request)
@@ -187,24 +208,26 @@ class OpenAIClient(RetriedClient):
         async with self._stream(
             model=request.model,
             messages=[{"role": "user", "content": request.user}],
-            extra_body=_extra_body(request, self._limit_name),
+            extra_body=_extra_body(request, self._limits(request)),
             stream=True,
             stream_options={"include_usage": True},
         ) as response:
             return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=sent_at)
 
 
-def token_limit_name(base_url: str) -> str:
-    """Returns what `max_tokens` is called there: OpenAI's newer models refuse that name, other servers know no other."""
-    return "max_completion_tokens" if base_url == PROVIDERS["openai"].url else "max_tokens"
+def token_limit_names(base_url: str) -> tuple[str, ...]:
+    """The names of the longest reply there, the likeliest first: OpenAI's newer models refuse `max_tokens`, other servers know no other."""
+    newest_first = base_url == PROVIDERS["openai"].url
+    return LIMITS[::-1] if newest_first else LIMITS
 
 
 def _body(request: ModelRequest) -> Json:
     return {"model": request.model, "messages": [{"role": "user", "content": request.user}]}
 
 
-def _extra_body(request: ModelRequest, limit_name: str) -> Json:
-    body: Json = {limit_name: request.max_tokens, **request.params}
+def _extra_body(request: ModelRequest, limits: tuple[str, ...]) -> Json:
+    limit: Json = {limits[0]: request.max_tokens} if limits else {}
+    body: Json = {**limit, **request.params}
     if request.system is not None:
         body["messages"] = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
     if request.schema is not None:

@@ -10,17 +10,16 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import anyio
-import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from minions_evals_mcp.bounded_connections import BoundedServer, Bounds, own_bounds
 from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.server.card import register_card
-from minions_evals_mcp.server.connections import Bounds, bounded, own_bounds
 from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.session.callers import PERSON_STATE
@@ -35,8 +34,6 @@ HEALTHY_WITHIN_S = 5
 CLOSING_S = 3
 """A listening stream never ends by itself: so long its host is given to go."""
 SHORTEST_TOKEN = 16
-QUEUED = 512
-"""So many connections the system holds until they are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,26 +205,11 @@ def listening(door: Door) -> socket.socket:
         ) from None
 
 
-class Web(uvicorn.Server):
-    """The server behind its door. No more connections are taken in one turn than the process has descriptors for."""
+class Web(BoundedServer):
+    """The server behind its door."""
 
     def __init__(self, app: ASGIApp, bounds: Bounds, *, closing_s: int = CLOSING_S) -> None:
-        config = uvicorn.Config(
-            app,
-            http=bounded(bounds),
-            backlog=bounds.at_once,
-            log_config=None,
-            access_log=False,
-            ws="none",
-            timeout_graceful_shutdown=closing_s,
-        )
-        super().__init__(config)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listens; those who are not taken in this turn wait in the system's queue."""
-        await super().startup(sockets)
-        for bound in sockets or ():
-            bound.listen(QUEUED)
+        super().__init__(app, bounds, closing_s=closing_s)
 
 
 def serve_http(server: EvalsServer, session: Session, door: Door, *, with_graphql: bool = False) -> None:

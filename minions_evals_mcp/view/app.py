@@ -8,13 +8,13 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 import anyio
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from minions_evals_mcp.bounded_connections import BoundedServer, own_bounds
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, NotFoundError
 from minions_evals_mcp.report.named_store import in_store
@@ -149,11 +149,8 @@ async def serve(engine: Engine, bound: socket.socket, *, browse: bool, opened: C
     keys = Keys(bound.getsockname()[1])
     opened(keys.url)
     async with anyio.create_task_group() as tasks:
-        config = uvicorn.Config(
-            view_app(engine, keys, start=tasks.start_soon), log_config=None, access_log=False, ws="none",
-            server_header=False, timeout_graceful_shutdown=CLOSING_S,
-        )  # fmt: skip
+        server = BoundedServer(view_app(engine, keys, start=tasks.start_soon), own_bounds(), closing_s=CLOSING_S)
         if browse:
             tasks.start_soon(anyio.to_thread.run_sync, webbrowser.open, keys.url)
-        await uvicorn.Server(config).serve([bound])
+        await server.serve([bound])
         tasks.cancel_scope.cancel()  # a run that was started here stops where it is; its key goes on

@@ -20,7 +20,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic_core import from_json
 
-from minions_evals_mcp.server.connections import Bounds, bounds_within
+from minions_evals_mcp.bounded_connections import Bounds, bounds_within
 from minions_evals_mcp.server.edge.logs import Sparing
 from tests.hang import HANG_S
 from tests.shared.server.hosts import Host

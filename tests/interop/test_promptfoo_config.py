@@ -370,7 +370,7 @@ def test_what_does_not_fit_is_told_with_its_place(tmp_path: Path, text: str, sai
 
 def test_a_ragged_csv_row_is_named_by_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('w,x\n"a\nb",1\nc\n')
-    assert "t.csv:4: has 1 cells, the first line 2" in refusal(tmp_path, HEAD + "tests: t.csv\n")
+    assert "t.csv:4: 1 cells under 2 columns" in refusal(tmp_path, HEAD + "tests: t.csv\n")
     (tmp_path / "t.csv").write_text("w,__expected,__wish\na,b,c\n")
     assert variables(read(tmp_path, HEAD + "tests: t.csv\n")) == [{"w": "a", "__wish": "c"}]
 

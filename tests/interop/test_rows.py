@@ -226,4 +226,4 @@ def test_whatever_a_cell_says_arrives_as_it_was(
     for one in found:
         assert isinstance(one.fields, AgentRun)
         said.append((one.fields.inputs["q"], one.fields.outputs["output"]))
-    assert said == list(rows)
+    assert said == [row for row in rows if any(cell.strip() for cell in row)], "a line without text is no row"

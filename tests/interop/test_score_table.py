@@ -45,13 +45,13 @@ def test_every_json_number_is_a_number_in_csv(number: float) -> None:
     assert csv_cell(to_json(number).decode()) == number
 
 
-def test_csv_has_quotes_line_breaks_a_mark_at_its_front_and_missing_cells(tmp_path: Path) -> None:
-    text = '\ufeffid,"a, b",ok\r\n1,"two\nlines, ""said""",true\r\n\r\n2,x\r\n'
+def test_csv_has_quotes_line_breaks_and_a_mark_at_its_front(tmp_path: Path) -> None:
+    text = '\ufeffid,"a, b",ok\r\n1,"two\nlines, ""said""",true\r\n\r\n2,x,\r\n'
     assert rows(tmp_path, "t.csv", text) == [
         {"id": 1.0, "a, b": 'two\nlines, "said"', "ok": True},
-        {"id": 2.0, "a, b": "x"},
+        {"id": 2.0, "a, b": "x", "ok": ""},
     ]
-    assert rows(tmp_path, "T.CSV", "") == []
+    assert rows(tmp_path, "T.CSV", "a\n") == []
 
 
 def test_a_csv_cell_may_be_as_long_as_an_output_of_a_model(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_json_object_is_what_scoring_code_returned(tmp_path: Path) -> None:
     [
         ("t.csv", "a,b\n1,2\n1,2,3\n", "t.csv:3: 3 cells under 2 columns"),
         ("t.csv", "a,b,a\n", "t.csv:1: the column 'a' comes twice"),
-        ("t.csv", 'a\n"1"x\n', "t.csv:2: no CSV: "),
+        ("t.csv", 'a\n"1"x\n', "t.csv:2: no table: "),
         ("t.csv", b"a\n\xff\n", "t.csv: no UTF-8"),
         ("t.jsonl", '{"a": 1}\n\n{bad\n', "t.jsonl:3: no JSON: "),
         ("t.jsonl", '{"a": 1}\n[1]\n', "t.jsonl:2: a row is a JSON object"),

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.judges.graded_types import TYPES
 from minions_evals_mcp.judges.grading import grade_criterion, grade_of, grader_digest
-from minions_evals_mcp.judges.llm import Flaw
+from minions_evals_mcp.judges.verdict_reading import Flaw
 from minions_evals_mcp.scoring.assertions.table import check, needs
 from minions_evals_mcp.scoring.checks import Behind, Evidence, Grade, GradeNeed, Ran, Subject, Unchecked, opened
 from tests.judges.test_grading import bench

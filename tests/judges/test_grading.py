@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 import pytest
@@ -67,7 +67,7 @@ pytestmark = pytest.mark.anyio
     ("said", "wanted"),
     [
         ({"reason": "kind", "pass": True, "score": 0.4}, Grade(True, 0.4, "kind", 100, 20)),
-        ({"reason": "rude", "pass": False, "score": 1}, Grade(False, 1, "rude", 100, 20)),
+        ({"reason": "rude", "pass": False, "score": 0.9}, Grade(False, 0.9, "rude", 100, 20)),
     ],
 )
 async def test_a_rubric_is_graded_with_a_pass_and_a_score_that_need_not_agree(said: JsonValue, wanted: Grade) -> None:
@@ -102,11 +102,13 @@ async def test_the_judge_is_shown_what_is_asked_and_the_output_between_marks() -
 @pytest.mark.parametrize(
     ("said", "flaw"),
     [
-        ("no JSON", "Invalid JSON"),
+        ("no JSON", "it holds no JSON object"),
         ('{"reason": "r", "pass": false, "score": 0, "pass": true}', "it says 'pass' twice"),
         ({"reason": "r", "pass": True, "score": 2}, "score: Input should be less than or equal to 1"),
         ({"reason": " ", "pass": True, "score": 1}, "reason: Value error, is blank"),
         ({"reason": "r", "score": 1}, "pass: Field required"),
+        ({"reason": "r", "pass": True, "score": 0}, "they contradict each other"),
+        ({"reason": "r", "pass": False, "score": 1}, "they contradict each other"),
     ],
 )
 async def test_a_reply_that_breaks_the_form_is_sent_back_and_then_no_verdict(said: JsonValue, flaw: str) -> None:
@@ -116,7 +118,7 @@ async def test_a_reply_that_breaks_the_form_is_sent_back_and_then_no_verdict(sai
             found = await grade(at.judge, RUBRIC, work(TEXT))
         assert "Your last reply could not be used" in at.asked()
     assert isinstance(found, JudgeErrored)
-    assert "gave no usable reply in 3 tries" in found.reason
+    assert "gave no usable reply in 2 tries" in found.reason
     assert flaw in found.reason
 
 
@@ -128,11 +130,21 @@ async def test_a_judge_that_fails_gives_no_grade() -> None:
     assert found.fatal
 
 
-async def test_an_output_that_says_nothing_costs_no_call() -> None:
+async def test_an_empty_output_costs_no_call() -> None:
     async with bench() as at:
-        found = grade_of(await at.verdict(GradeNeed("llm-rubric", "is polite", "...")))
+        found = grade_of(await at.verdict(GradeNeed("llm-rubric", "is polite", " \n")))
         assert not at.server.last_body
-    assert found == Grade(passed=False, score=0, reason="no answer: the output has no letter or digit")
+    assert found == Grade(passed=False, score=0, reason="no answer: the output is empty")
+
+
+async def test_a_judge_that_is_set_to_read_empty_outputs_is_asked_and_is_another_judge() -> None:
+    async with bench() as at:
+        at.replies({"reason": "It says nothing, as it should.", "pass": True, "score": 1})
+        judge = replace(at.judge, asks_empty=True)
+        found = await grade(judge, GradeNeed("llm-rubric", "stays silent", ""), work(""))
+    assert isinstance(found, Verdict)
+    assert grade_of(found).passed
+    assert judge.digest() != at.judge.digest()
 
 
 async def test_an_output_that_holds_the_mark_is_not_judged() -> None:

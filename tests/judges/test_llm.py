@@ -264,7 +264,7 @@ async def test_the_mark_is_fresh_for_each_call_and_cannot_be_guessed() -> None:
     assert len(set(handed)) == 2
 
 
-@pytest.mark.parametrize("text", ["", ":", "Thought process:", "Where is my refund?"])
+@pytest.mark.parametrize("text", ["", " \n", "\u200b"])
 async def test_an_output_that_says_nothing_scores_lowest_by_rule_without_a_call(text: str) -> None:
     async with bench() as at:
         found = await at.said(FAIR, criterion("other", low=1, high=5), of=work(text))
@@ -279,17 +279,17 @@ async def test_an_output_that_says_nothing_scores_lowest_by_rule_without_a_call(
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
-        ("It is fine, 4 of 4.", "it is no JSON"),
-        ("[" * 5000, "it is no JSON"),
+        ("It is fine, 4 of 4.", "it holds no JSON object"),
+        ("[" * 5000, "it holds no JSON object"),
+        ('{"a":' * 5000, "its JSON is broken"),
         ('{"rationale": "r", "verdict": "scored", "score": 0, "confidence": 1, "score": 4}', "it says 'score' twice"),
-        ([1], "it is no JSON object"),
+        ([1], "it holds no JSON object"),
         ({"score": 3}, "rationale: Field required"),
-        (answer("3"), "score: "),
+        (answer("three"), "score: "),
         (answer(True), "score: "),
         (answer(None), "score: "),
         (answer(confidence=1.5), "confidence: "),
         (answer(confidence="high"), "confidence: "),
-        (answer(extra=1), "extra: "),
         (answer(rationale=" \u200b"), "the rationale is blank"),
         (answer(4.5), "the score 4.5 lies outside 0 to 4"),
         (answer(-1), "the score -1 lies outside 0 to 4"),
@@ -304,10 +304,10 @@ async def test_a_reply_that_breaks_the_form_is_sent_back_with_the_complaint_and_
     async with bench() as at:
         at.replies(wrong)
         error = await at.error()
-        assert at.server.requests == llm.COMPLAINTS + 1 == 3
+        assert at.server.requests == llm.COMPLAINTS + 1 == 2
         assert "Your last reply could not be used: " + complaint in at.prompt()
         assert at.prompt().count("Your last reply") == 1
-    assert error.reason.startswith(f"anthropic:fake-judge gave no usable reply in 3 tries: {complaint}")
+    assert error.reason.startswith(f"anthropic:fake-judge gave no usable reply in 2 tries: {complaint}")
     assert not error.fatal
 
 
@@ -317,7 +317,7 @@ async def test_a_reply_that_is_mended_after_the_complaint_counts_and_both_are_pa
         for seed in range(1, 40):
             at.server.configure(FakeSettings(pbadscore=0.5, seed=seed))
             (found,) = await at.said()
-            if at.server.requests == 2:
+            if at.server.requests == 2 and isinstance(found, Verdict):
                 break
         assert at.server.requests == 2
         assert "could not be used" in at.prompt()
@@ -407,9 +407,9 @@ async def test_a_reply_that_leaves_a_criterion_out_is_complained_about() -> None
     async with bench(together=True) as at:
         at.replies({"criterion1": answer()})
         found = await at.said(FAIR, criterion("other"))
-        assert at.server.requests == 3
+        assert at.server.requests == 2
     assert [type(one) for one in found] == [JudgeErrored, JudgeErrored]
-    assert "the answer: " in str(found[0])
+    assert "criterion2: is missing" in str(found[0])
 
 
 async def test_one_criterion_that_cannot_be_judged_leaves_the_others_their_scores() -> None:

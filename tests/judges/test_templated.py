@@ -14,8 +14,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.judges.grading import best_of, chooser_digest, grade, grade_of, grader_digest
-from minions_evals_mcp.judges.llm import Flaw
 from minions_evals_mcp.judges.templated import Choice, choice_reply, closed_reply, facts_reply, rubric_reply
+from minions_evals_mcp.judges.verdict_reading import Flaw
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from tests.hang import HANG_S
 from tests.judges.test_grading import TEXT, Bench, bench
@@ -27,7 +27,7 @@ ROWS: list[dict[str, JsonValue]] = [
     json.loads(line) for line in (Path(__file__).parent / "promptfoo_replies.jsonl").read_text().splitlines()
 ]
 SENT_BACK = {
-    '{"a":1} {"pass":false}', '{"pass":true,"score":"","reason":"r"}', '{"pass":true,"score":"high","reason":"r"}',
+    '{"pass":true,"score":0,"reason":"r"}', '{"pass":true,"score":"","reason":"r"}', '{"pass":true,"score":"high","reason":"r"}',
     '{"reason":"r"}', '{"pass":true,"score":7,"reason":"r"}', '{"pass":true,"score":[0.5]}', "The vaccine (fda) is",
 }  # fmt: skip
 """No verdict can be read here; promptfoo passes all of them."""
@@ -62,6 +62,9 @@ def test_a_reply_is_read_as_promptfoo_reads_it_and_one_that_says_nothing_is_no_v
         assert reply in SENT_BACK or not row["pass"], "promptfoo fails what it cannot read"
         return
     assert reply not in SENT_BACK
+    if reply == '{"a":1} {"pass":false}':
+        assert (found.passed, found.score) == (False, 0.0), "promptfoo reads the first object alone"
+        return
     assert (found.passed, found.score) == (row["pass"], 1.0 if reply == NULL_SCORE else row["score"])
 
 

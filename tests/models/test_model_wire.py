@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.providers import PROVIDERS
-from minions_evals_mcp.models.openai_client import token_limit_name
+from minions_evals_mcp.models.openai_client import token_limit_names
 from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated, Usage
 from tests.hang import HANG_S
@@ -68,6 +68,13 @@ async def test_only_text_blocks_make_the_text() -> None:
     assert reply.text == "Paris, France"
 
 
+async def test_a_chats_text_in_parts_is_one_text_without_what_was_thought() -> None:
+    parts: list[JsonValue] = [{"type": "thinking", "thinking": [TEXT]}, TEXT, {"type": "text", "text": ", France"}]
+    reply = await reply_to("openai", chat(content=parts))
+    assert isinstance(reply, Completion)
+    assert reply.text == "Paris, France"
+
+
 async def test_an_answer_without_a_token_count_has_unknown_usage_and_cost() -> None:
     bodies: dict[Provider, Object] = {"anthropic": message(usage=None), "openai": chat()}
     for provider, body in bodies.items():
@@ -109,5 +116,6 @@ async def test_an_answer_that_names_no_model_is_that_of_the_model_asked() -> Non
 
 
 def test_the_token_limit_has_openais_new_name_only_at_openai() -> None:
-    assert token_limit_name(PROVIDERS["openai"].url) == "max_completion_tokens"
-    assert token_limit_name(PROVIDERS["gemini"].url) == token_limit_name("http://localhost:11434/v1") == "max_tokens"
+    assert token_limit_names(PROVIDERS["openai"].url)[0] == "max_completion_tokens"
+    for url in (PROVIDERS["gemini"].url, "http://localhost:11434/v1"):
+        assert token_limit_names(url)[0] == "max_tokens"

@@ -21,7 +21,7 @@ from minions_evals_mcp.scoring.score_changes import card_changes
 from minions_evals_mcp.scoring.score_matrix import CustomScore
 
 SHOWN = 20
-TABLES = frozenset({".csv", ".json", ".jsonl"})
+TABLES = frozenset({".csv", ".tsv", ".json", ".jsonl"})
 
 
 async def scorecard(
@@ -45,7 +45,7 @@ async def scorecard(
     Parameters
     ----------
     source
-        A benchmark-run's id or key, or a file: .csv, .json (a list of rows, or {score, score_matrix}), else JSON lines.
+        A benchmark-run's id or key, or a file: .csv, .tsv, .json (a list of rows, or {score, score_matrix}), else JSON lines.
     columns
         The columns that count, with commas between them.
     code

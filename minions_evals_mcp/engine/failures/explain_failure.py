@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NoReturn
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.failure_types import ASKED_OF_MODELS
@@ -18,7 +18,9 @@ from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.receipts import Said, with_receipt
 from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedError
+from minions_evals_mcp.judges.llm import reply_text
 from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.judges.verdict_reading import Flaw, in_form, verdict_in
 from minions_evals_mcp.models.prices import estimate_usd
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.models.replies import Completion
@@ -34,16 +36,17 @@ Name the step of toolCallsLog that the failure goes back to by its number, and c
 words that show it. If no step shows it, or there is no log, give step 0 and an empty quote. Then say in one or two sentences what \
 went wrong, and the root cause. A cause whose quote does not stand in its step is thrown away."""
 _TYPES = ", ".join(f"{name} ({when})" for name, when in ASKED_OF_MODELS.items())
+PROPERTIES: Json = {
+    "step": {"type": "integer"},
+    "quote": {"type": "string"},
+    "description": {"type": "string"},
+    "rootCause": {"type": "string"},
+    "failureType": {"type": "string", "enum": [*ASKED_OF_MODELS]},
+    "confidence": {"type": "number"},
+}
 SCHEMA: Json = {
     "type": "object",
-    "properties": {
-        "step": {"type": "integer"},
-        "quote": {"type": "string"},
-        "description": {"type": "string"},
-        "rootCause": {"type": "string"},
-        "failureType": {"type": "string", "enum": [*ASKED_OF_MODELS]},
-        "confidence": {"type": "number"},
-    },
+    "properties": PROPERTIES,
     "required": ["step", "quote", "description", "rootCause", "failureType", "confidence"],
     "additionalProperties": False,
 }
@@ -101,12 +104,9 @@ class Explainer:
                 f"{ref} did not classify {record.fields.test_run_id}.",
                 remedy="The rules' analysis is kept; try again later.",
             )
-        try:
-            reply_read = _SAID.validate_json(reply.text)
-        except ValidationError:
-            raise InstrumentError(
-                f"{ref} gave no usable analysis.", remedy="The rules' analysis is kept; try again."
-            ) from None
+        reply_read = verdict_in(reply_text(reply), partial(in_form, _SAID, properties=PROPERTIES), Said.model_dump_json)
+        if isinstance(reply_read, Flaw):
+            raise InstrumentError(f"{ref} gave no usable analysis.", remedy="The rules' analysis is kept; try again.")
         return with_receipt(reply_read, _log(work), by=str(ref), at=self.engine.clock())
 
     def _request(self, ref: ModelRef, analysis: Analysis, work: Work) -> ModelRequest:

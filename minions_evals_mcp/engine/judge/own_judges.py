@@ -39,7 +39,12 @@ class OwnJudges:
             client, model = self._client(grader)
             engine = self.engine
             self.judges[grader.name] = LlmJudge(
-                client, model, engine.new_mark, engine.config.call_timeout_s, own=grader
+                client,
+                model,
+                engine.new_mark,
+                engine.config.call_timeout_s,
+                own=grader,
+                asks_empty=engine.config.judge_empty,
             )
         return self.judges[grader.name]
 

@@ -78,7 +78,8 @@ def row_grades(config: EngineConfig, models: Models, *, max_cost_usd: float | No
     vet_cap(max_cost_usd, ref.provider, ref.model)
     models.client(ref)  # a missing key is refused before anything is asked
     client = Metered(ref.provider, partial(models.client, ref), budget)
-    return RowGrades(LlmJudge(client, ref.model, judge_mark, config.call_timeout_s), budget)
+    judge = LlmJudge(client, ref.model, judge_mark, config.call_timeout_s, asks_empty=config.judge_empty)
+    return RowGrades(judge, budget)
 
 
 def _go_on(_: str) -> None:

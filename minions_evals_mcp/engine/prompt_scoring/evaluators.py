@@ -20,6 +20,7 @@ from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.llm import marked
 from minions_evals_mcp.judges.task import Work, judge_text
+from minions_evals_mcp.judges.verdict_reading import without_thoughts
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.table import vet
@@ -60,8 +61,8 @@ class ReadyEvaluator(Protocol):
 def llm_judge(ask: Ask, *, guide: str = "") -> ReadyEvaluator:
     """An evaluator that asks a model for a rating from 1 to 5; score = maxScore · (rating − 1) / 4.
 
-    `ask` is any function from a prompt to a reply, sync or async; `guide` says what to rate by. A response that holds no
-    answer at all scores 0 without a question. Raises `InstrumentError` for a reply without a rating.
+    `ask` is any function from a prompt to a reply, sync or async; `guide` says what to rate by. An empty response
+    scores 0 without a question. Raises `InstrumentError` for a reply without a rating.
     """
 
     async def rated(*, response: str, test_case: Json) -> float:
@@ -146,8 +147,9 @@ def _rating(reply: object) -> float:
     """The rating that a reply ends with, 1 to 5; raises `InstrumentError` where there is none."""
     if not isinstance(reply, str):
         raise InstrumentError(f"the judge returned {type(reply).__name__}, not a string.")
-    labelled = list(_LABELLED.finditer(reply))
-    match = labelled[-1] if labelled else _BARE.fullmatch(reply)
+    answer = without_thoughts(reply)
+    labelled = list(_LABELLED.finditer(answer))
+    match = labelled[-1] if labelled else _BARE.fullmatch(answer)
     if match is None:
         raise InstrumentError(f"the judge gave no rating; its reply ends with {reply.strip()[-80:]!r}.")
     rating = float(match["rating"])

@@ -121,7 +121,15 @@ def judge_for(engine: Engine, request: RunRequest, budget: Budget, *, model: Mod
 
 def _judge(engine: Engine, model: ModelRef, budget: Budget) -> LlmJudge:
     client = Metered(model.provider, partial(engine.models.client, model), budget)
-    return LlmJudge(client, model.model, engine.new_mark, engine.config.call_timeout_s, engine.config.judge_together)
+    config = engine.config
+    return LlmJudge(
+        client,
+        model.model,
+        engine.new_mark,
+        config.call_timeout_s,
+        config.judge_together,
+        asks_empty=config.judge_empty,
+    )
 
 
 def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budget: Budget) -> Target | None:

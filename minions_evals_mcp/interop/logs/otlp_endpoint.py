@@ -6,14 +6,15 @@ import hmac
 import socket
 from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from ipaddress import ip_address
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from minions_evals_mcp.bounded_connections import BoundedServer, Bounds, own_bounds
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF, document, unpacked
@@ -95,21 +96,12 @@ def _refused(reason: str, status: int, headers: dict[str, str] | None = None) ->
     return JSONResponse({"message": reason}, status, headers)
 
 
-class OtlpServer(uvicorn.Server):
+class OtlpServer(BoundedServer):
     """The server of the endpoint; signals stay those of the program around it."""
 
-    def __init__(self, app: Starlette, listening: Callable[[], None]) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                ws="none",
-                lifespan="off",
-                limit_concurrency=64,
-                timeout_graceful_shutdown=LAST_REQUESTS_S,
-            )
-        )
+    def __init__(self, app: Starlette, listening: Callable[[], None], bounds: Bounds | None = None) -> None:
+        bounds = bounds or replace(own_bounds(), body_bytes=LARGEST + 1)
+        super().__init__(app, bounds, closing_s=LAST_REQUESTS_S, lifespan="off")
         self._listening = listening
 
     @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.shorthand import in_short
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, Source, read_text
+from minions_evals_mcp.interop.text_table import text_table
 
 _CONFIG = re.compile(r"__config:__expected(\d*):threshold")
 _OWN = (
@@ -32,22 +32,9 @@ _SPLIT = re.compile(r"(?<!\\),")
 
 def read_csv(path: Path, base: Path) -> Iterator[Node]:
     """Each row as the test that it stands for; raises `InvalidRecordError` naming file and line of a ragged one."""
-    text = read_text(path)
-    rows = csv.reader(io.StringIO(text), strict=True)
-    try:
-        names = [name.strip() for name in next(rows, list[str]())]
-        if len(set(names)) < len(names):
-            raise InvalidRecordError("a column's name comes twice", where=f"{path}:1")
-        for cells in rows:
-            place = f"{path}:{rows.line_num}"
-            if not cells:
-                continue
-            if len(cells) != len(names):
-                raise InvalidRecordError(f"has {len(cells)} cells, the first line {len(names)}", where=place)
-            test = _test(dict(zip(names, cells, strict=True)), place)
-            yield Node(test, Source(path, "", base, rows.line_num))
-    except csv.Error as error:
-        raise InvalidRecordError(f"no CSV: {error}", where=f"{path}:{rows.line_num}") from None
+    for row in text_table(io.StringIO(read_text(path), newline=""), str(path)):
+        test = _test(row.cells, f"{path}:{row.line}")
+        yield Node(test, Source(path, "", base, row.line))
 
 
 def _test(row: dict[str, str], place: str) -> JsonValue:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -35,6 +34,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.reading import (
 )
 from minions_evals_mcp.interop.promptfoo_config.source.references import with_included
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import NOTHING, Refusals
+from minions_evals_mcp.interop.text_table import text_table
 from minions_evals_mcp.scoring.nunjucks.templates import templates_in, vet_template
 from minions_evals_mcp.scoring.values import js_json
 
@@ -200,7 +200,7 @@ def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iter
             refusals.add(node, f"a prompt in a {Path(file_name).suffix or 'nameless'} file")
             continue
         if path.suffix.lower() == ".csv":
-            yield from _in_csv(read_text(path), label)
+            yield from _in_csv(path, label)
             continue
         raws = list(_in_file(path, node.source.base))
         for number, raw in enumerate(raws, 1):
@@ -208,17 +208,18 @@ def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iter
             yield PromptText(shown if len(raws) == 1 else f"{shown} #{number}", raw)
 
 
-def _in_csv(text: str, label: str | None) -> Iterator[PromptText]:
-    """The prompts in the column `prompt`, named by the column `label`; where there is no comma, one a line."""
-    if "," in text:
-        cells = csv.DictReader(io.StringIO(text), skipinitialspace=True)
-        rows = [{(name or "").strip(): value for name, value in row.items() if isinstance(value, str)} for row in cells]
+def _in_csv(path: Path, label: str | None) -> Iterator[PromptText]:
+    """The prompts in the column `prompt`, named by the column `label`; where the first line names no column, one a line."""
+    text = read_text(path)
+    is_table = any(mark in text.partition("\n")[0] for mark in ",;\t")
+    if is_table:
+        rows = [row.cells for row in text_table(io.StringIO(text, newline=""), str(path), trims_left=True)]
     else:
         lines = [line for line in text.splitlines() if line.strip()]
         rows = [{"prompt": line} for line in lines if line is not lines[0] or line.strip().lower() != "prompt"]
     rows = [row for row in rows if row.get("prompt", "").strip()]
     for number, row in enumerate(rows, 1):
-        raw = row["prompt"].strip() if "," in text else row["prompt"]
+        raw = row["prompt"].strip() if is_table else row["prompt"]
         several = f"{label}: {raw}" if len(rows) > 1 else label
         yield PromptText(row.get("label", "").strip() or (several if label else f"Prompt {number} - {raw}") or raw, raw)
 

@@ -10,7 +10,7 @@ from graphql import ExecutionResult as GraphQLResult
 from graphql import GraphQLError
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
 from strawberry.http import GraphQLHTTPResponse
@@ -20,11 +20,12 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.presentation.next_steps import Queries, in_terms
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.graphql.context import Context
+from minions_evals_mcp.server.graphql.document_limits import MAX_BODY_BYTES, body_problem
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.session.opened import Session
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PATH = "/graphql"
 
@@ -83,6 +84,38 @@ class GraphQLDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuses another host with 421, another origin with 403 and another content type with 400."""
-        request = Request(scope)
+        request = Request(scope, receive)
         refused = await self._security.validate_request(request, is_post=request.method == "POST")
-        await (refused or self._api)(scope, receive, send)
+        if refused is not None or request.method != "POST":
+            await (refused or self._api)(scope, receive, send)
+            return
+        body = await _body(request)
+        if body is None:
+            await PlainTextResponse(f"A request takes {MAX_BODY_BYTES} bytes.", 413)(scope, receive, send)
+            return
+        if (problem := body_problem(body)) is not None:
+            answer = {"data": None, "errors": [{"message": problem, "extensions": {"code": "bad-document"}}]}
+            await JSONResponse(answer, 400)(scope, receive, send)
+            return
+        await self._api(scope, _again(body, receive), send)
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body; None for one that is too large."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MAX_BODY_BYTES:
+            return None
+    return bytes(body)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Gives the body once more, then what follows it."""
+    parts = iter([body])
+
+    async def received() -> Message:
+        part = next(parts, None)
+        return await receive() if part is None else {"type": "http.request", "body": part, "more_body": False}
+
+    return received

@@ -8,7 +8,7 @@ from functools import partial
 
 import strawberry
 from graphql import GraphQLError
-from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
+from strawberry.extensions import MaxTokensLimiter
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
@@ -27,10 +27,10 @@ from minions_evals_mcp.server.graphql import branch_types as ab
 from minions_evals_mcp.server.graphql import case_types as cases
 from minions_evals_mcp.server.graphql import inputs
 from minions_evals_mcp.server.graphql.context import Info
+from minions_evals_mcp.server.graphql.document_limits import MAX_TOKENS, ExpandedLimits
 
 TRIGGERED_BY = "graphql"
 MOST_AT_ONCE = 200
-MAX_DEPTH, MAX_TOKENS, MAX_ALIASES = 8, 2_000, 15
 
 
 async def _engine(info: Info) -> Engine:
@@ -235,8 +235,7 @@ def graphql_schema() -> strawberry.Schema:
         mutation=Mutation,
         config=StrawberryConfig(default_resolver=cases.field_of),
         extensions=[
-            partial(QueryDepthLimiter, max_depth=MAX_DEPTH),
             partial(MaxTokensLimiter, max_token_count=MAX_TOKENS),
-            partial(MaxAliasesLimiter, max_alias_count=MAX_ALIASES),
+            ExpandedLimits,
         ],
     )

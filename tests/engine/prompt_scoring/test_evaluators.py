@@ -107,8 +107,8 @@ async def test_a_judge_without_a_guide_or_an_expectation_is_asked_all_the_same()
     assert await evaluator(response="Hello", test_case={"id": "c", "input": "Ann"}) == 1
 
 
-@pytest.mark.parametrize("response", ["", "   ", ":", "Thought process:", "Sure!"])
-async def test_a_response_that_holds_no_answer_scores_nothing_and_the_judge_is_not_asked(response: str) -> None:
+@pytest.mark.parametrize("response", ["", "   ", "\n"])
+async def test_an_empty_response_scores_nothing_and_the_judge_is_not_asked(response: str) -> None:
     seen: list[str] = []
     assert (await judged(response, llm_judge(replying("5", seen)))).score == 0
     assert seen == []

@@ -165,7 +165,7 @@ class Connection(asyncio.Protocol):
         self.counted = True
         fault = "p401" if KEY.search(head) else server.draw(body)
         key = SENT_KEY.search(head)
-        reply = self.reply(path, body, fault, key.group(1).decode() if key else "")
+        reply = self.refusal(body) or self.reply(path, body, fault, key.group(1).decode() if key else "")
         server.statuses[fault or "200"] += 1
         if fault == "phang":
             return
@@ -182,6 +182,14 @@ class Connection(asyncio.Protocol):
             self.loop.call_later(server.settings.latency_ms / 1000, work)
         else:
             work()
+
+    def refusal(self, body: bytes) -> bytes:
+        """A 400 where the server's habit is to refuse such a request; empty where it is not."""
+        why = self.server.habit(cast("Object", json.loads(body))) if self.server.habit else ""
+        if not why:
+            return b""
+        self.server.refused += 1
+        return http(400, error_body("invalid_request_error", why))
 
     def reply(self, path: bytes, body: bytes, fault: str, key: str) -> bytes:
         """The whole HTTP reply."""
@@ -297,6 +305,10 @@ class Server:
     scripted: list[str] = field(
         default_factory=list[str]
     )  # set in process: what an agent's model replies, one after the other
+    habit: Callable[[Object], str] | None = (
+        None  # set in process: why a request is refused (HTTP 400), for nothing; else ""
+    )
+    refused: int = 0
     canned: bytes = b""  # set in process: the body of every 200 from then on
     held: list[Callable[[], None]] | None = None  # replies that wait until they are released
     crowd: int = 0

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import anyio
 
+from minions_evals_mcp.bounded_connections import Bounds
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.connections import Bounds
 from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.http import Door, Web, http_app, listening
 from minions_evals_mcp.server.options import Options

@@ -1,16 +1,23 @@
-"""The limits of a caller over HTTP: connections, seconds and bytes, whatever it sends or does not send."""
+"""The server of every listening socket: limits of connections, seconds and bytes, whatever a caller sends or does not send."""
 
 from __future__ import annotations
 
 import asyncio  # noqa: TID251  uvicorn's protocols are asyncio's
 import logging
+import socket
 import sys
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+QUEUED = 512
+"""Connections that the system holds until they are taken."""
 OWN_DESCRIPTORS = 64
 """So many files, pipes and sockets of its own the server keeps free of callers."""
 ON_THE_WAY = 6
@@ -156,6 +163,33 @@ class BoundedConnection(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._awaited, self._body_bytes = None, None, 0
+
+
+class BoundedServer(uvicorn.Server):
+    """A web server within those bounds. No more connections are taken in one turn than the process has descriptors for."""
+
+    def __init__(
+        self, app: ASGIApp, bounds: Bounds, *, closing_s: int, lifespan: Literal["auto", "off"] = "auto"
+    ) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=bounded(bounds),
+                backlog=bounds.at_once,
+                log_config=None,
+                access_log=False,
+                ws="none",
+                server_header=False,
+                lifespan=lifespan,
+                timeout_graceful_shutdown=closing_s,
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listens; those who are not taken in this turn wait in the system's queue."""
+        await super().startup(sockets)
+        for bound in sockets or ():
+            bound.listen(QUEUED)
 
 
 def bounded(bounds: Bounds) -> type[BoundedConnection]:
