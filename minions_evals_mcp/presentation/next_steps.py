@@ -169,7 +169,7 @@ class PythonCalls:
     def argument(self, named: Argument) -> str:
         """The keyword argument."""
         if named.name == "judge" and named.value in ("caller", "human"):
-            return f"{Terminal().argument(named)} at the command line"
+            return f"judge {named.value} at the command line"
         name = {"judge_model": "judge", "db": "store"}.get(named.name, named.name)
         return name if named.value is None else f"{name}={_python(named.value)}"
 

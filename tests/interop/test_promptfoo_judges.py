@@ -146,7 +146,7 @@ def test_weights_of_facts_are_vetted_and_an_assertions_own_config_weighs_nothing
         ("{type: llm-rubric, value: x, provider: 'openai:realtime:x'}", "the provider openai:realtime:x"),
         ("{type: agent-rubric, value: x, provider: echo}", "code as the judge of agent-rubric"),
         ("{type: similar, value: x, provider: echo}", "an embedder: openai:embedding:MODEL"),
-        ("{type: llm-rubric, value: x, provider: file://words.js}", "only with trust-code"),
+        ("{type: llm-rubric, value: x, provider: file://words.js}", "only with --trust-code"),
         ("{type: llm-rubric, value: x, provider: file://judge.py}", "there is no file"),
         ("{type: llm-rubric, value: x, provider: [a]}", "only a model's id"),
         ("{type: llm-rubric, value: x, provider: {id: 'openai:a', label: b}}", "only a model's id"),
@@ -169,7 +169,7 @@ def test_what_is_not_carried_out_is_refused_by_name(tmp_path: Path, assertion: s
     (tmp_path / "words.js").write_text("module.exports = () => 'x'")
     with pytest.raises(EvalsError) as refused:
         read(tmp_path, f"tests:\n  - assert: [{assertion}]\n")
-    assert said in refused.value.message
+    assert said in typed(refused.value.message)
     assert "c.yaml:4" in refused.value.message
 
 

@@ -170,7 +170,7 @@ def test_arguments_are_called_what_each_interface_calls_them() -> None:
         'Use another idempotencyKey, or "judge": "caller" with the operator\'s --trust-code.'
         " Ask the operator to set ANTHROPIC_API_KEY or OPENAI_API_KEY."
     )
-    assert "Use another key, or --judge caller at the command line" in in_terms(said, PythonCalls())
+    assert "Use another key, or judge caller at the command line" in in_terms(said, PythonCalls())
 
 
 def test_a_command_under_way_is_repeated_under_its_key_and_its_new_cap() -> None:

@@ -16,7 +16,7 @@ from tests.shared.server.hosts import hosted
 from tests.workshop import config_in
 
 MADE_BY_A_MODEL: list[JsonValue] = [
-    {"id": "p@1", "type": "prompt-version", "fields": {"promptId": "p", "version": 1, "content": "Say {{q}}"}},
+    {"id": "p@1", "type": "prompt-version", "fields": {"promptId": "p", "versionNumber": 1, "content": "Say {{q}}"}},
     *(
         {
             "id": f"c{number}", "type": "test-case",

@@ -72,7 +72,7 @@ def audit_standing(db: Db, benchmark_id: str, suite: str | None) -> AuditStandin
             cheat_pass_rate=figures.cheat_pass_rate,
             mutation_score=score,
         )
-    following = f"{Next('audit', {'benchmark_id': benchmark_id}, 'tests its checks')}."
+    following = str(Next("audit", {"benchmark_id": benchmark_id}, "tests its checks"))
     if was_audited(db, benchmark_id):
         reason = "Its cases or rubrics were changed since its checks were audited."
         return AuditStanding(state="changed", in_words=reason, next=following)
