@@ -85,6 +85,12 @@ class AgentRun(Fields):
     group: Annotated[Text | None, Field(exclude_if=_is_absent)] = None
     extra: Annotated[Json, Field(exclude_if=_is_absent)] = EMPTY
 
+    @property
+    def lacks_output(self) -> bool:
+        """Whether the run claims success, holds nothing to judge and does not say why: no output, log, error or stop reason."""
+        held = (self.outputs, self.error_message, self.stop_reason)
+        return self.status == "success" and not any(held) and self.tool_calls_log is None
+
 
 KNOWN_OF_A_RUN = frozenset(
     name for key, info in AgentRun.model_fields.items() for name in (key, info.alias or to_camel(key))

@@ -16,6 +16,8 @@ from pydantic_core import ErrorDetails, to_json
 from minions_evals_mcp.domain import audits, definitions, neighbours, results
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.incoming.near_keys import KeysRead, keys_read
+from minions_evals_mcp.domain.incoming.omitted import refused_as_omitted
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.step_fields import with_extra
 from minions_evals_mcp.domain.values import ID_PATTERN, Id, Text, Timestamp, Value, iso, unknown_key
@@ -142,11 +144,14 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
     if envelope.type not in TYPES:
         known = ", ".join(sorted(TYPES))
         raise InvalidRecordError(f"unknown type {envelope.type!r}; known are {known}", field="type", record=name)
-    if "assert" in held and "assertions" not in held:  # rows and configs call a case's checks so
-        held = {("assertions" if key == "assert" else key): value for key, value in held.items()}
+    held = _read(envelope.type, held, name).fields
     if envelope.type == neighbours.AgentRun.slug:
         held = with_extra(held, neighbours.KNOWN_OF_A_RUN)
-    fields = fields_from_json(TYPES[envelope.type], _json(held, name, under="fields"), record=name)
+        if held.get("errorMessage") and not held.get("outputs") and not held.get("status"):
+            held = {**held, "status": "failed"}
+    fields = _fields(TYPES[envelope.type], held, name)
+    if isinstance(fields, neighbours.AgentRun) and fields.lacks_output:
+        raise InvalidRecordError(NO_OUTPUT, field="fields.outputs", record=name)
     created = envelope.created_at or now
     return Record(
         id=envelope.id or new_id,
@@ -159,6 +164,38 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
         created_by=envelope.created_by,
         deleted_at=envelope.deleted_at,
     )
+
+
+NO_OUTPUT = (
+    "an agent-run that succeeded has outputs; without one give errorMessage, stopReason, or status failed or running"
+)
+
+
+def reading_notes(wire: JsonValue) -> tuple[str, ...]:
+    """What `record_from_wire` reads otherwise than it is written: keys read as others, and keys kept under `extra`."""
+    kind = wire.get("type") if isinstance(wire, dict) else None
+    if not isinstance(kind, str) or kind not in TYPES:
+        return ()
+    name = _name_of(wire)
+    return tuple(f"{name}: {note}" for note in _read(kind, _parted(wire)[0], name).notes)
+
+
+def _read(kind: str, held: dict[str, JsonValue], name: str) -> KeysRead:
+    """The fields by their own names."""
+    return keys_read(TYPES[kind], kind, held, keeps_extra=kind == neighbours.AgentRun.slug, name=name)
+
+
+def _fields(kind: type[Fields], held: dict[str, JsonValue], name: str) -> Fields:
+    """The typed fields. A refused value that means "omitted" is left out; raises what was wrong at first."""
+    text = _json(held, name, under="fields")
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        lean = refused_as_omitted(held, error.errors(include_url=False))
+        if lean is not None:
+            with suppress(ValidationError):
+                return kind.model_validate_json(_json(lean, name, under="fields"))
+        raise _refusal(error, name, "fields", kind) from None
 
 
 def _plain_envelope(around: JsonValue) -> Envelope | None:
@@ -175,6 +212,10 @@ def _envelope(around: JsonValue, name: str) -> Envelope:
     try:
         return Envelope.model_validate_json(_json(around, name))
     except ValidationError as error:
+        lean = refused_as_omitted(around, error.errors(include_url=False)) if isinstance(around, dict) else None
+        if lean is not None:
+            with suppress(ValidationError):
+                return Envelope.model_validate_json(_json(lean, name))
         raise _refusal(error, name, "", Envelope) from None
 
 

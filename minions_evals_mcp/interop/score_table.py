@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 
 from minions_evals_mcp.errors import InvalidRecordError, legible
+from minions_evals_mcp.interop.parsing import vet_finite
 from minions_evals_mcp.interop.text_table import read_text_table
 from minions_evals_mcp.scoring.score_card import Row
 from minions_evals_mcp.scoring.score_matrix import CustomScore, custom_score
@@ -37,7 +39,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
 
 def csv_cell(text: str) -> JsonValue:
-    """The value of a CSV cell: true and false in any case are Booleans, JSON numbers numbers, the rest is text."""
+    """The value of a CSV cell: true and false in any case are Booleans, JSON numbers that are not too large numbers, the rest text."""
     plain = text.strip()
     match plain.lower():
         case "true":
@@ -45,7 +47,8 @@ def csv_cell(text: str) -> JsonValue:
         case "false":
             return False
         case _:
-            return float(plain) if JSON_NUMBER.fullmatch(plain) else text
+            number = float(plain) if JSON_NUMBER.fullmatch(plain) else math.inf
+            return number if math.isfinite(number) else text
 
 
 def _json_lines(path: Path) -> Iterator[Row]:
@@ -68,9 +71,14 @@ def _json_rows(path: Path) -> Iterator[Row] | CustomScore:
 
 def _json(text: bytes, where: str) -> JsonValue:
     try:
-        return from_json(text.removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False)
+        document: JsonValue = from_json(text.removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False)
     except ValueError as error:
         raise InvalidRecordError(f"no JSON: {error}", where=where) from None
+    try:
+        vet_finite(document, text)
+    except InvalidRecordError as error:
+        raise error.at(where) from None
+    return document
 
 
 def _row(value: JsonValue, where: str) -> Row:

@@ -13,7 +13,7 @@ from typing import Annotated, cast
 from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
-from minions_evals_mcp.domain.records import record_from_wire
+from minions_evals_mcp.domain.records import reading_notes, record_from_wire
 from minions_evals_mcp.domain.relations import RELATIONS, Relation
 from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.records.save_records import Arrival
@@ -133,7 +133,8 @@ def _plain(value: object) -> str:
 def _arrival(where: Callable[[], str], wire: JsonValue, new_id: Callable[[], str], now: datetime) -> Arrival:
     named = isinstance(wire, dict) and isinstance(wire.get("id"), str)
     try:
-        return Arrival(record_from_wire(wire, new_id="" if named else new_id(), now=now), where)
+        record = record_from_wire(wire, new_id="" if named else new_id(), now=now)
+        return Arrival(record, where, notes=reading_notes(wire))
     except InvalidRecordError as error:
         raise error.at(where()) from None
 

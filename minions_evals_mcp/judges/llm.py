@@ -19,6 +19,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.heuristic import by_rule
 from minions_evals_mcp.judges.panel_verdict import panel_verdict
+from minions_evals_mcp.judges.rationales import weakness
 from minions_evals_mcp.judges.task import Criterion, Said, Work, judge_text
 from minions_evals_mcp.judges.verdict_reading import Flaw, in_form, verdict_in
 from minions_evals_mcp.known_secrets import masked
@@ -347,6 +348,8 @@ def _wrong(answer: Answer, criterion: Criterion) -> str:
         return "verdict must be scored or not-judgeable"
     if is_blank(answer.rationale):
         return "the rationale is blank"
+    if weak := weakness(answer.rationale):
+        return weak
     if answer.verdict == "scored" and not (math.isfinite(answer.score) and low <= answer.score <= high):
         return f"the score {answer.score:g} lies outside {low:g} to {high:g}"
     return ""

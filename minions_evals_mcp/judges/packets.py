@@ -11,9 +11,10 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import IMPLICIT, UnitKey, Verdict
 from minions_evals_mcp.domain.speaker import Speaker
-from minions_evals_mcp.domain.values import Id, Text, Unit, Value
+from minions_evals_mcp.domain.values import Id, Text, Unit, Value, is_blank
 from minions_evals_mcp.domain.vetted import vetted_verdict
-from minions_evals_mcp.errors import ConflictError
+from minions_evals_mcp.errors import ConflictError, InvalidRecordError
+from minions_evals_mcp.judges.rationales import weakness
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.known_secrets import masked_json
 
@@ -123,6 +124,11 @@ def verdicts_for(
             raise ConflictError(
                 f"judgment request {answered.digest}: criterion {judgment.criterion_id} was not asked for.",
                 remedy=f"Asked are: {', '.join(sorted(criterion_ids))}.",
+            )
+        weak = "" if imported or is_blank(judgment.rationale) else weakness(judgment.rationale)
+        if weak:
+            raise InvalidRecordError(
+                weak.removesuffix("."), field="rationale", record=f"criterion {judgment.criterion_id}"
             )
         by_criterion[judgment.criterion_id] = judgment
     missing = sorted(criterion_ids - set(by_criterion))

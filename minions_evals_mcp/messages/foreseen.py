@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from minions_evals_mcp.domain.records import reading_notes
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_job
 from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.engine.version_chain import find_ref
 from minions_evals_mcp.errors import BadInputError, NotFoundError
-from minions_evals_mcp.messages.payloads import KINDS, Instruction, payload_as
+from minions_evals_mcp.messages.payloads import KINDS, AgentRunCompleted, Instruction, payload_as
 from minions_evals_mcp.messages.send_message import Letter
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -37,9 +38,14 @@ async def foreseen(engine: Engine, letter: Letter) -> list[str]:
     payload_read = payload_as(KINDS[letter.type].payload, letter.payload, message=f"message {letter.type}")
     if isinstance(payload_read, Instruction):
         return [NO_MODEL] if engine.judge_model() is None else []
+    read = (
+        [f"{note}." for note in reading_notes(payload_read.agent_run)]
+        if isinstance(payload_read, AgentRunCompleted)
+        else []
+    )
     missing = await engine.store.read(partial(_missing, payload=payload_read, besides=MAKES.get(letter.type, "")))
     near = [await with_near_ids(engine, error) for error in missing]
-    return [f"{error.message} It is refused unless that is there when its turn comes." for error in near]
+    return read + [f"{error.message} It is refused unless that is there when its turn comes." for error in near]
 
 
 def _missing(db: Db, *, payload: Value, besides: str) -> list[NotFoundError]:

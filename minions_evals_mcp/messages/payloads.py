@@ -12,6 +12,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar, cast
 from pydantic import Field, ValidationError, model_validator
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.incoming.omitted import without_omitted
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName, Visible, unknown_key
@@ -226,7 +227,7 @@ def kind_of(name: str) -> Kind[Any]:
 def payload_as(kind: type[P], payload: Json, *, message: str) -> P:
     """The typed payload; raises `InvalidRecordError` naming the message and the field that does not fit."""
     try:
-        return kind.model_validate_json(json.dumps(payload))
+        return kind.model_validate_json(json.dumps(without_omitted(kind, payload)))
     except ValidationError as error:
         detail = min(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
         problem = "is missing" if detail["type"] == "missing" else detail["msg"]

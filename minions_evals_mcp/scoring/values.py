@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -76,6 +77,8 @@ def searched_text(value: JsonValue) -> str:
 
 
 def _float_text(value: float) -> str:
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value.is_integer() and abs(value) < _EXACT_INTEGERS:
         return str(int(value))
     if _PLAIN_FRACTIONS <= abs(value) < _LONG_INTEGERS:

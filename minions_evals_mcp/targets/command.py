@@ -21,11 +21,12 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
+from minions_evals_mcp.targets.code_files import files_digest, named_in
 from minions_evals_mcp.targets.exchange import Exchange, asking, sent, tells_version, vet_version
 from minions_evals_mcp.targets.workspace import Workspaces, contents, with_made
 
@@ -141,9 +142,17 @@ class CommandTarget:
                 remedy="Name one on your PATH, or with its folder; a shell is named as well: command:sh -c '…'.",
             )
 
+    @once
+    def _code(self) -> str:
+        """The digest of the files that the command names, and of what these import from the current folder."""
+        folder = Path.cwd()
+        return "" if self.workspaces is not None else files_digest(named_in(self.settings.run, folder), folder)
+
     def digest(self) -> str:
-        """The digest of the settings: the program's code is the user's to version."""
-        return digest({"target": "command", **self.settings.model_dump(mode="json")})
+        """The digest of the settings and of the program's files in the project."""
+        code = self._code
+        settings = {"target": "command", **self.settings.model_dump(mode="json")}
+        return digest({**settings, "code": code} if code else settings)
 
     @property
     def takes_version(self) -> bool:

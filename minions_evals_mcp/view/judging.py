@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, hand_
 from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BusyError, ConflictError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
+from minions_evals_mcp.judges.rationales import weakness
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.view.parameters import engine_of, form_of, named, required, signed_in
@@ -107,6 +108,8 @@ def _read(packet: Question, form: Mapping[str, str]) -> tuple[dict[str, str], li
             continue
         if is_blank(reason):
             wrong[f"why-{number}"] = "A score needs its reason."
+        elif weak := weakness(reason):
+            wrong[f"why-{number}"] = weak
         judgments.append(judgment)
     return wrong, judgments
 

@@ -146,7 +146,7 @@ async def test_no_message_brings_a_judgment_without_a_rationale(engine: Engine, 
 
 async def test_an_approval_alone_and_a_score_out_of_range_are_no_judgments(engine: Engine) -> None:
     waiting = await scene(engine)
-    answered = await judging(engine, waiting, "Lovely.", score=9)
+    answered = await judging(engine, waiting, "It is lovely.", score=9)
     by_ben = engine.speaking(person("ben"))
     await send_message(by_ben, Letter(type="approval-decided", payload=answered, id="high"))
     await send_message(by_ben, Letter(type="approval-decided", payload={**answered, "judgments": []}, id="bare"))
@@ -160,7 +160,7 @@ async def test_an_answer_is_a_persons_only_from_whom_the_operators_file_names(
     engine: Engine, sender: str | None
 ) -> None:
     waiting = await scene(engine)
-    answered = await judging(engine, waiting, "Lovely.")
+    answered = await judging(engine, waiting, "It is lovely.")
     engine.config = replace(engine.config, people=("people",))
     letter = Letter(type="approval-decided", payload=answered, from_agent_id=sender)
     await send_message(engine, letter.model_copy(update={"id": "called"}))  # as a tool's caller sends it
@@ -175,8 +175,8 @@ async def test_an_answer_is_a_persons_only_from_whom_the_operators_file_names(
 
 async def test_the_same_answer_twice_is_one_and_another_one_is_refused(engine: Engine) -> None:
     waiting = await scene(engine)
-    answered = await judging(engine, waiting, "Lovely.")
-    other = await judging(engine, waiting, "Dull.", score=0)
+    answered = await judging(engine, waiting, "It is lovely.")
+    other = await judging(engine, waiting, "It is dull.", score=0)
     for ident, payload in (("one", answered), ("same", answered), ("other", other)):
         await send_message(engine.speaking(person("ben")), Letter(type="approval-decided", payload=payload, id=ident))
     rejected: Json = {"runId": waiting, "digest": "none", "decidedBy": "ben", "decision": "rejected"}

@@ -176,7 +176,7 @@ BARE: tuple[Fields, ...] = (
     Audit(subject="b", digest="d", audited_at=AT),
     TestBranchExecution(branch_id="b", output="", status="error", latency_ms=0, input_tokens=0, output_tokens=0,
                         total_tokens=0),
-    AgentRun(agent_id="a"),
+    AgentRun(agent_id="a", status="running"),
     PromptVersion(content="c", version_number=1),
     SkillDefinition(name="n"),
     ProposalDraft(title="t"),

@@ -69,7 +69,7 @@ def test_a_record_that_was_created_was_last_changed_then_unless_it_says_more() -
     assert arriving(createdAt="2026-03-01T12:30:15.250Z").updated_at == AT
 
 
-@pytest.mark.parametrize("key", ["expected", "Name", "passRules", "expected_output"])
+@pytest.mark.parametrize("key", ["expectations", "nam", "passRuel", "notes"])
 def test_an_unknown_key_in_the_fields_is_refused_with_its_name(key: str) -> None:
     refused = refusal({"name": "x", key: 1}, id="t1")
     assert refused.field == f"fields.{key}"

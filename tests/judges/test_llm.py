@@ -84,7 +84,7 @@ async def bench(
 
 
 def answer(
-    score: JsonValue = 3, *, rationale: str = "Kind words.", confidence: JsonValue = 0.8, **more: JsonValue
+    score: JsonValue = 3, *, rationale: str = "It uses kind words.", confidence: JsonValue = 0.8, **more: JsonValue
 ) -> Json:
     return {"rationale": rationale, "verdict": "scored", "score": score, "confidence": confidence, **more}
 
@@ -388,12 +388,14 @@ async def test_a_wrong_key_is_fatal_for_every_criterion_of_the_call() -> None:
 async def test_all_criteria_of_a_run_can_be_asked_for_in_one_call_each_under_its_number() -> None:
     other = criterion("short", guide="below ten words", low=1, high=5)
     async with bench(together=True) as at:
-        at.replies(answer(2, rationale="first"), answer(5, rationale="second", confidence=0.3))
+        at.replies(
+            answer(2, rationale="the first one says"), answer(5, rationale="the second one says", confidence=0.3)
+        )
         found = await at.said(FAIR, other)
         assert at.server.requests == 1
         asked, prompt = at.asked(), at.prompt()
     assert [(one.criterion_id, one.score, one.rationale) for one in found if isinstance(one, Verdict)] == [
-        ("fair", 2, "first"), ("short", 5, "second"),
+        ("fair", 2, "the first one says"), ("short", 5, "the second one says"),
     ]  # fmt: skip
     schema = schema_of(asked)
     assert list(properties(schema)) == schema["required"] == ["criterion1", "criterion2"]
@@ -414,10 +416,10 @@ async def test_a_reply_that_leaves_a_criterion_out_is_complained_about() -> None
 
 async def test_one_criterion_that_cannot_be_judged_leaves_the_others_their_scores() -> None:
     async with bench(together=True) as at:
-        at.replies(answer(2), answer(0, verdict="not-judgeable", rationale="no sound"))
+        at.replies(answer(2), answer(0, verdict="not-judgeable", rationale="there is no sound"))
         found = await at.said(FAIR, criterion("sound"))
     assert isinstance(found[0], Verdict)
-    assert found[1] == NotJudgeable("sound", "no sound")
+    assert found[1] == NotJudgeable("sound", "there is no sound")
 
 
 async def test_tokens_and_cost_come_with_the_verdict() -> None:

@@ -138,7 +138,7 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
     "cancel_run": [{"runId": "run-caller"}],
     "submit_judgments": [{
         "runId": "run-caller", "judgedBy": "x",
-        "packets": [{"digest": "d", "judgments": [{"criterionId": "r/good", "score": 1, "rationale": "so"}]}],
+        "packets": [{"digest": "d", "judgments": [{"criterionId": "r/good", "score": 1, "rationale": "it reads so"}]}],
     }],
     "run_ab_test": [
         {"testCaseId": "c1", "branches": BRANCHES}, {"benchmarkId": "b", "branches": BRANCHES},

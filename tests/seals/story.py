@@ -116,10 +116,12 @@ async def _before(engine: Engine) -> None:
 
 async def _waiting(engine: Engine) -> None:
     """Outputs that wait for a caller and for a person, and a caller's judgment with its rationale."""
+    await save(engine, rubric("r", 0.5, good={"judgeType": "llm"}))
     job = await bench(engine, "b", judge="caller", prompt_version_ref="v1", key="run-caller")
     rows = await engine.store.read(lambda db: jobs.units_with(db, job.id, ("awaiting-judgments",), limit=1))
-    given = {"criterionId": "r/good", "score": 0, "rationale": f"{MARK}rationale", "confidence": 1}
+    given = {"criterionId": "r/good", "score": 0, "rationale": f"it says {MARK}rationale", "confidence": 1}
     answer = {"runId": job.id, "judgedBy": "agent"}
     packets = [{"digest": rows[0].packet, "judgments": [given]}]
     await submit_judgments(engine, Submission.model_validate({**answer, "packets": packets}))
     await bench(engine, "b", judge="human", prompt_version_ref="v1", key="run-human")
+    await save(engine, rubric("r", 0.5, good=says("expected")))

@@ -126,7 +126,7 @@ def test_no_row_that_a_door_can_read_says_anything_sealed(folder: Path, *, is_se
 def test_no_command_says_anything_sealed(folder: Path, told: str, *, is_sealed: bool) -> None:
     assert doors.commands() == {*doors.OF_COMMANDS, *doors.NOT_ASKED}
     at = Terminal(folder).person("maria")
-    packets = [{"digest": "d", "judgments": [{"criterionId": "r/good", "score": 1, "rationale": "so"}]}]
+    packets = [{"digest": "d", "judgments": [{"criterionId": "r/good", "score": 1, "rationale": "it reads so"}]}]
     (folder / "answers.json").write_text(json.dumps({"runId": "run-caller", "judgedBy": "x", "packets": packets}))
     said: Said = []
     for command, asked in sorted(

@@ -56,8 +56,8 @@ async def test_what_is_handed_in_is_kept_under_the_name_that_was_given_and_the_n
     assert (await get_job(engine, job.id)).state == "completed"
     made = await judgments(engine, f"{job.id}:1.1")
     assert {(one.score, one.rationale, one.judged_by, one.judged_by_type) for one in made.values()} == {
-        (0.5, "so so", "Änna", "human"),
-        (4, "well", "Änna", "human"),
+        (0.5, "it is so so", "Änna", "human"),
+        (4, "it reads well", "Änna", "human"),
     }
 
 

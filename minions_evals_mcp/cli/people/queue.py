@@ -21,6 +21,7 @@ from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, QueueLook, hand_in, next_question
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError
 from minions_evals_mcp.judges.packets import GivenJudgment
+from minions_evals_mcp.judges.rationales import weakness
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.settings import read_settings
@@ -183,6 +184,9 @@ class _Asking:
             return None if reason == "u" else WORDS[reason]
         if is_blank(reason):
             sys.stdout.write("A score needs its reason.\n")
+            return None
+        if weak := weakness(reason):
+            sys.stdout.write(f"{weak}\n")
             return None
         self.given.append(GivenJudgment(criterion_id=criterion.id, score=number, rationale=reason))
         return None

@@ -181,22 +181,25 @@ async def _evaluated(
         with progress_line(common, engine) as progress:
             began = engine.clock()
             matrix = await evaluate(engine, evaluation, limits, environment=environment, progress=progress)
-        if not (common.json or common.quiet):
-            await _say_shown_again(engine, matrix, began)
+        await _say_cached(engine, matrix, began)
         return matrix
 
 
-async def _say_shown_again(engine: Engine, matrix: Matrix, began: datetime) -> None:
-    """Says of columns that were all complete before the command began that nothing was run, and that `latest` may be another run."""
+async def _say_cached(engine: Engine, matrix: Matrix, began: datetime) -> None:
+    """Says which columns were complete before the command began, so that nothing was asked for them."""
     idents = [ident for column in matrix.columns for ident in column.run_ids]
     jobs = [await get_job(engine, ident) for ident in idents]
-    if jobs and all(job.state == "completed" and job.updated_at < began for job in jobs):
-        newest = await get_job(engine, LATEST)
-        also = "" if newest.id in idents else "; `latest` is a newer run than these"
-        tell(
-            f"Complete since {minute(max(job.updated_at for job in jobs))}, shown again: nothing was run now{also}.\n",
-            aside=True,
-        )
+    cached = [job for job in jobs if job.state == "completed" and job.updated_at < began]
+    if not cached:
+        return
+    since = minute(max(job.updated_at for job in cached))
+    anew = "To ask again, name the evaluation anew with --key."
+    if len(cached) < len(jobs):
+        tell(f"Cached results from {since} for {len(cached)} of {len(jobs)} runs. {anew}\n", aside=True)
+        return
+    newest = await get_job(engine, LATEST)
+    also = "" if newest.id in idents else " `latest` is a newer run than these."
+    tell(f"Cached result from {since}: nothing was asked, nothing was re-run.{also} {anew}\n", aside=True)
 
 
 def _code(matrix: Matrix, how: _How) -> int:

@@ -57,7 +57,10 @@ class GivenSpec(Value):
 
 
 class PythonSpec(Value):
-    """A function in a file; `code` is the digest of what stood in it, `offered` the tools and functions of its config."""
+    """A function in a file; `code` is the digest of the file and of what it imports.
+
+    `offered` are the tools and functions of its config.
+    """
 
     kind: Literal["python"] = "python"
     path: str
@@ -78,10 +81,14 @@ class ModuleSpec(Value):
 
 
 class ProgramSpec(Value):
-    """A program with its arguments, started without a shell in the config's folder; empty where that is the current one."""
+    """A program with its arguments, started without a shell in the config's folder; empty where that is the current one.
+
+    `code` is the digest of the files that the command names, and of what they import.
+    """
 
     kind: Literal["exec"] = "exec"
     command: tuple[str, ...]
+    code: Annotated[str, Field(exclude_if=lambda held: not held)] = ""
     folder: Annotated[str, Field(exclude_if=lambda held: not held)] = ""
     config: Json = {}
 

@@ -36,11 +36,17 @@ NO_GUIDE = "does the output do what the case asks for?"
 
 
 def kind_of(choice: JudgeChoice, criterion: RubricCriterion, *, has_model: bool) -> JudgeKind:
-    """Returns who judges that criterion under that choice; without a model the caller does."""
+    """The judge of that criterion under that choice. Only a model judge is replaced: rules and people keep what is theirs.
+
+    Without a model, and without a choice, the caller judges in its place.
+    """
     if takes_proposal(criterion):
         return "heuristic"
-    wanted = criterion.judge_type if choice == "auto" else choice
-    return "caller" if wanted == "llm" and choice == "auto" and not has_model else wanted
+    if criterion.judge_type != "llm":
+        return criterion.judge_type
+    if choice == "auto":
+        return "llm" if has_model else "caller"
+    return choice
 
 
 def implicit(measure: Measure) -> Criterion:

@@ -29,6 +29,8 @@ class Arrival:
     where: Callable[[], str] = str
     of_config: bool = False
     over: Record[Fields] | None = None
+    notes: tuple[str, ...] = ()
+    """What was read otherwise than it was written."""
 
 
 REFUSALS = (InvalidRecordError, UnsupportedError, RuleError)

@@ -82,7 +82,7 @@ def write_batch(db: Db, batch: Batch, *, by: str, now: datetime) -> Saved:
     """Writes the batch, which `by` hands in, in the caller's transaction; raises as `save_records` does."""
     saved = _save(db, batch, now)
     taken = [arrival.record for arrival in batch.arrivals]
-    notes = [*rubric_notes(db, taken)]
+    notes = [*reading_notes(batch.arrivals), *rubric_notes(db, taken)]
     outputs = [record.id for record in taken if isinstance(record.fields, AgentRun) and is_final(record.fields)]
     note_handed_in(db, outputs, by, at=now)
     for record in taken:
@@ -90,6 +90,17 @@ def write_batch(db: Db, batch: Batch, *, by: str, now: datetime) -> Saved:
             sealed = seal_within(db, SealAsked(benchmark_id=record.id), by=by, at=now)
             notes.append(f"{sealed.in_words} Only its operator ends the seal")
     return replace(saved, notes=(*saved.notes, *notes)) if notes else saved
+
+
+NOTED = 5
+
+
+def reading_notes(arrivals: Iterable[Arrival]) -> Iterator[str]:
+    """Yields what was read otherwise than it was written, of the first records and how many more there are."""
+    notes = [note for arrival in arrivals for note in arrival.notes]
+    yield from notes[:NOTED]
+    if len(notes) > NOTED:
+        yield f"and {len(notes) - NOTED} more records read so"
 
 
 def rubric_notes(db: Db, written: Iterable[Record[Fields]]) -> Iterator[str]:

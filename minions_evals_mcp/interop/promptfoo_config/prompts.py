@@ -37,6 +37,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.refusal import NOTHING, R
 from minions_evals_mcp.interop.text_table import text_table
 from minions_evals_mcp.scoring.nunjucks.templates import templates_in, vet_template
 from minions_evals_mcp.scoring.values import js_json
+from minions_evals_mcp.targets.code_files import files_digest, named_in
 
 MOST_SHOWN = 102_400
 _DELIMITER = re.compile(r"^[^\S\n]*---[^\S\n]*$", re.MULTILINE)
@@ -233,7 +234,7 @@ def _by_code(node: Node, pattern: str, function: str | None, label: str, refusal
         raw = read_text(path)
         if not raw.strip():
             raise node.wrong(f"there is nothing in {file}")
-        writer = PromptCode(path=str(path), function=function, code=text_digest(raw))
+        writer = PromptCode(path=str(path), function=function, code=files_digest([path], node.source.base.resolve()))
         yield PromptText(label if len(files) == 1 else f"{label} {file}", raw, writer=writer)
 
 
@@ -244,7 +245,8 @@ def _by_program(node: Node, command: str, label: str) -> PromptText:
     raw = read_text(path) if path.is_file() and path.stat().st_size < MOST_SHOWN else command
     if path.is_file():
         words = (str(path.resolve()), *words[1:])
-    digest_of = text_digest(raw)
+    folder = node.source.base.resolve()
+    digest_of = files_digest(named_in(words, folder), folder) or text_digest(raw)
     writer = PromptCode(path=words[0], function=None, code=digest_of, arguments=words[1:], folder=folder_of(node))
     return PromptText(label, raw, writer=writer)
 

@@ -30,12 +30,18 @@ def _parts(expected: Json, output: Json, subject: Subject) -> list[tuple[str, As
     """Each expected key, its check, and the text that it looks at; None where the output lacks the key."""
     if len(expected) == 1:
         ((key, value),) = expected.items()
-        text = plain_text(output[key]) if key in output else output_text(output)
-        return [(key, expectation(value), subject._replace(text=text))]
+        whole = subject._replace(text=output_text(output))
+        return [(key, expectation(value), _under(key, output, subject) if key in output else whole)]
     return [
-        (key, expectation(value), subject._replace(text=plain_text(output[key])) if key in output else None)
+        (key, expectation(value), _under(key, output, subject) if key in output else None)
         for key, value in expected.items()
     ]
+
+
+def _under(key: str, output: Json, subject: Subject) -> Subject:
+    """What stands under one key of the output, as all that a check sees."""
+    value = output[key]
+    return subject._replace(text=plain_text(value), value=None if isinstance(value, str) else value, record=None)
 
 
 def plain_text(value: JsonValue) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from pydantic import BaseModel
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.records import IMPORTABLE, TYPES, Envelope, record_from_wire
+from minions_evals_mcp.domain.records import IMPORTABLE, TYPES, Envelope, reading_notes, record_from_wire
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import InvalidRecordError
@@ -26,7 +26,8 @@ def arrival(wire: Json, number: int, *, new_id: str, now: datetime) -> Arrival:
     if not isinstance(kind, str) or kind not in SAVED:
         raise InvalidRecordError(_no_type(kind), field="type", where=where)
     try:
-        return Arrival(record_from_wire(wire, new_id=new_id, now=now), partial(str, where))
+        record = record_from_wire(wire, new_id=new_id, now=now)
+        return Arrival(record, partial(str, where), notes=reading_notes(wire))
     except InvalidRecordError as error:
         is_of_type = error.field.startswith("fields.")
         if is_of_type:

@@ -30,15 +30,6 @@ class Derived(Arguments):
         """The operation's request."""
         return request_of(self.operation, "mcp", given_by(self, self.operation, "mcp"), kind, **own)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _null_is_left_out(cls, given: Any) -> Any:
-        """Some hosts send null for what they leave out."""
-        if not isinstance(given, dict):
-            return given
-        arguments = cast("dict[str, Any]", given)
-        return {name: argument for name, argument in arguments.items() if argument is not None}
-
     @model_validator(mode="after")
     def _is_a_request(self) -> Self:
         """The rules over several fields are the request's."""

@@ -6,7 +6,7 @@ import difflib
 import json
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -29,10 +29,11 @@ from mcp_types import (
     JSONRPCError,
     ToolAnnotations,
 )
-from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails, to_json
 
+from minions_evals_mcp.domain.incoming.omitted import without_omitted
 from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.edge.refusals import refusal
@@ -59,6 +60,12 @@ class Arguments(ArgModelBase):
         allow_inf_nan=False,
         defer_build=True,  # a tool that is called builds its own, the start none
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _omitted(cls, given: Any) -> Any:
+        """Hosts and strict schemas send null, an empty text or an empty list for an option that is left out."""
+        return without_omitted(cls, cast("dict[str, Any]", given)) if isinstance(given, dict) else given
 
     def model_dump_one_level(self) -> dict[str, Any]:
         """The keyword arguments of the tool's function."""
@@ -162,14 +169,15 @@ def _refused(schema: Mapping[str, Any], error: ValidationError | RecursionError)
         return "bad-arguments: nested too deeply."
     details = error.errors(include_url=False, include_context=True)
     known: dict[str, Any] = schema["properties"]
-    problems = [_problem(detail, known) for detail in details[:3]]
+    needed = {str(name) for name in schema.get("required", ())}
+    problems = [_problem(detail, known, needed) for detail in details[:3]]
     more = [f"and {len(details) - 3} more"] if len(details) > 3 else []
     required = ", ".join(schema.get("required", ())) or "none"
     wrong = f"{'; '.join(problems + more)}.".replace("?.", "?")
     return f"bad-arguments: {wrong} Nothing has run. Arguments: {', '.join(known)}; required: {required}."
 
 
-def _problem(detail: ErrorDetails, known: Mapping[str, Any]) -> str:
+def _problem(detail: ErrorDetails, known: Mapping[str, Any], needed: Collection[str]) -> str:
     path = ".".join(str(part)[:SHOWN] for part in detail["loc"])
     match detail["type"]:
         case "extra_forbidden":
@@ -180,7 +188,8 @@ def _problem(detail: ErrorDetails, known: Mapping[str, Any]) -> str:
         case "value_error":
             return f"{path}: {detail['msg'].removeprefix('Value error, ')}".removeprefix(": ")
         case _:
-            return f"{path}: {detail['msg']}, not {_quoted(detail['input'])}"
+            optional = "" if path in needed or path not in known else " (optional: null leaves it out)"
+            return f"{path}: {detail['msg']}, not {_quoted(detail['input'])}{optional}"
 
 
 def _quoted(value: object) -> str:

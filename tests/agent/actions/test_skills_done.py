@@ -58,7 +58,7 @@ def test_a_human_criterion_becomes_an_approval_request_whose_answer_is_the_judgm
     judged = desk.rows(
         "SELECT score, rationale, judged_by, judged_by_type FROM eval_judgment WHERE criterion_id = 'person/taste'"
     )
-    assert judged == [(4.0, "It rhymes.", "ben", "human")]
+    assert judged == [(4.0, "It rhymes well.", "ben", "human")]
 
 
 def test_every_criterion_has_one_judgment_with_a_rationale(desk: Desk) -> None:

@@ -21,6 +21,14 @@ def test_importing_twice_changes_nothing(at: Terminal) -> None:
     assert after.rows() == before.rows()
 
 
+def test_keys_that_were_read_as_fields_or_kept_as_extra_are_named(at: Terminal) -> None:
+    run = record("r", "agent-run", agentId="a", input={"q": "1"}, output="four", model="m-1")
+    done, shown = at.many(["import", at.file("s.json", suite(run))], ["show", "r", "--json"])
+    assert "agent-run r: read input as inputs, output as outputs" in done.out
+    assert "agent-run r: unknown keys kept in extra: model" in done.out
+    assert '"outputs": {"output": "four"}' in shown.out
+
+
 def test_of_a_file_with_a_bad_record_nothing_is_imported(at: Terminal) -> None:
     good, bad = at.file("good.json", suite(case("a"))), at.file("bad.json", suite(case("b"), benchmark("x", "nobody")))
     found, exported = at.many(["import", good, bad, "--json"], ["export"])

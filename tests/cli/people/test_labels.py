@@ -40,7 +40,10 @@ def answered(packet: JsonValue) -> Json:
     """The packet with the verdict of its case."""
     assert isinstance(packet, dict)
     score = int(is_good(str(packet["testCaseId"])))
-    return {"digest": packet["digest"], "judgments": [{"criterionId": "r/tone", "score": score, "rationale": "so"}]}
+    return {
+        "digest": packet["digest"],
+        "judgments": [{"criterionId": "r/tone", "score": score, "rationale": "it reads so"}],
+    }
 
 
 def rows(**further: str) -> str:

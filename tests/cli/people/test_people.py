@@ -14,7 +14,9 @@ from tests.hang import HANG_S
 from tests.shared.cli.standby import Asked
 from tests.shared.cli.terminal import Ended, Json, Terminal, shown_on_terminal
 
-ONES: list[JsonValue] = [{"criterionId": name, "score": 1, "rationale": "fine"} for name in ("r/tone", "r/facts")]
+ONES: list[JsonValue] = [
+    {"criterionId": name, "score": 1, "rationale": "it reads well"} for name in ("r/tone", "r/facts")
+]
 
 
 def imported(at: Terminal, *further: list[str], judge_type: str = "human", size: int = 2) -> list[Ended]:
@@ -47,7 +49,12 @@ def test_the_commands_are_listed() -> None:
 
 def test_a_person_judges_undoes_leaves_and_comes_back(at: Terminal) -> None:
     imported(at)
-    first = at.run("judge", "--by", "anna", stdin="m\n2\nx\n1\nkind\nu\n0.5\nso so\n4\nwell\nu\n5\nright\n\n1\nbegun\n")
+    first = at.run(
+        "judge",
+        "--by",
+        "anna",
+        stdin="m\n2\nx\n1\nit is kind\nu\n0.5\nit is so so\n4\nit is well\nu\n5\nall is right here\n\n1\nbegun\n",
+    )
     assert first.code == 0, first.err
     assert "criterion 1 of 2: Tone\n  1 is warm" in first.out
     assert "Out ⟨U+001B⟩[31mc" in first.out
@@ -57,7 +64,7 @@ def test_a_person_judges_undoes_leaves_and_comes_back(at: Terminal) -> None:
     assert "Tone 0.5, Facts 5. Enter hands it in" in first.out
     assert "p@7" not in first.out
     assert "1 handed in. The rest waits" in first.out
-    last = at.run("judge", "--by", "anna", stdin="0\nu\nu\n0\n\n0\ncurt\n2\nhm\n\n")
+    last = at.run("judge", "--by", "anna", stdin="0\nu\nu\n0\n\n0\nit is curt\n2\nhm, not sure\n\n")
     assert "1 to be judged" in last.out, "what was begun was not kept"
     assert "This is the first criterion" in last.out
     assert "A score needs its reason." in last.out
@@ -87,7 +94,7 @@ def test_a_long_text_is_broken_between_words_at_the_terminal_s_width(at: Termina
 
 def test_what_was_skipped_waits_on(at: Terminal) -> None:
     imported(at, size=1)
-    said = at.run("judge", "k", "--by", "anna", stdin="1\nkind\ns\n")
+    said = at.run("judge", "k", "--by", "anna", stdin="1\nit is kind\ns\n")
     assert "The rest waits" in said.out
     assert "handed in" not in said.out
 
@@ -103,7 +110,7 @@ def test_who_is_second_is_told_and_ctrl_c_leaves_the_rest_waiting(at: Terminal) 
         assert process.stdout is not None
         until(process.stdout, b"score from")
         assert Terminal(at.folder).person("bob").run("submit", file).code == 0
-        process.stdin.write(b"1\nkind\n5\nright\n\n")
+        process.stdin.write(b"1\nit is kind\n5\nall is right here\n\n")
         process.stdin.flush()
         until(process.stdout, b"judged already")
         until(process.stdout, b"score from")
@@ -158,14 +165,23 @@ def test_people_against_the_model_over_a_rejudged_run(at: Terminal) -> None:
     )
     assert (submitted.code, alone.code, again.code) == (0, 2, 0)
     assert "minions-evals label b" in alone.err
-    assert at.run("judge", "people", "--by", "anna", stdin="0\ncurt\n1\nwell\n\n1\nkind\n3\nwell\n\n").code == 0
+    assert (
+        at.run(
+            "judge",
+            "people",
+            "--by",
+            "anna",
+            stdin="0\nit is curt\n1\nit reads well\n\n1\nit is kind\n3\nit reads well\n\n",
+        ).code
+        == 0
+    )
     said, limited, told = at.many(["agreement", "b"], ["agreement", "b", "--limit", "1"], ["agreement", "b", "--json"])
     assert "people and the model judged 2 outputs alike in 50 % of 4 judgments" in said.out
     assert "  Tone: 50 % of 2 judgments" in said.out
     assert "kappa" in said.out
     assert "provider:model on r/tone: it is not known whether to trust it: 2 of the 30 labels that it takes" in said.out
-    assert "person 0 of 1  anna: curt" in said.out
-    assert "model  1 of 1  provider:model: fine" in said.out
+    assert "person 0 of 1  anna: it is curt" in said.out
+    assert "model  1 of 1  provider:model: it reads well" in said.out
     assert "and 1 more" in limited.out
     overall = told.one()["overall"]
     assert isinstance(overall, dict)

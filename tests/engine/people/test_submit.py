@@ -262,7 +262,7 @@ async def test_a_packet_without_all_its_judgments_is_refused(engine: Engine) -> 
 
 
 async def test_confidence_outside_its_range_or_a_nameless_judge_cannot_even_be_written(engine: Engine) -> None:
-    given: Json = {"criterionId": "c", "score": 1, "rationale": "x"}
+    given: Json = {"criterionId": "c", "score": 1, "rationale": "it says so"}
     for confidence in (-0.1, 1.1):
         wire: Json = {"digest": "d", "judgments": [{**given, "confidence": confidence}]}
         with pytest.raises(ValidationError, match="confidence"):
@@ -318,19 +318,21 @@ async def test_each_packet_gets_its_own_scores_even_where_the_outputs_are_the_sa
     await save(engine, answer("a1", "c", "Same."), answer("a2", "c", "Same."))
     job = await bench(engine, "b", trials=2)
     one, two = await packets(engine, job.id)
-    await submit(engine, job.id, answered(one, 0.1, 1, why="first"), answered(two, 0.9, 4, why="second"))
+    await submit(
+        engine, job.id, answered(one, 0.1, 1, why="this comes first"), answered(two, 0.9, 4, why="this comes second")
+    )
     first, second = await judgments(engine, f"{job.id}:1.1"), await judgments(engine, f"{job.id}:1.2")
-    assert (first["r/tone"].score, first["r/tone"].rationale) == (0.1, "first")
-    assert (second["r/tone"].score, second["r/tone"].rationale) == (0.9, "second")
+    assert (first["r/tone"].score, first["r/tone"].rationale) == (0.1, "this comes first")
+    assert (second["r/tone"].score, second["r/tone"].rationale) == (0.9, "this comes second")
 
 
 async def test_a_verdict_on_the_same_output_criterion_and_judge_is_used_again(engine: Engine) -> None:
     job = await waiting(engine)
     (packet,) = await packets(engine, job.id)
-    await submit(engine, job.id, answered(packet, 0.5, 3, why="read once"))
+    await submit(engine, job.id, answered(packet, 0.5, 3, why="read it once"))
     again = await bench(engine, "b")
     assert again.state == "completed"
-    assert (await judgments(engine, f"{again.id}:1.1"))["r/facts"].rationale == "read once"
+    assert (await judgments(engine, f"{again.id}:1.1"))["r/facts"].rationale == "read it once"
     fresh = await bench(engine, "b", fresh=True)
     assert fresh.state == "awaiting-judgments"
 

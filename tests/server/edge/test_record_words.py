@@ -13,7 +13,7 @@ from tests.workshop import Json
 @pytest.mark.parametrize(
     ("wire", "said"),
     [
-        ({"type": "test-case", "fields": {"name": "x", "input": {}}}, ("input", "Did you mean inputs?", "rubricId")),
+        ({"type": "test-case", "fields": {"name": "x", "inptus": {}}}, ("inptus", "Did you mean inputs?", "rubricId")),
         ({"type": "test-case", "fields": {}}, ("fields.name: is missing", "name*", "inputs", "expectedOutputs")),
         ({"type": "rubric-criterion", "fields": {"name": "x"}}, ("rubricId*", "scoringGuide", "maxScore")),
         ({"type": "test-case", "titel": "x", "fields": {"name": "x"}}, ("titel", "Did you mean title?", "tags")),

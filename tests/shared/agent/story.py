@@ -117,7 +117,7 @@ def first_messages() -> list[Json]:
 def second_messages(desk: Desk) -> list[Json]:
     """What can be asked only once the first are done."""
     ((request,),) = desk.rows("SELECT id FROM outbox WHERE type = 'approval-request'")
-    given: JsonValue = [{"criterionId": "person/taste", "score": 4, "rationale": "It rhymes."}]
+    given: JsonValue = [{"criterionId": "person/taste", "score": 4, "rationale": "It rhymes well."}]
     return [
         by_people("answered", "approval-decided", approvalRequestId=request, decidedBy="ben", judgments=given),
         by_people("approve", "approve-prompt-version", promptVersionRef="p@2", decidedBy="lead"),

@@ -64,7 +64,7 @@ async def waiting(engine: Engine, size: int = 1, **request: JsonValue) -> Job:
 
 def judgment(run_id: str, digest: str, *, by: str = "anna", **changed: str) -> dict[str, str]:
     """What the form of the queue sends."""
-    filled = {"score-0": "0.5", "why-0": "so so", "score-1": "4", "why-1": "well"}
+    filled = {"score-0": "0.5", "why-0": "it is so so", "score-1": "4", "why-1": "it reads well"}
     return {"runId": run_id, "digest": digest, "run": "", "personToken": token_of(by), **filled, **changed}
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.config_eval.evaluation import (
     AddressSpec,
     EchoSpec,
@@ -30,6 +29,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.reading import YAML, Node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.source.snippets import transform_code
 from minions_evals_mcp.scoring.nunjucks.templates import vet_template
+from minions_evals_mcp.targets.code_files import files_digest, named_in
 from minions_evals_mcp.targets.module_file import ModuleError, described
 
 PARTS = ("id", "label", "config", "prompts", "transform", "delay")
@@ -165,7 +165,9 @@ def code_spec(node: Node, ident: str, config: Node, refusals: Refusals) -> CodeS
         return _code(node, ident, config, refusals)
     if ident.startswith("exec:"):
         command = command_words(node, ident.removeprefix("exec:"))
-        return ProgramSpec(command=command, config=_json(config), folder=folder_of(node))
+        folder = node.source.base.resolve()
+        code = files_digest(named_in(command, folder), folder)
+        return ProgramSpec(command=command, config=_json(config), folder=folder_of(node), code=code)
     return _address(node, ident, config, refusals)
 
 
@@ -178,7 +180,7 @@ def _code(node: Node, ident: str, config: Node, refusals: Refusals) -> PythonSpe
             return None
         path = named_file(node, file)
         return ModuleSpec(
-            path=str(path), config=_json(config), code=text_digest(read_text(path)), offered=_offered(config, refusals)
+            path=str(path), config=_json(config), code=_code_digest(node, path), offered=_offered(config, refusals)
         )
     if not file.endswith(".py"):
         refusals.add(node, f"the provider {ident}: of code, only files of Python and JavaScript are called")
@@ -188,9 +190,15 @@ def _code(node: Node, ident: str, config: Node, refusals: Refusals) -> PythonSpe
         path=str(path),
         function=function,
         config={key: _with_files(node, refusals) for key, node in config.mapping().items()},
-        code=text_digest(read_text(path)),
+        code=_code_digest(node, path),
         offered=_offered(config, refusals),
     )
+
+
+def _code_digest(node: Node, path: Path) -> str:
+    """The digest of a file of code and of what it imports from the config's folder."""
+    read_text(path)  # one that cannot be read is refused here
+    return files_digest([path], node.source.base.resolve())
 
 
 def _offered(config: Node, refusals: Refusals) -> Json:

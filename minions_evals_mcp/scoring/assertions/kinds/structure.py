@@ -17,10 +17,13 @@ from minions_evals_mcp.scoring.values import CheckResult, excerpt, frozen, js_te
 
 
 def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
-    """The output is `value`, exactly; a mapping, a list or null is compared with all of the output, read as JSON."""
+    """The output is `value`, exactly. A mapping, a list or null is compared with all of the output, read as JSON.
+
+    Between JSON numbers 5 is 5.0.
+    """
     wanted = assertion.value
     if not isinstance(wanted, dict | list | None):
-        passed = js_text(wanted) == subject.text
+        passed = js_text(wanted) == subject.text or _is_number(wanted, subject.value)
         return CheckResult(
             passed, f"{'equals' if passed else f'{excerpt(subject.text)} does not equal'} {excerpt(wanted)}"
         )
@@ -31,6 +34,14 @@ def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Check
         return _no_json(error, subject)
     passed = frozen(value) == frozen(wanted)
     return CheckResult(passed, f"{'equals' if passed else f'{excerpt(text)} does not equal'} the value, read as JSON")
+
+
+def _is_number(wanted: JsonValue, value: JsonValue) -> bool:
+    """Two JSON numbers that are equal: 5 is 5.0. A text that looks like a number is a text."""
+    return (
+        all(isinstance(each, int | float) and not isinstance(each, bool) for each in (wanted, value))
+        and wanted == value
+    )
 
 
 _IS_JSON = CheckResult(passed=True, reason="is JSON")

@@ -108,8 +108,12 @@ def vet_listed(assertion: Assertion) -> None:
     value = assertion.value
     if not isinstance(value, str | list) or any(isinstance(wanted, list | dict | None) for wanted in value):
         raise InvalidRecordError(f"must be a list of texts or numbers, not {excerpt(value)}", field="value")
-    if not listed(value):
+    entries = listed(value)
+    if not entries:
         raise InvalidRecordError("the list is empty", field="value")
+    blank = next((number for number, entry in enumerate(entries) if not entry.strip()), None)
+    if blank is not None:
+        raise InvalidRecordError("the entry is blank, and every text contains it", field=f"value.{blank}")
 
 
 def vet_pattern(assertion: Assertion) -> None:

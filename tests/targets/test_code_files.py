@@ -1,0 +1,93 @@
+"""What a target is made of: the files that its command names, and what they import from the project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minions_evals_mcp.targets.code_files import files_digest, named_in, project_files
+from minions_evals_mcp.targets.command import CommandTarget, command_settings
+
+PROJECT = {
+    "agent.py": "import json\nimport helper\nfrom package.inner import thing\nfrom package import other\n",
+    "helper.py": "def answer(): return 1\n",
+    "package/__init__.py": "from . import near\n",
+    "package/near.py": "from .deep.end import x\n",
+    "package/deep/__init__.py": "",
+    "package/deep/end.py": "x = 1\n",
+    "package/inner.py": "thing = 1\n",
+    "package/other.py": "import helper\n",
+    "agent.mjs": 'import { a } from "./lib/a.js";\nconst b = await import("./lib");\nexport * from "../outside/c.mjs";\n',
+    "lib/a.js": 'const t = require("./table.json")\n',
+    "lib/table.json": "{}\n",
+    "lib/index.ts": "",
+    "run.sh": "#!/bin/sh\npython3 ./agent.py | node lib/a.js\n",
+    "../outside/c.mjs": "",
+    "unused.py": "",
+    "notes.txt": "agent.py\n",
+}
+REACHED = {
+    "python3 agent.py": {
+        "agent.py", "helper.py", "package/__init__.py", "package/near.py", "package/deep/__init__.py", "package/deep/end.py",
+        "package/inner.py", "package/other.py",
+    },
+    "node agent.mjs --verbose": {"agent.mjs", "lib/a.js", "lib/table.json", "lib/index.ts", "../outside/c.mjs"},
+    "./run.sh": {"run.sh", "lib/a.js", "lib/table.json"},
+    "node --import=./lib/a.js -e 1": {"lib/a.js", "lib/table.json"},
+    "cat notes.txt": {"notes.txt"},
+    "echo nothing": set[str](),
+}  # fmt: skip
+REACHED["./run.sh"] |= REACHED["python3 agent.py"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    for name, text in PROJECT.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("command", REACHED)
+def test_a_command_is_made_of_the_files_that_it_names_and_of_what_they_import(project: Path, command: str) -> None:
+    found = project_files(named_in(command.split(), project), project)
+    assert set(found) == {(project / name).resolve() for name in REACHED[command]}
+
+
+@pytest.mark.parametrize("command", [command for command, files in REACHED.items() if files])
+def test_an_edit_of_any_of_them_is_another_target_and_of_another_file_is_none(project: Path, command: str) -> None:
+    def digest() -> str:
+        return files_digest(named_in(command.split(), project), project)
+
+    before = digest()
+    for name, text in PROJECT.items():
+        path = project / name
+        path.write_text(f"{text}\n")
+        assert (digest() != before) == (name in REACHED[command]), name
+        path.write_text(text)
+    assert digest() == before
+
+
+def test_a_project_that_moves_is_the_same_target(project: Path) -> None:
+    before = files_digest([project / "agent.py"], project)
+    moved = project.rename(project.with_name("elsewhere"))
+    assert files_digest([moved / "agent.py"], moved) == before
+
+
+def test_a_circle_of_imports_and_code_that_does_not_parse_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import b\n")
+    (tmp_path / "b.py").write_text("import a\n")
+    (tmp_path / "c.py").write_text("import (\n")
+    assert len(project_files([tmp_path / "a.py", tmp_path / "c.py"], tmp_path)) == 3
+
+
+def test_a_command_target_is_another_one_after_an_edit(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    settings = command_settings("command:python3 agent.py")
+    before = CommandTarget(settings, 1).digest()
+    assert CommandTarget(settings, 1).digest() == before
+    (project / "helper.py").write_text("def answer(): return 2\n")
+    assert CommandTarget(settings, 1).digest() != before
