@@ -6,15 +6,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from pydantic import BaseModel
+
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.speaker import Speaker, person
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, OF_MESSAGE
 from minions_evals_mcp.messages import payloads
+from minions_evals_mcp.messages.derived import payload_of
 from minions_evals_mcp.store.agent.inbox import Arriving, Message
 
 P = TypeVar("P", bound=Value)
+R = TypeVar("R", bound=BaseModel)
 PERSON = "person:"
 
 
@@ -57,6 +61,10 @@ class MessageWork:
     def payload_as(self, payload: type[P]) -> P:
         """The message's payload as that type; raises `InvalidRecordError` naming the field that does not fit."""
         return payloads.payload_as(payload, self.message.payload, message=f"message {self.message.id}")
+
+    def request(self, name: str, kind: type[R]) -> R:
+        """The request of the operation that the message asks for, in its sender's name and under the message's key."""
+        return self.payload_as(payload_of(name)).request(kind, by=self.by(None), key=self.key)
 
     def spoken_by(self, named: str) -> Speaker:
         """Returns who speaks in the message: a person where a door or the operator's file says so, else an agent of that name."""

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-_LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)[^\S\n]*=[^\S\n]*(.*?)\s*$", re.MULTILINE)
+_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=(.*)", re.DOTALL)
+MAX_BYTES = 1_000_000
 
 
 def written_down(file: Path = Path(".env")) -> dict[str, str]:
     """The variables of the folder's `.env`: programs read it by themselves, and may tell what stands there."""
     if not file.is_file():
         return {}
-    return {name: _unquoted(value) for name, value in _LINE.findall(file.read_text("utf-8", "replace"))}
+    with file.open("rb") as held:
+        text = held.read(MAX_BYTES).decode("utf-8", "replace")
+    lines = (match for line in text.split("\n") if (match := _LINE.fullmatch(line)) is not None)
+    return {match[1]: _unquoted(match[2].strip()) for match in lines}
 
 
 def _unquoted(value: str) -> str:

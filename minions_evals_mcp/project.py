@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import logging
+import os
+import stat
+import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+from platformdirs import user_config_path
 from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
 
 from minions_evals_mcp.domain.digests import text_digest
@@ -84,7 +89,14 @@ class Project:
 
     def path(self, text: str) -> Path:
         """A path of the file's."""
-        return (self.folder / Path(text).expanduser()).absolute()
+        if not text.strip() or "\0" in text:
+            raise BadInputError(f"{self.file}: {text!r} is not a path.", remedy="Give a path from the file's folder.")
+        try:
+            return (self.folder / Path(text).expanduser()).absolute()
+        except RuntimeError as error:
+            raise BadInputError(
+                f"{self.file}: {text!r}: {error}", remedy="Give a path from the file's folder."
+            ) from None
 
     def store(self) -> Path | None:
         """The store, where the file names one."""
@@ -94,7 +106,13 @@ class Project:
         """The suite files; raises `BadInputError` for a pattern that fits none."""
         paths: list[Path] = []
         for pattern in self.fields.suites:
-            files = sorted(self.folder.glob(pattern))
+            try:
+                files = sorted(self.folder.glob(pattern))
+            except (ValueError, NotImplementedError, OSError, IndexError) as error:
+                raise BadInputError(
+                    f"{self.file}: suites: {pattern!r} is not a pattern of files: {error}.",
+                    remedy="Paths are relative to the project file.",
+                ) from None
             if not files:
                 raise BadInputError(
                     f"{self.file}: suites: no file fits {pattern!r}.",
@@ -116,16 +134,83 @@ class Project:
 
 
 def find_project(start: Path, home: Path | None = None) -> Project | None:
-    """The nearest project file from that folder upwards, as far as the repository's root or the home folder."""
+    """The nearest project file from that folder upwards, as far as the repository's root or the home folder.
+
+    The search ends at a folder that everybody may write to, and passes over a file of another user: else a neighbour on this
+    machine could say where results are stored and what runs. `trusted-folders` of your settings are exempt.
+    """
     home = home or Path.home()
+    trusted = trusted_folders() if sys.platform != "win32" else ()
     for folder in (start.absolute(), *start.absolute().parents):
+        is_trusted = any(folder.is_relative_to(one) for one in trusted)
+        if not is_trusted and _anybody_writes(folder):
+            return None
         for name in (NAME, PYPROJECT):
             file = folder / name
-            if file.is_file() and (project := read_project(file)) is not None:
-                return project
+            if not _exists(file) or not (is_trusted or _is_ours(file)):
+                continue
+            if (project := read_project(file)) is not None:
+                return project if is_trusted or _is_ours(folder / ".env") else replace(project, keys={}, ignored=())
         if (folder / ".git").exists() or folder == home:
             return None
     return None
+
+
+def settings_file() -> Path:
+    """The user's own settings: `trusted-folders = ["/srv/shared"]`."""
+    return user_config_path("minions-evals") / "settings.toml"
+
+
+def trusted_folders() -> tuple[Path, ...]:
+    """The folders whose project files are followed whoever owns them; raises `BadInputError` for settings that do not fit."""
+    file = settings_file()
+    try:
+        held: dict[str, Any] = tomllib.loads(file.read_text("utf-8-sig"))
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadInputError(f"{file}: {error}.", remedy="It is TOML, in UTF-8.") from None
+    named = held.get("trusted-folders", [])
+    if held.keys() - {"trusted-folders"} or not isinstance(named, list):
+        raise BadInputError(f"{file}: it may hold one key.", remedy='trusted-folders = ["/path/of/a/folder"]')
+    folders = [Path(str(one)).expanduser() for one in cast("list[object]", named)]
+    if wrong := [folder for folder in folders if not folder.is_absolute()]:
+        raise BadInputError(f"{file}: trusted-folders: {wrong[0]} is not absolute.", remedy="Write whole paths.")
+    return tuple(folders)
+
+
+def _exists(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except OSError:
+        return False
+
+
+def _anybody_writes(folder: Path) -> bool:
+    try:
+        return sys.platform != "win32" and bool(folder.stat().st_mode & stat.S_IWOTH)
+    except OSError:
+        return True
+
+
+def _is_ours(file: Path) -> bool:
+    """Returns whether the file, and what a link leads to, is this user's or the administrator's; also where there is none."""
+    if sys.platform == "win32":
+        return True
+    try:
+        owners = {file.lstat().st_uid, file.stat().st_uid}
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    if owners <= {os.geteuid(), 0}:
+        return True
+    logging.getLogger(__name__).warning(
+        "%s is not used: it belongs to another user. To use it, add its folder to trusted-folders in %s.",
+        file,
+        settings_file(),
+    )
+    return False
 
 
 def read_project(file: Path) -> Project | None:
@@ -135,15 +220,20 @@ def read_project(file: Path) -> Project | None:
         held: dict[str, Any] = tomllib.loads(text)
     except OSError as error:
         raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None
+    except RecursionError:
+        raise BadInputError(f"{file}: it is nested too deeply.", remedy="It is TOML, in UTF-8.") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         if file.name == PYPROJECT:
             return None  # another program's business
         raise BadInputError(f"{file}: {error}.", remedy="It is TOML, in UTF-8.") from None
     if file.name == PYPROJECT:
-        table = cast("dict[str, Any]", held.get("tool", {})).get("minions-evals")
+        tool: object = held.get("tool", {})
+        table: object = cast("dict[str, Any]", tool).get("minions-evals") if isinstance(tool, dict) else None
         if table is None:
             return None
-        held = table
+        if not isinstance(table, dict):
+            raise BadInputError(f"{file}: tool.minions-evals is not a table.", remedy="Write [tool.minions-evals].")
+        held = cast("dict[str, Any]", table)
     try:
         fields = ProjectFields.model_validate(held)
     except ValidationError as error:

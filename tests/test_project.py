@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.project import find_project
 from minions_evals_mcp.settings import read_settings
@@ -78,3 +83,88 @@ def test_a_pattern_that_fits_no_file_is_refused(tmp_path: Path) -> None:
     assert project is not None
     with pytest.raises(BadInputError, match="no file fits"):
         project.suites()
+
+
+OTHERS = 12_345
+"""The user id of somebody else."""
+
+
+def as_root() -> bool:
+    return sys.platform != "win32" and os.geteuid() == 0
+
+
+@pytest.mark.skipif(not as_root(), reason="only an administrator can make a file of another user")
+@pytest.mark.parametrize("name", ["minions-evals.toml", "pyproject.toml"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_file_of_another_user_is_passed_over_unless_its_folder_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, *, linked: bool
+) -> None:
+    head = "[tool.minions-evals]\n" if name == "pyproject.toml" else ""
+    theirs = written(tmp_path / ("elsewhere.toml" if linked else name), f'{head}store = "/etc/theirs.db"')
+    os.chown(theirs, OTHERS, OTHERS)
+    if linked:
+        (tmp_path / name).symlink_to(theirs)
+    inside = tmp_path / "a" / "b"
+    inside.mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert find_project(inside, tmp_path) is None
+    written(tmp_path / "config/minions-evals/settings.toml", f"trusted-folders = [{json.dumps(str(tmp_path))}]")
+    found = find_project(inside, tmp_path)
+    assert found is not None
+    assert found.store() == Path("/etc/theirs.db")
+
+
+@pytest.mark.skipif(not as_root(), reason="only an administrator can make a file of another user")
+def test_the_keys_of_another_users_file_are_not_used(tmp_path: Path) -> None:
+    written(tmp_path / "minions-evals.toml", "concurrency = 2")
+    os.chown(written(tmp_path / ".env", "OPENAI_API_KEY=theirs-0123456789"), OTHERS, OTHERS)
+    found = find_project(tmp_path, tmp_path)
+    assert found is not None
+    assert found.keys == {}
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o703])
+def test_the_search_ends_at_a_folder_that_everybody_may_write_to(tmp_path: Path, mode: int) -> None:
+    written(tmp_path / "minions-evals.toml", "concurrency = 2")
+    shared, inside = tmp_path / "shared", tmp_path / "shared" / "mine"
+    inside.mkdir(parents=True)
+    written(shared / "minions-evals.toml", "concurrency = 3")
+    shared.chmod(mode)
+    assert find_project(inside, tmp_path) is None
+    shared.chmod(0o700)
+    assert find_project(inside, tmp_path) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'suites = [""]',
+        'suites = ["/etc/*.yaml"]', 'suites = ["a\\u0000b"]', 'store = ""', 'store = "a\\u0000"', 'store = "~nobody-here/x"',
+        f"x = {'[' * 5000}{']' * 5000}", "tool = 1", 'suites = ["**x"]', 'target-config = ""',
+    ],
+)  # fmt: skip
+def test_no_project_file_breaks_the_command(tmp_path: Path, text: str) -> None:
+    written(tmp_path / "minions-evals.toml", text)
+    with pytest.raises(BadInputError):
+        project = find_project(tmp_path, tmp_path)
+        assert project is not None
+        project.store()
+        project.suites()
+        project.path(project.fields.target_config or "")
+
+
+@pytest.mark.parametrize("text", ["tool = 1", "[tool]\nminions-evals = 3"])
+def test_a_pyproject_of_another_form_breaks_nothing(tmp_path: Path, text: str) -> None:
+    written(tmp_path / "pyproject.toml", text)
+    try:
+        assert find_project(tmp_path, tmp_path) is None
+    except BadInputError as error:
+        assert "not a table" in str(error)
+
+
+@pytest.mark.parametrize("line", ["\n", " ", "\t\n", "A=" + " " * 100, "export ", "A = '", "\r\n"])
+def test_a_long_env_file_is_read_in_no_time(tmp_path: Path, line: str) -> None:
+    file = written(tmp_path / ".env", line * 300_000 + "\nB=1\n")
+    began = time.process_time()
+    written_down(file)
+    assert time.process_time() - began < 2

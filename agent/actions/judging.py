@@ -13,11 +13,11 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import model_of
-from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.run.run_test_case import run_test_case
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.take_decision import take_decision
+from minions_evals_mcp.operations import run_benchmark, run_test_case
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs
@@ -25,19 +25,14 @@ from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs
 
 async def judge_case(work: MessageWork) -> Json:
     """run-test-case: one case is judged."""
-    payload = work.payload_as(payloads.RunTestCase)
-    return await _run_said(work, await run_test_case(work.engine, _request(work, payload, payload.test_case_id)))
+    request = work.request("run-test-case", run_test_case.Request)
+    return await _run_said(work, await run_test_case.run(work.engine, request, default_target=work.target))
 
 
 async def judge_benchmark(work: MessageWork) -> Json:
     """run-benchmark: a benchmark is run, and a regression told."""
-    payload = work.payload_as(payloads.RunBenchmark)
-    return await _run_said(work, await run_benchmark(work.engine, _request(work, payload, payload.benchmark_id)))
-
-
-def _request(work: MessageWork, run: payloads.Running, subject_id: str) -> RunRequest:
-    by = work.by(run.triggered_by)
-    return RunRequest.asked_with_default(run, work.target, subject_id=subject_id, triggered_by=by, key=work.key)
+    request = work.request("run-benchmark", run_benchmark.Request)
+    return await _run_said(work, await run_benchmark.run(work.engine, request, default_target=work.target))
 
 
 async def judge_on_schedule(work: MessageWork) -> Json:
@@ -51,7 +46,7 @@ async def judge_on_schedule(work: MessageWork) -> Json:
         purpose="scheduled",
         key=work.key,
     )
-    return await _run_said(work, await run_benchmark(work.engine, request))
+    return await _run_said(work, await carry_out(work.engine, request))
 
 
 async def _run_said(work: MessageWork, job: Job) -> Json:
@@ -80,11 +75,11 @@ async def judge_agent_run(work: MessageWork) -> Json:
     cases = [payload.test_case_id] if payload.test_case_id else await _asking_cases(work.engine, run)
     done: dict[str, str] = {}
     for case_id in cases:
-        request = RunRequest(
-            subject_id=case_id, agent_run_id=run.id, judge=payload.judge, triggered_by=run.fields.agent_id,
+        request = run_test_case.Request(
+            test_case_id=case_id, agent_run_id=run.id, judge=payload.judge, triggered_by=run.fields.agent_id,
             key=f"{work.key}:{case_id}",
         )  # fmt: skip
-        done[case_id] = (await run_test_case(work.engine, request)).id
+        done[case_id] = (await run_test_case.run(work.engine, request)).id
     return {"agentRunId": run.id, "runs": {**done}, **({} if done else {"note": _why_unjudged(run)})}
 
 

@@ -8,36 +8,26 @@ from agent.message_work import MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.results import Approval, EvalTrend
+from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
-from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.classify_failure import classify_failure, classify_failures, store_findings
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.request import ComparisonRequest
-from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import InstrumentError, StoppedError
 from minions_evals_mcp.messages import payloads
+from minions_evals_mcp.operations import compare_versions
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.agent import explained
-from minions_evals_mcp.store.seals import is_sealed
 
 
 async def compare(work: MessageWork) -> Json:
     """compare-prompts: a benchmark is run under two versions, and "comparison-complete" told."""
-    payload = work.payload_as(payloads.ComparePrompts)
-    request = ComparisonRequest.asked_with_default(
-        payload,
-        work.target,
-        version_a=payload.prompt_version_a,
-        version_b=payload.prompt_version_b,
-        triggered_by=work.by(payload.triggered_by),
-        key=work.key,
-    )
-    if await work.engine.store.read(lambda db: is_sealed(db, payload.benchmark_id)):
-        return (await compare_sealed(work.engine, request)).model_dump(mode="json")
-    comparison = await compare_prompt_versions(work.engine, request)
+    request = work.request("compare-prompts", compare_versions.Request)
+    comparison = await compare_versions.run(work.engine, request, default_target=work.target)
+    if isinstance(comparison, SealedVerdict):
+        return comparison.model_dump(mode="json")
     if comparison is None:
         return {"runId": (await get_job(work.engine, work.key)).id, "state": "awaiting-judgments"}
     return {"comparisonId": comparison.id, "winner": comparison.fields.winner, "verdict": comparison.fields.verdict}

@@ -12,7 +12,8 @@ from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, RuleError, UnsupportedError
-from minions_evals_mcp.messages.payloads import KINDS, ApprovePromptVersion, Running, payload_as
+from minions_evals_mcp.messages.derived import DerivedPayload
+from minions_evals_mcp.messages.payloads import KINDS, ApprovePromptVersion, payload_as
 from minions_evals_mcp.messages.testing_api import VERBS as TESTING_VERBS
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ModelRef
@@ -91,7 +92,7 @@ def payload_of(verb: str, arguments: Json, bearings: Bearings) -> Json:
         )
     if kind is ApprovePromptVersion:
         arguments = _decided_by_a_model(arguments, bearings)
-    if issubclass(kind, Running):
+    if issubclass(kind, DerivedPayload) and kind.operation.stops_early:
         arguments = _bounded(arguments, bearings)
     payload_as(kind, arguments, message=f"step {verb}")
     return arguments

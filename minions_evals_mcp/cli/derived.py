@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import field, make_dataclass
 from functools import wraps
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.operations.fields import OfferedField, fields_at, problem, request_of
+from minions_evals_mcp.operations.fields import OfferedField, fields_at, problem, request_of, written
 from minions_evals_mcp.operations.table import Operation, offered_as
 
 R = TypeVar("R", bound=BaseModel)
@@ -39,10 +40,32 @@ class Given:
             ) from None
 
 
-def takes(name: str) -> Callable[[Command], Command]:
-    """Gives a command the options of the operation of that name, and hands their values over as its parameter `given`."""
+def options_of(operation: Operation, names: Iterable[str]) -> type:
+    """A group of options: those fields of an operation, as a frozen type with an attribute for each."""
+    wanted = frozenset(names)
+    fields = [
+        (offered.name, _annotation(offered), field(default=cast("Any", _default(offered))))
+        for offered in fields_at(operation, "cli")
+        if offered.field in wanted
+    ]
+    made = make_dataclass(f"{operation.request.__name__}Options", fields, frozen=True)
+    made.__module__ = __name__  # of `types`, as it is else, cyclopts takes it for a value and not for a group
+    return Parameter(name="*")(made)
+
+
+def help_of(operation: Operation, name: str) -> str:
+    """The help of an option that a command declares itself."""
+    return next(_help(offered) for offered in fields_at(operation, "cli") if offered.field == name)
+
+
+def takes(name: str, *, but: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Gives a command the options of the operation of that name, and hands their values over as its parameter `given`.
+
+    `but`: fields that another parameter of the command takes.
+    """
     operation = offered_as("cli", name)
-    options = [offered for offered in fields_at(operation, "cli") if not offered.name.isupper()]
+    offers = fields_at(operation, "cli")
+    options = [offered for offered in offers if not offered.name.isupper() and offered.field not in but]
 
     def derived(command: Command) -> Command:
         own = inspect.signature(command).parameters
@@ -79,11 +102,15 @@ def _default(option: OfferedField) -> object:
 
 def _annotation(option: OfferedField) -> Any:
     kind = plain(option.info.annotation)
-    if get_origin(kind) is list:
+    if get_origin(kind) is list or option.default is None:
         kind = kind | None
     switch = kind is bool or get_origin(plain(option.info.annotation)) is list
-    help_ = option.long.rstrip(".") + "."
-    return Annotated[kind, Parameter(help=help_, negative="") if switch else Parameter(help=help_)]
+    name = written("cli", option.name) if option.name.endswith("_") else None
+    return Annotated[kind, Parameter(name, help=_help(option), negative="" if switch else None)]
+
+
+def _help(option: OfferedField) -> str:
+    return f"{option.long.rstrip('.')}."
 
 
 def plain(annotation: Any) -> Any:

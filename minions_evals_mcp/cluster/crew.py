@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import pickle
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -16,7 +21,7 @@ from minions_evals_mcp.cluster.channel import Channel
 from minions_evals_mcp.cluster.orders import Setup
 from minions_evals_mcp.cluster.setup import described, setup_of, unlike, worker_config
 from minions_evals_mcp.engine.context import EngineConfig
-from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError
+from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, UnsupportedError
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.05
 QUIET = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """Without dask's page; its figures stand at any free port: else the second cluster of a machine warns that 8787 is taken."""
+SAFE_PATH = "PYTHONSAFEPATH"
 ANSWER_S = 10.0
 """So long a scheduler is waited for."""
 WORKER_S = 60.0
@@ -135,21 +141,55 @@ async def _first_worker(crew: Crew) -> None:
     )
 
 
+@contextmanager
+def _safe_path() -> Generator[None]:
+    """Workers and what they start look for modules in the current folder last, if at all: a `re.py` there would run.
+
+    A worker takes over the order of this process's own path.
+    """
+    around = os.environ  # noqa: TID251  set for children, not read as a setting
+    before = around.get(SAFE_PATH)
+    around[SAFE_PATH] = "1"
+    path, here = [*sys.path], {"", ".", str(Path.cwd())}
+    sys.path[:] = [*(folder for folder in path if folder not in here), *(folder for folder in path if folder in here)]
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        if before is None:
+            del around[SAFE_PATH]
+        else:
+            around[SAFE_PATH] = before
+
+
+def _own_certificate(security: Any) -> Any:
+    """TLS with a key made for this run and never written down: without it any user of this machine could run code as you."""
+    if find_spec("cryptography") is None:
+        raise UnsupportedError(
+            "--cluster local:N needs the package cryptography, which is not installed.",
+            remedy="Install it with: pip install 'minions-evals-mcp[cluster]'",
+        )
+    return security.temporary()
+
+
 @asynccontextmanager
 async def _opened(where: Where) -> AsyncGenerator[Any]:
     from distributed import Client, LocalCluster, Security  # noqa: PLC0415  slow, and an extra
 
     if isinstance(where, LocalWorkers):
-        local: Any = LocalCluster(
-            n_workers=where.count,
-            threads_per_worker=1,
-            processes=True,
-            scheduler_kwargs=QUIET,
-            silence_logs=logging.ERROR,  # that a worker takes long to end says nothing of the run
-            asynchronous=True,
-        )
-        async with local as cluster, Client(cluster, asynchronous=True) as client:
-            yield client
+        with TemporaryDirectory(prefix="minions-evals-cluster-") as folder, _safe_path():
+            local: Any = LocalCluster(
+                n_workers=where.count,
+                threads_per_worker=1,
+                processes=True,
+                scheduler_kwargs=QUIET,
+                silence_logs=logging.ERROR,  # that a worker takes long to end says nothing of the run
+                asynchronous=True,
+                local_directory=folder,
+                security=_own_certificate(Security),
+            )
+            async with local as cluster, Client(cluster, asynchronous=True) as client:
+                yield client
         return
     if where.address.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
         raise BadInputError(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, StringConstraints
 
+from minions_evals_mcp.domain.providers import PROVIDERS, examples
 from minions_evals_mcp.frozen_types import frozen_type
 
 MAX_REPEATS = 1000
@@ -16,6 +17,19 @@ Dollars = Annotated[float, Field(gt=0)]
 """US dollars, more than 0."""
 Seconds = Annotated[float, Field(gt=0)]
 """Seconds, more than 0."""
+
+
+def _model_only(name: str) -> str:
+    provider, _, model = name.partition(":")
+    if provider not in PROVIDERS or not model:
+        raise ValueError(
+            f"name a model ({examples()}); a target that runs code or calls an address is named by the operator"
+        )
+    return name
+
+
+ModelTarget = Annotated[str, StringConstraints(max_length=120), AfterValidator(_model_only)]
+"""The target that a tool or a message may name: a model, never code, a command or an address."""
 
 
 @frozen_type

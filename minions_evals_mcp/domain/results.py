@@ -220,7 +220,8 @@ class PromptComparison(Fields):
     `storedResults`: where stored results were compared and all of either version decide, how many there were.
     `openPart`: made on the open part of a benchmark that is sealed in part: it approves nothing, and is no attempt.
     `whatChanged`: all that differs from run A to run B: the version (which to which), the target, judge, rubric or cases.
-    `groups` and `effectiveCases` as in a benchmark-run.
+    `groups` and `effectiveCases` as in a benchmark-run. `missingOutputs`: why outputs that are missing leave it open.
+    `outputsDigest` identifies what was compared: the same outputs, cases, rubric and judge are the same comparison.
     """
 
     slug: ClassVar[str] = "prompt-comparison"
@@ -254,6 +255,8 @@ class PromptComparison(Fields):
     what_changed: Annotated[tuple[str, ...], Field(strict=False)] = ()
     groups: Annotated[Count | None, Field(exclude_if=lambda groups: groups is None)] = None
     effective_cases: Annotated[Amount | None, Field(exclude_if=lambda cases: cases is None)] = None
+    missing_outputs: Annotated[str, Field(exclude_if=lambda missing: not missing)] = ""
+    outputs_digest: Annotated[str | None, Field(exclude_if=lambda digest: digest is None)] = None
 
 
 class ModelCause(Value):

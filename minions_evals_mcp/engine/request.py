@@ -7,6 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Ids, Json
+from minions_evals_mcp.domain.providers import examples
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More, Repeats, Seconds
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 
 JudgeChoice = Literal["auto", "heuristic", "llm", "human", "caller"]
@@ -14,20 +16,48 @@ JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 
 
 class RunSettings(Value):
-    """The settings of a run, whatever is run: who judges, what makes outputs, how often, and where it stops.
+    """The settings of a run, whatever is run: who judges, what makes outputs, how often, and where it stops."""
 
-    `recorded`: recorded outputs are used first, and the target makes only those that are missing.
-    """
-
-    judge: JudgeChoice = "auto"
-    target: str | None = None
-    recorded: bool = False
-    trials: Annotated[int, Field(ge=1, le=1000)] = 1
-    fresh: bool = False
-    triggered_by: Text = "command-line"
-    key: Text | None = None
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-    max_seconds: Annotated[float, Field(gt=0)] | None = None
+    judge: Annotated[
+        JudgeChoice,
+        Field(description="auto: each criterion's own; caller: you judge"),
+        More("auto: each criterion's own; heuristic: rules; llm; human; caller: returns prompts for you to judge."),
+    ] = "auto"
+    target: Annotated[
+        str | None,
+        Field(description="Makes the outputs, e.g. anthropic:MODEL"),
+        More(
+            f"Makes the outputs: {examples()}, python:module:function,"
+            " http://HOST/PATH, 'command:PROGRAM ARGUMENTS' (your own application: JSON in, JSON or text out)."
+        ),
+    ] = None
+    recorded: Annotated[
+        bool,
+        Field(description="Recorded outputs first, target for the rest"),
+        More("Use recorded outputs first. The target makes only those that are missing."),
+    ] = False
+    trials: Annotated[Repeats, Field(description="Repetitions of each case"), NAME_SAYS_IT] = 1
+    fresh: Annotated[bool, Field(description="Reuse no judgment"), More("Ignore cached judgments.")] = False
+    triggered_by: Annotated[
+        Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT
+    ] = "command-line"
+    key: Annotated[
+        Text | None,
+        Field(description="Same key, same run"),
+        More("Names the run: the same key resumes it and judges nothing twice."),
+    ] = None
+    max_cost_usd: Annotated[
+        Dollars | None,
+        Field(description="Stop before more US dollars are spent"),
+        NAME_SAYS_IT,
+        More(
+            "Stop before more US dollars are spent on models, or on your own application where it reports what its outputs"
+            " cost."
+        ),
+    ] = None
+    max_seconds: Annotated[
+        Seconds | None, Field(description="Start no further call after this many seconds"), NAME_SAYS_IT
+    ] = None
 
     @classmethod
     def asked_by(cls, model: BaseModel, **own: object) -> Self:

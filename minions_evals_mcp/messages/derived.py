@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
@@ -36,6 +37,7 @@ class DerivedPayload(Value):
         return self
 
 
+@cache
 def payload_of(name: str) -> type[DerivedPayload]:
     """The payload of the message of that name."""
     operation = offered_as("message", name)

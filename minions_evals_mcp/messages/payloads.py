@@ -15,58 +15,12 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.incoming.omitted import without_omitted
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
-from minions_evals_mcp.domain.values import Id, Text, Value, VersionName, Visible, unknown_key
+from minions_evals_mcp.domain.values import Id, Text, Value, Visible, unknown_key
 from minions_evals_mcp.engine.request import JudgeChoice
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.judges.packets import GivenJudgment
-from minions_evals_mcp.messages.model_target import ModelTarget
+from minions_evals_mcp.messages.derived import payload_of
 from minions_evals_mcp.messages.testing_api import VERBS
-
-Dollars = Annotated[float, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0)]
-Trials = Annotated[int, Field(ge=1, le=1000)]
-
-
-class Running(Value):
-    """The options of every message that starts a run. `triggeredBy`: else the sender."""
-
-    judge: JudgeChoice = "auto"
-    target: ModelTarget | None = None
-    recorded: bool = False
-    trials: Trials = 1
-    fresh: bool = False
-    triggered_by: Text | None = None
-    max_cost_usd: Dollars | None = None
-    max_seconds: Seconds | None = None
-
-
-class RunTestCase(Running):
-    """Judge one output of a test case."""
-
-    test_case_id: Id
-    agent_run_id: Id | None = None
-    prompt_version_ref: VersionName | None = None
-
-
-class RunBenchmark(Running):
-    """Run a benchmark."""
-
-    benchmark_id: Id
-    prompt_version_ref: VersionName | None = None
-
-
-class ComparePrompts(Running):
-    """Run a benchmark under two versions: A, the current one, and B, the candidate."""
-
-    benchmark_id: Id
-    prompt_version_a: VersionName
-    prompt_version_b: VersionName
-
-    @model_validator(mode="after")
-    def _versions_differ(self) -> Self:
-        if self.prompt_version_a == self.prompt_version_b:
-            raise ValueError("promptVersionB: it is promptVersionA; name two versions")
-        return self
 
 
 class ClassifyFailure(Value):
@@ -190,9 +144,9 @@ def _no_topic(payload: Instruction) -> None:
 
 
 KINDS: dict[str, Kind[Any]] = {
-    "run-test-case": Kind(RunTestCase, lambda payload: payload.test_case_id),
-    "run-benchmark": Kind(RunBenchmark, lambda payload: payload.benchmark_id),
-    "compare-prompts": Kind(ComparePrompts, lambda payload: payload.benchmark_id),
+    "run-test-case": Kind(payload_of("run-test-case"), lambda payload: payload.test_case_id),
+    "run-benchmark": Kind(payload_of("run-benchmark"), lambda payload: payload.benchmark_id),
+    "compare-prompts": Kind(payload_of("compare-prompts"), lambda payload: payload.benchmark_id),
     "classify-failure": Kind(ClassifyFailure, lambda payload: payload.run_id),
     "detect-trend": Kind(DetectTrend, lambda payload: payload.benchmark_id),
     "agent-run-completed": Kind(AgentRunCompleted, _agent_run_topic),

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
 from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.request_fields import ModelTarget
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 from minions_evals_mcp.engine.ab_test import branches
 from minions_evals_mcp.engine.cases import test_history as history
@@ -19,7 +20,6 @@ from minions_evals_mcp.engine.cases.baselines import update_expected_output
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
 from minions_evals_mcp.messages.derived import DerivedPayload, payload_of
-from minions_evals_mcp.messages.model_target import ModelTarget
 from minions_evals_mcp.operations import ab_test
 from minions_evals_mcp.store import records
 

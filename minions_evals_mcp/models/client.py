@@ -85,10 +85,18 @@ class Retrying:
         self.fault_counts: Counter[FaultKind] = Counter()
         self._attempt = attempt
         self._settings = connection.retry
+        self._not_before: dict[str, float] = {}
+        """When each model may be asked again that asked for a longer wait than a call may take."""
 
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
         """The model's reply, or why there is none. A call that waits holds no place among those in flight."""
         faults: list[FaultKind] = []
+        left_s = self._not_before.get(request.model, 0.0) - anyio.current_time()
+        if left_s > self._settings.retry_after_cap_s:
+            reason = f"it asked to wait, {left_s:.0f} s are left: it is not asked again before"
+            return Failed("rate-limited", reason, fatal=False, faults=(), attempts=0, retry_after_s=left_s)
+        if left_s > 0:
+            await anyio.sleep(left_s)
         while True:
             terms = self.negotiation.terms(request.model)
             outcome, latency_s = await self._try(terms.adapted(request), deadline_s)
@@ -101,6 +109,8 @@ class Retrying:
             twice = any(faults.count(kind) > 1 for kind in TWICE)
             wait_s = None if twice else self._wait_s(outcome, made=len(faults))
             if wait_s is None:
+                if self._asks_too_long(outcome):
+                    self._not_before[request.model] = anyio.current_time() + (outcome.retry_after_s or 0.0)
                 return self._failed(outcome, tuple(faults))
             await anyio.sleep(wait_s)
 

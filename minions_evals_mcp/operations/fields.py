@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Optional, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
-from minions_evals_mcp.domain.request_fields import More, NameSaysIt
+from minions_evals_mcp.domain.request_fields import ModelTarget, More, NameSaysIt
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.operations.table import DEFAULTS, LEFT_OUT, NAMES, Interface, Offer, Operation
+from minions_evals_mcp.operations.table import DEFAULTS, LEFT_OUT, LIMITED, NAMES, Interface, Offer, Operation
 
 R = TypeVar("R", bound=BaseModel)
+LIMITED_TYPES: Mapping[str, Any] = {"target": Optional[ModelTarget]}  # noqa: UP045  pyright: an alias and `|` do not go together
+"""The types of the fields in `LIMITED`."""
 
 
 @frozen_type
@@ -26,6 +28,8 @@ class OfferedField:
     info: FieldInfo
     required: bool
     default: object
+    limited: Any = None
+    """The type at this interface, where it takes less than the request does."""
 
     @property
     def short(self) -> str:
@@ -46,6 +50,8 @@ class OfferedField:
     @property
     def annotation(self) -> Any:
         """The field's type with its bounds."""
+        if self.limited is not None:
+            return self.limited
         bounds = [part for part in self.info.metadata if not isinstance(part, More | NameSaysIt)]
         return Annotated[(self.info.annotation, *bounds)] if bounds else self.info.annotation
 
@@ -70,6 +76,7 @@ def fields_at(operation: Operation, interface: Interface) -> tuple[OfferedField,
             info,
             name in offer.required or (info.is_required() and name not in defaults),
             defaults.get(name, info.get_default(call_default_factory=True)),
+            LIMITED_TYPES[name] if name in LIMITED.get(interface, {}) else None,
         )
         for name, info in operation.request.model_fields.items()
         if name not in without
@@ -113,7 +120,7 @@ def written(interface: Interface, name: str) -> str:
     """A field's name as people write it at that interface."""
     match interface:
         case "cli":
-            return name if name.isupper() else f"--{name.replace('_', '-')}"
+            return name if name.isupper() else f"--{name.rstrip('_').replace('_', '-')}"
         case "mcp" | "message" | "graphql":
             return to_camel(name)
         case "python":

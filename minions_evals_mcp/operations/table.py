@@ -37,7 +37,8 @@ class Operation:
     """A row of the table. An interface that does not offer the operation has the reason in place of its `Offer`.
 
     `long_running`: the call starts a job, so it is a task at MCP, can be cancelled and goes on under its key.
-    `dry_run`: the module has `estimate`, which prices the request and runs nothing.
+    `dry_run`: the module has `estimate`, which prices the request and runs nothing. `paged`: its answer at MCP shows lists, of which
+    the caller chooses the length.
     """
 
     module: str
@@ -48,6 +49,7 @@ class Operation:
     python: Offer | str
     long_running: bool = False
     dry_run: bool = False
+    paged: bool = False
     callers: frozenset[Caller] = frozenset({"person", "agent"})
 
     def at(self, interface: Interface) -> Offer | str:
@@ -84,8 +86,20 @@ NAMES: Mapping[Interface, Mapping[str, str]] = {
 }
 """Fields that an interface calls otherwise in every operation."""
 
-DEFAULTS: Mapping[Interface, Mapping[str, object]] = {"mcp": {"triggered_by": "mcp"}, "message": {"triggered_by": None}}
-"""Defaults of an interface's own: it says who asks. None: the sender of the message."""
+DEFAULTS: Mapping[Interface, Mapping[str, object]] = {
+    "cli": {"trials": None},
+    "mcp": {"triggered_by": "mcp"},
+    "message": {"triggered_by": None},
+}
+"""Defaults of an interface's own. None: it asks elsewhere: the project file for trials, the message for its sender."""
+
+MODEL_TARGET = "a model only: code, commands and addresses are the operator's to name"
+LIMITED: Mapping[Interface, Mapping[str, str]] = {"mcp": {"target": MODEL_TARGET}, "message": {"target": MODEL_TARGET}}
+"""Fields of which an interface takes less than the request does, each with the reason; `fields.py` has their types."""
+
+_ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
+_NO_BENCHMARKS = "document 5 has no benchmarks"
+_RUN_CLI = {"prompt_version_ref": "prompt_version"}
 
 TABLE: Mapping[str, Operation] = {
     "ab_test": Operation(
@@ -105,6 +119,60 @@ TABLE: Mapping[str, Operation] = {
             required={"branch_ids": "document 5 requires it"},
         ),
         python=Offer("run_ab_test"),
+        long_running=True,
+        dry_run=True,
+    ),
+    "run_benchmark": Operation(
+        "run_benchmark",
+        cli=Offer(
+            "run-benchmark",
+            names={**_RUN_CLI, "benchmark_id": "ID"},
+            left_out={
+                "rejudge_run_id": "`rejudge RUN` is a command of its own",
+                "test_case_ids": "its options filter, rerun-failed, sample and limit choose cases",
+            },
+        ),
+        mcp=Offer("run_benchmark", left_out={"cache": "`recorded` reuses what was recorded; a host pays for every field"}),
+        message=Offer("run-benchmark"),
+        graphql=_NO_BENCHMARKS,
+        python=_ENGINE_REQUEST.format("run_benchmark", "RunRequest"),
+        long_running=True,
+        dry_run=True,
+        paged=True,
+    ),
+    "run_test_case": Operation(
+        "run_test_case",
+        cli=Offer(
+            "run-test-case",
+            names={**_RUN_CLI, "test_case_id": "ID", "agent_run_id": "agent_run"},
+            left_out=dict.fromkeys(("prompt_id", "test_case_ids"), "`batch-run-tests` is a command of its own"),
+        ),
+        mcp=Offer("run_test_case"),
+        message=Offer(
+            "run-test-case",
+            left_out=dict.fromkeys(("prompt_id", "test_case_ids"), "`batch-run-tests` is a message of its own"),
+            required={"test_case_id": "without a prompt it is what is run"},
+        ),
+        graphql="declared in server/graphql/inputs.py as document 5 has it, until the next step",
+        python=_ENGINE_REQUEST.format("run_test_case", "RunRequest"),
+        long_running=True,
+        dry_run=True,
+    ),
+    "compare_versions": Operation(
+        "compare_versions",
+        cli=Offer(
+            "compare",
+            names={"benchmark_id": "ID", "run_ids": "ID", "version_a": "from_", "version_b": "to"},
+        ),
+        mcp=Offer("compare_prompt_versions"),
+        message=Offer(
+            "compare-prompts",
+            names={"version_a": "prompt_version_a", "version_b": "prompt_version_b"},
+            left_out={"run_ids": "two stored runs are compared at once, without the agent"},
+            required=dict.fromkeys(("benchmark_id", "version_a", "version_b"), "without stored runs they are what is compared"),
+        ),
+        graphql=_NO_BENCHMARKS,
+        python=_ENGINE_REQUEST.format("compare_prompt_versions", "ComparisonRequest"),
         long_running=True,
         dry_run=True,
     ),

@@ -57,7 +57,7 @@ class Entry:
 
 CATALOGUE: Mapping[str, Entry] = {
     "run_test_case": Entry(
-        "runs", "Run a test case", runs.RunTestCase, runs.RunAnswer, "running:run_test_case", open_world=True,
+        "runs", "Run a test case", "run_test_case", runs.RunAnswer, "running:run_test_case", open_world=True,
         description="""\
 Judges one output of one test case (recorded, else the target's); keeps score, reasons, failure.
 Use: to check one case, or promptId's. judge=caller: you judge a packet.
@@ -66,7 +66,7 @@ Costs: a model call a criterion for llm.
 Errors: unknown id, no output, reused key.""",
     ),
     "run_benchmark": Entry(
-        "runs", "Run a benchmark", runs.RunBenchmark, runs.RunAnswer, "running:run_benchmark", open_world=True,
+        "runs", "Run a benchmark", "run_benchmark", runs.RunAnswer, "running:run_benchmark", open_world=True,
         description="""\
 Judges every active case of a benchmark in the background: runId at once.
 Use: to measure a version. Some cases: testCaseIds. Stored outputs anew: rejudgeRunId.
@@ -75,7 +75,7 @@ Costs: model calls for llm and targets. judge=caller needs no key.
 Errors: unknown id, no key, reused key.""",
     ),
     "compare_prompt_versions": Entry(
-        "analysis", "Compare prompt versions", runs.ComparePromptVersions, runs.RunAnswer, "comparing:compare_prompt_versions",
+        "analysis", "Compare prompt versions", "compare_prompt_versions", runs.RunAnswer, "comparing:compare_prompt_versions",
         open_world=True,
         description="""\
 Runs a benchmark under two prompt versions on the same cases: winner, verdict (improved … inconclusive), interval.

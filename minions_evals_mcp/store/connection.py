@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -104,6 +105,8 @@ def open_raw(path: Path, *, read_only: bool = False) -> Db:
     """A plain connection with our pragmas; raises `StoreError` where the file cannot be used."""
     with translated(path):
         mode = "ro" if read_only else "rwc"
+        if not read_only:
+            _make_private(path)
         db = sqlite.connect(
             f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False,
             cached_statements=STATEMENTS,
@@ -114,6 +117,12 @@ def open_raw(path: Path, *, read_only: bool = False) -> Db:
             db.close()
             raise
         return db
+
+
+def _make_private(path: Path) -> None:
+    """Makes a new store's file, readable by its owner only; SQLite gives the files beside it the same mode."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _set_pragmas(db: Db, *, read_only: bool) -> None:

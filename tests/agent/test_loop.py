@@ -100,12 +100,12 @@ async def test_another_message_under_a_taken_id_is_refused(engine: Engine) -> No
         (
             "run-benchmark",
             {"benchmarkId": "b", "target": "python:os:system"},
-            "payload.target: a target that runs code",
+            "payload.target: name a model",
         ),
         (
             "run-benchmark",
             {"benchmarkId": "b", "target": "command:rm -rf /"},
-            "payload.target: a target that runs code",
+            "payload.target: name a model",
         ),
         (
             "compare-prompts",

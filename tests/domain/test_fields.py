@@ -187,7 +187,7 @@ def test_a_comparison_has_the_seeds_fields_and_a_winner() -> None:
         "benchmarkId promptVersionA promptVersionB scoreA scoreB winner sampleSize comparedAt notes",
         added="benchmarkRunIdA benchmarkRunIdB tieThreshold scoreDelta deltaCi pValue verdict"
         " judgeState judgeNote correctedDelta correctedCi correctedLabels attempt level pooled"
-        " whatChanged storedResults openPart groups effectiveCases",
+        " whatChanged storedResults openPart groups effectiveCases missingOutputs outputsDigest",
     )
     assert options("prompt-comparison", "verdict") == ("improved", "regressed", "equivalent", "inconclusive")
     assert parsed("prompt-comparison").model_dump()["tieThreshold"] == 0.01

@@ -48,6 +48,30 @@ async def test_a_wait_longer_than_a_call_may_take_ends_the_call_and_names_the_ti
     assert server.requests == 1
 
 
+async def test_a_provider_that_asks_for_a_long_wait_is_not_asked_again_before(provider: Provider) -> None:
+    async with client_and_server(provider, FakeSettings(p429=1, retry_after_s=90)) as (client, server):
+        with anyio.fail_after(HANG_S):
+            await client.complete(ask(), deadline_s=HANG_S)
+            again = await client.complete(ask(), deadline_s=HANG_S)
+    assert isinstance(again, Failed)
+    assert (again.kind, again.fatal, again.attempts) == ("rate-limited", False, 0)
+    assert "s are left" in again.reason
+    assert server.requests == 1
+
+
+async def test_a_short_rest_of_a_long_wait_is_waited_for(provider: Provider) -> None:
+    settings = replace(QUICK, attempts=1, retry_after_cap_s=0.5)
+    async with client_and_server(provider, FakeSettings(p429=1, retry_after_s=0.9), settings) as (client, server):
+        with anyio.fail_after(HANG_S):
+            started = anyio.current_time()
+            await client.complete(ask(), deadline_s=HANG_S)
+            await anyio.sleep(0.5)
+            server.configure(FakeSettings())
+            answered = await client.complete(ask(), deadline_s=HANG_S)
+            assert anyio.current_time() - started >= 0.9
+    assert not isinstance(answered, Failed)
+
+
 async def test_a_hang_ends_at_the_deadline(provider: Provider) -> None:
     async with client_and_server(provider, FakeSettings(phang=1), replace(QUICK, attempts=1)) as (client, _):
         started = anyio.current_time()

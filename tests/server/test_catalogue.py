@@ -22,7 +22,7 @@ SNAPSHOT = Path(__file__).with_name("schemas.json")
 PARTS = ("Use:", "Not:", "Costs:", "Errors:")
 PLAIN = {
     "benchmarkId", "branchIds", "compareTable", "decision", "detail", "id", "iterations", "maxCostUsd", "packets",
-    "promptVersionRef", "reason", "relations", "runId", "testCaseId", "testCaseIds", "tieThreshold", "trials", "triggeredBy",
+    "maxSeconds", "promptVersionRef", "reason", "relations", "runId", "testCaseId", "testCaseIds", "tieThreshold", "trials", "triggeredBy",
     "type", "winnerCriteria", "rejudgeRunId",
 }  # fmt: skip
 """Arguments whose name, or their tool's description, says what they mean."""

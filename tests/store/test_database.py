@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, closing
@@ -369,3 +370,19 @@ async def test_a_store_in_which_nothing_was_written_can_be_removed_and_any_other
     assert not remove_unused(unused)  # it is not there
     async with open_store(used) as store:
         assert await store.read(names) == ["kept"]
+
+
+def _modes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes there")
+async def test_a_new_store_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        async with open_store(tmp_path / "new.db"):
+            modes = _modes(tmp_path)
+    finally:
+        os.umask(before)
+    assert modes["new.db"] == 0o600
+    assert set(modes.values()) == {0o600}

@@ -8,10 +8,11 @@ from typing import Annotated
 from cyclopts import Parameter
 from pydantic import ValidationError
 
+from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided, unscored
-from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Fraction, Judge, RunOptions
+from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Judge, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
@@ -28,30 +29,25 @@ from minions_evals_mcp.engine.compare.approve_prompt_version import (
     approve_prompt_version,
     evidence_judges,
 )
-from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, compare_runs
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.meant_ids import meant_id, meant_version
-from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations import compare_versions as operation
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
-from minions_evals_mcp.store.seals import is_sealed
 
 
+@takes("compare", but=RunSettings.model_fields)
 async def compare(
     id: str,  # noqa: A002  the argument's name
     other: str | None = None,
     /,
     *,
-    from_: Annotated[str | None, Parameter(name="--from")] = None,
-    to: str | None = None,
-    tie_threshold: Fraction | None = None,
+    given: Given,
     limit: Limit = 10,
-    sequential: Annotated[bool, Parameter(negative="")] = False,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     literal: Annotated[bool, Parameter(negative="")] = False,
     allow_skipped: Annotated[bool, Parameter(negative="")] = False,
@@ -70,16 +66,8 @@ async def compare(
         The benchmark (with --from and --to), or the first of two benchmark-runs, by id or key.
     other
         The second benchmark-run, by id or key.
-    from_
-        The prompt version that is current.
-    to
-        The prompt version that would take its place.
-    tie_threshold
-        A smaller difference of the scores is a tie (default: the skill's, 0.01).
     limit
         At most so many cases that got worse, and better.
-    sequential
-        Look after every case and stop once the passes decide: saves cases where the difference is clear.
     fail_on_regression
         Exit 1 if the new version is worse beyond chance; 3 if passes fell by more than 10 points on too few cases to tell.
     literal
@@ -90,16 +78,13 @@ async def compare(
     gates = partial(_gate, literal=literal) if fail_on_regression else None
     async with options.session(common) as engine:
         if other is not None:
-            if from_ or to or sequential:
+            if given.values["version_a"] or given.values["version_b"] or given.values["sequential"]:
                 raise BadInputError(
                     "two runs are compared as they are.", remedy="Leave --from, --to and --sequential out."
                 )
-            before, after = await find_benchmark_run(engine, id), await find_benchmark_run(engine, other)
-            ident = (await compare_runs(engine, before, after, tie_threshold=tie_threshold)).id
+            ident = (await operation.of_runs(engine, given.request(operation.Request, run_ids=(id, other)))).id
         else:
-            verdict = await _run_both(
-                engine, id, (from_, to), options, common, tie_threshold=tie_threshold, sequential=sequential
-            )
+            verdict = await _run_both(engine, id, given, options, common)
             if verdict is None:
                 return _waiting(common, gated=gates is not None)
             if isinstance(verdict, SealedVerdict):
@@ -116,7 +101,9 @@ async def compare(
     if any(map(unscored, sides)):
         return BROKEN
     code = 0 if gates is None else gates(summary)
-    if gates is None or code or allow_skipped or sequential:  # what was settled early left cases out on purpose
+    if (
+        gates is None or code or allow_skipped or given.values["sequential"]
+    ):  # what was settled early left cases out on purpose
         return code
     return undecided(next((missing for side in sides if (missing := skipped_words(side))), ""))
 
@@ -135,45 +122,29 @@ def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
 
 
 async def _run_both(
-    engine: Engine,
-    benchmark_id: str,
-    versions: tuple[str | None, str | None],
-    options: RunOptions,
-    common: Common,
-    *,
-    tie_threshold: float | None,
-    sequential: bool,
+    engine: Engine, benchmark_id: str, given: Given, options: RunOptions, common: Common
 ) -> str | SealedVerdict | None:
     """The comparison's id once both versions are run, or its verdict on sealed cases; None while outputs wait to be judged."""
-    before, after = versions
+    before, after = given.values["version_a"], given.values["version_b"]
     if before is None or after is None:
         known = await engine.store.read(lambda db: ids_beginning(db, "prompt-version", "", limit=2))
-        named = f"--from {known[1]} --to {known[0]}" if len(known) > 1 else "--from VERSION --to VERSION"
+        example = f"--from {known[1]} --to {known[0]}" if len(known) > 1 else "--from VERSION --to VERSION"
         raise BadInputError(
             f"{'--from' if before is None else '--to'} is missing.",
-            remedy=f"Name both prompt versions (minions-evals compare {benchmark_id} {named}), or two runs: compare RUN RUN.",
+            remedy=f"Name both prompt versions (minions-evals compare {benchmark_id} {example}), or two runs: compare RUN RUN.",
         )
     if options.prompt_version is not None:
         raise BadInputError("--from and --to name the prompt versions.", remedy="Leave --prompt-version out.")
-    run_request = options.request(benchmark_id)
-    benchmark_id = await meant_id(engine, benchmark_id, "benchmark")
-    before, after = await meant_version(engine, before), await meant_version(engine, after)
-    try:
-        request = ComparisonRequest.asked_by(
-            run_request,
-            benchmark_id=benchmark_id,
-            version_a=before,
-            version_b=after,
-            tie_threshold=tie_threshold,
-            sequential=sequential,
-        )
-    except ValidationError as error:
-        raise refused_option(error, version_a="--from", version_b="--to") from None
+    settings = options.values()
+    named = {
+        "benchmark_id": await meant_id(engine, benchmark_id, "benchmark"),
+        "version_a": await meant_version(engine, before),
+        "version_b": await meant_version(engine, after),
+    }
+    request = given.request(operation.Request, **settings, **named)
     with progress_line(common, engine, takes_key=True) as progress:
-        if await engine.store.read(lambda db: is_sealed(db, benchmark_id)):
-            return await compare_sealed(engine, request, progress=progress)
-        comparison = await compare_prompt_versions(engine, request, progress=progress)
-    return comparison.id if comparison else None
+        comparison = await operation.run(engine, request, progress=progress)
+    return comparison.id if isinstance(comparison, Record) else comparison
 
 
 def _say_sealed(sealed: SealedVerdict, common: Common, *, gated: bool) -> int:

@@ -79,7 +79,7 @@ async def lift(
     plan = lift_plan(subject_asked, at=wall_clock())
     target = _target(subject_asked, options)
     own = OwnTarget(target, workspaces=plan.workspaces())
-    settings = replace(options, target=target.name, target_config=None)
+    settings = replace(options, target_config=None).with_settings(target=target.name)
     async with settings.session(common, own_target=own, makes=True) as engine:
         with progress_line(common, engine) as progress:
             result = await run_lift(engine, plan, settings.request(plan.benchmark_id), progress=progress)
@@ -108,7 +108,7 @@ def _vet_lift(request: LiftAsked, options: RunOptions) -> None:
         place for place in map(folder.joinpath, lift_file.sources()) if not place.resolve().is_relative_to(folder)
     ]
     named = NamedResources()
-    if options.target is not None or options.target_config is not None:
+    if options.settings.target is not None or options.target_config is not None:
         pass  # the operator names the program
     elif lift_file.target_config is not None:
         config = folder / lift_file.target_config
@@ -121,7 +121,7 @@ def _vet_lift(request: LiftAsked, options: RunOptions) -> None:
 
 def _target(plan: LiftAsked, options: RunOptions) -> CommandSettings:
     """The program that is tried: the one on the command line, the lift file's, or the project's."""
-    name, path, config = options.target, Path(plan.subject), options.target_config
+    name, path, config = options.settings.target, Path(plan.subject), options.target_config
     if name is None and config is None and path.is_file() and path.suffix.lower() in YAML:
         lift_file = read_lift_file(path)
         name, config = (

@@ -7,11 +7,13 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
+from minions_evals_mcp.cli.derived import help_of
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.selection import Selection, select_cases
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.operations.table import TABLE
 
 BETWEEN = re.compile(r",(?=\s*(?:tag=|status=|text~))")
 Cases = Annotated[int, Parameter(validator=validators.Number(gte=1))]
@@ -38,11 +40,7 @@ class Choice:
     limit: Annotated[Cases | None, Parameter(help="Run only the first so many cases.")] = None
     cache: Annotated[
         bool,
-        Parameter(
-            help="Use an output again that the same target made from the same prompt version and inputs; a change inside"
-            " your own application is not seen.",
-            negative="",
-        ),
+        Parameter(help=help_of(TABLE["run_benchmark"], "cache"), negative=""),
     ] = False
 
     def selection(self) -> Selection:

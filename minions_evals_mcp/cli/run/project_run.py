@@ -69,11 +69,9 @@ async def run_(
             remedy="`minions-evals init` writes one; or: minions-evals run BENCHMARK",
         )
     if project is not None:
-        options = replace(
-            options,
-            trials=options.trials or project.fields.trials,
-            prompt_version=options.prompt_version or project.fields.prompt_version,
-        )
+        options = replace(options, prompt_version=options.prompt_version or project.fields.prompt_version)
+        if options.trials is None:
+            options = options.with_settings(trials=project.fields.trials)
         options.target_name()  # one that nobody agreed to is refused before a store is made
     limits = Thresholds() if project is None else project.fields.thresholds
     gates = partial(
@@ -88,10 +86,10 @@ async def run_(
         if project is not None:
             benchmarks = await _taken_in(engine, project)
             named = named or benchmarks
-        if options.key is not None and len(named) > 1:
+        if options.settings.key is not None and len(named) > 1:
             raise BadInputError(
                 f"--key names one run, and {len(named)} would be begun: {', '.join(named)}.",
-                remedy=f"Name one: minions-evals run {named[0]} --key {options.key}",
+                remedy=f"Name one: minions-evals run {named[0]} --key {options.settings.key}",
             )
         run_one = partial(_run_one, engine, gates, choice, options, common, takes_key=len(named) == 1)
         codes = [await run_one(ident) for ident in named]

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter, validators
 from pydantic import ValidationError
 
+from minions_evals_mcp.cli.derived import help_of, options_of
 from minions_evals_mcp.cli.run.agreeing import vet_project
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import Common, session
-from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.request import RunRequest, RunSettings
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.operations.table import TABLE
 from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.targets.own import OwnTarget
 
@@ -26,48 +28,29 @@ Fraction = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))
 Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
 
 
+RUN_BENCHMARK = TABLE["run_benchmark"]
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.request import RunSettings as Settings  # the options have its fields
+else:
+    Settings = options_of(RUN_BENCHMARK, RunSettings.model_fields)
+
+
 @Parameter(name="*")
 @frozen_type
 class RunOptions:
     """The options of a run."""
 
-    prompt_version: Annotated[
-        str | None,
-        Parameter(
-            help="The prompt version: its id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Else each case's own, else the"
-            " latest of its prompt."
-        ),
-    ] = None
-    judge: Annotated[
-        Judge,
-        Parameter(
-            help="auto: each criterion's own; heuristic: rules; llm; human; caller: you judge what is handed out."
-        ),
-    ] = "auto"
+    settings: Settings = Settings()
+    prompt_version: Annotated[str | None, Parameter(help=help_of(RUN_BENCHMARK, "prompt_version_ref"))] = None
     judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).")] = (
         None
     )
-    target: Annotated[
-        str | None,
-        Parameter(
-            help=f"Makes the outputs: {examples()}, python:module:function,"
-            " http://HOST/PATH, 'command:PROGRAM ARGUMENTS' (your own application: JSON in, JSON or text out)."
-        ),
-    ] = None
-    recorded: Annotated[
-        bool,
-        Parameter(help="Use recorded outputs first. The target makes only those that are missing.", negative=""),
-    ] = False
     target_config: Annotated[
         Path | None, Parameter(help="A YAML file that says how your own application is called, as http: or command:.")
     ] = None
-    trials: Annotated[Positive | None, Parameter(help="How often each case is run (else once).")] = None
-    key: Annotated[str | None, Parameter(help="Names the run: the same key resumes it and judges nothing twice.")] = (
-        None
-    )
-    fresh: Annotated[bool, Parameter(help="Pay for every judgment again, even where one is kept.", negative="")] = False
     concurrency: Annotated[
-        Positive | None, Parameter(help="So many cases at once (MINIONS_EVALS_CONCURRENCY, else 16).")
+        Positive | None, Parameter(help="Maximum number of cases run in parallel (MINIONS_EVALS_CONCURRENCY, else 16).")
     ] = None
     trust_code: Annotated[
         bool,
@@ -75,13 +58,6 @@ class RunOptions:
             help="Run the code of assertions with the real interpreters, which can do whatever you can.", negative=""
         ),
     ] = False
-    max_cost_usd: Annotated[
-        float | None,
-        Parameter(
-            help="Stop before more dollars are spent on models, or on your own application, where it says what its outputs cost."
-        ),
-    ] = None
-    max_seconds: Annotated[float | None, Parameter(help="Start no further call after so many seconds.")] = None
     embedder: Annotated[
         str | None,
         Parameter(
@@ -94,29 +70,28 @@ class RunOptions:
             help="Agree to what the file names: programs, code, addresses, variables, outside paths.", negative=""
         ),
     ] = False
-    triggered_by: Annotated[str, Parameter(help="Who asks: an agent's, a person's or a schedule's id.")] = (
-        "command-line"
-    )
+
+    @property
+    def trials(self) -> int | None:
+        """Repetitions of each case, where the command line says how many."""
+        return cast("int | None", self.settings.trials)
+
+    def with_settings(self, **changes: object) -> RunOptions:
+        """The options with these settings in place of their own."""
+        return replace(self, settings=replace(cast("Any", self.settings), **changes))
+
+    def values(self) -> dict[str, object]:
+        """The settings by the request's names: those that were given, else the project's, else none."""
+        given = {name: cast("object", getattr(self.settings, name)) for name in RunSettings.model_fields}
+        max_cost_usd, max_seconds = self._caps()
+        own = {"target": self.target_name(), "max_cost_usd": max_cost_usd, "max_seconds": max_seconds}
+        return {name: value for name, value in {**given, **own}.items() if value is not None}
 
     def request(self, subject_id: str, *, agent_run_id: str | None = None, cache: bool = False) -> RunRequest:
         """The run that these options ask for."""
-        max_cost_usd, max_seconds = self._caps()
+        own = {"agent_run_id": agent_run_id, "prompt_version_ref": self.prompt_version, "cache": cache}
         try:
-            return RunRequest(
-                subject_id=subject_id,
-                agent_run_id=agent_run_id,
-                prompt_version_ref=self.prompt_version,
-                judge=self.judge,
-                target=self.target_name(),
-                recorded=self.recorded,
-                trials=self.trials or 1,
-                fresh=self.fresh,
-                cache=cache,
-                triggered_by=self.triggered_by,
-                key=self.key,
-                max_cost_usd=max_cost_usd,
-                max_seconds=max_seconds,
-            )
+            return RunRequest.model_validate({**self.values(), **own, "subject_id": subject_id})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             problem = first["msg"].removeprefix("Value error, ")
@@ -131,8 +106,8 @@ class RunOptions:
         Raises `BadInputError` for two of them, and for a project's that runs code and was not agreed to.
         """
         if self.target_config is None:
-            return self.target or self._of_project()
-        if self.target is not None:
+            return self.settings.target or self._of_project()
+        if self.settings.target is not None:
             raise BadInputError("--target and --target-config both name a target.", remedy="Give one of them.")
         return read_target(self.target_config).name
 
@@ -151,7 +126,7 @@ class RunOptions:
         if self.target_config is not None:
             return read_target(self.target_config)
         project = settings_here().project
-        if project is None or project.fields.target_config is None or self.target is not None:
+        if project is None or project.fields.target_config is None or self.settings.target is not None:
             return None
         return read_target(project.path(project.fields.target_config))
 
@@ -159,7 +134,10 @@ class RunOptions:
         """The caps of the command line, else the project's."""
         project = settings_here().project
         own = None if project is None else project.fields.caps
-        cost, seconds = self.max_cost_usd, self.max_seconds  # 0 is refused where it is read, not passed over
+        cost, seconds = (
+            self.settings.max_cost_usd,
+            self.settings.max_seconds,
+        )  # 0 is refused where it is read, not passed over
         if own is None:
             return cost, seconds
         return own.max_cost_usd if cost is None else cost, own.max_seconds if seconds is None else seconds

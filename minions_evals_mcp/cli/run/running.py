@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, gate, unscored
@@ -18,17 +19,18 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.meant_ids import meant_id
-from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.request import RunRequest, RunSettings
 from minions_evals_mcp.engine.run.pipeline import Place, here
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case as carry_out_case
 
 
+@takes("run-test-case", but={*RunSettings.model_fields, "prompt_version_ref"})
 async def run_test_case(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    agent_run: str | None = None,
+    given: Given,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
@@ -42,10 +44,8 @@ async def run_test_case(
     ----------
     id
         The test case.
-    agent_run
-        Judge the output of this recorded agent-run.
     """
-    request = options.request(id, agent_run_id=agent_run)
+    request = options.request(id, agent_run_id=given.values["agent_run_id"])
     async with options.session(common) as engine:
         case_id = await meant_id(engine, id, "test-case")
         return await run_case(engine, request.model_copy(update={"subject_id": case_id}), common)

@@ -47,7 +47,7 @@ def watch(
     files
         The suite files.
     """
-    if options.key is not None:
+    if options.settings.key is not None:
         raise BadInputError("every change is a run of its own.", remedy="Leave --key out.")
     for file in files:
         if not file.is_file():

@@ -14,7 +14,6 @@ from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.comparison_picks import MaxScorePicks, picks
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
 from minions_evals_mcp.engine.conclude.comparison import (
-    MARGIN,
     RECOMMENDATION,
     CriterionDifference,
     Pairing,
@@ -23,6 +22,7 @@ from minions_evals_mcp.engine.conclude.comparison import (
     pairing,
     pooled_pairs,
 )
+from minions_evals_mcp.engine.conclude.decision import MARGIN
 from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
@@ -141,8 +141,9 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
     is_sequential = fields.notes.startswith("sequential")
     if is_sequential:
         attempt = replace(attempt, pooled=(), stored=None)
+    level = fields.level or attempt.level
     difference = compare(
-        pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level, next_level=1 - attempt.next_level
+        pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - level, next_level=1 - attempt.next_level
     )
     own = compare(case_pairs, margin=MARGIN)
     criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired)
@@ -168,7 +169,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         p_value=fields.p_value,
         method="sequential" if is_sequential else difference.method,
         attempt=attempt.number,
-        level=attempt.level,
+        level=level,
         pooled=[ident for ident, _, _ in attempt.pooled],
         stored_results=None if attempt.stored is None else attempt.stored.results,
         sample_size=fields.sample_size,
@@ -211,13 +212,13 @@ def in_words(
     fields = record.fields
     a, b = (in_sentence(names or {}, version) for version in (fields.prompt_version_a, fields.prompt_version_b))
     low, high = difference.interval
-    moved = _moved(difference.delta, a)
+    moved, level = _moved(difference.delta, a), fields.level or attempt.level
     if attempt.data and abs(difference.delta - fields.score_delta) >= _SHOWN / 2:
         moved += f" over {attempt.data}, in these two runs {fields.score_delta:+.3f}"
     pooled = f", {attempt.data} pooled" if attempt.data else ""
     sure = (
-        f"({sure_words(attempt.level)}: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {_counted(difference)}{pooled};"
-        f" attempt {attempt.number} to beat {a}, decided at p <= {attempt.level:.3g})"
+        f"({sure_words(level)}: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {_counted(difference)}{pooled};"
+        f" attempt {attempt.number} to beat {a}, decided at p <= {level:.3g})"
     )
     if fields.notes.startswith("sequential"):
         sure = f"({fields.notes})"
@@ -228,9 +229,11 @@ def in_words(
             return f"Hold {b}: it scores {moved}, beyond chance {sure}."
         case "equivalent":
             return f"Either will do: {b} scores {moved}, less than {MARGIN:g} for sure {sure}."
+        case "inconclusive" if fields.missing_outputs:
+            return f"Run more: {b} scores {moved}, but {fields.missing_outputs} {sure}."
         case "inconclusive":
             sequential = fields.notes.startswith("sequential")
-            why = "" if sequential else why_undecided(difference.interval, difference.p_value, attempt.level)
+            why = "" if sequential else why_undecided(difference.interval, difference.p_value, level)
             return f"Run more: {b} scores {moved}, which can be chance{why} {sure}."
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Literal
@@ -19,8 +18,9 @@ from minions_evals_mcp.engine.compare.demands import ALONE, audited, keep_licenc
 from minions_evals_mcp.engine.compare.more_evidence import compare_more
 from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
-from minions_evals_mcp.engine.conclude.comparison import MARGIN, NAMED, Pairing, pairing, pooled_pairs
-from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
+from minions_evals_mcp.engine.conclude.comparison import NAMED, Pairing, decision_of, pairing
+from minions_evals_mcp.engine.conclude.decision import MARGIN
+from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence_at
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import measures
@@ -31,8 +31,7 @@ from minions_evals_mcp.engine.version_chain import versions_ever
 from minions_evals_mcp.errors import EvalsError, RuleError
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
-from minions_evals_mcp.stats.comparison import compare as measured_difference
+from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -280,12 +279,12 @@ def _vet_standing(db: Db, comparison: Record[PromptComparison], compare: str) ->
             f"the cases of {fields.benchmark_id} were changed between the two runs of {comparison.id}.", compare
         )
     attempt = recorded_attempt(db, comparison)
+    _vet_missing(db, comparison, paired, attempt)
     verdict = _verdict(db, fields, paired, attempt)
     if verdict != fields.verdict:
         raise missing(
             f"{comparison.id} says {fields.verdict}, but its two runs say {verdict} ({attempt.in_words()}).", compare
         )
-    _vet_missing(db, comparison, paired, attempt)
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
         raise missing(
@@ -310,38 +309,20 @@ def _verdict(db: Db, fields: PromptComparison, paired: Pairing, attempt: Attempt
     if job is not None and looked_at(db, run_a):
         raw = concluded(db, run_a, run_b, planned=job.total, level=attempt.level).verdict
     else:
-        raw = _difference(pooled_pairs(db, paired, attempt), attempt)
-    return judge_evidence(db, run_a, run_b, at=fields.compared_at, error=attempt.level).verdict(raw, margin=MARGIN)
-
-
-def _difference(pairs: Sequence[CasePair], attempt: Attempt) -> ComparisonVerdict:
-    return measured_difference(pairs, margin=MARGIN, level=1 - attempt.level).verdict
+        raw = decision_of(db, paired, attempt).verdict
+    evidence = judge_evidence_at(db, run_a, run_b, at=fields.compared_at, attempt=attempt)
+    return evidence.verdict(raw, margin=MARGIN)
 
 
 def _vet_missing(db: Db, comparison: Record[PromptComparison], paired: Pairing, attempt: Attempt) -> None:
-    """Refuses a win that rests on cases which the version has no verdict for: had it failed them, it would not have won."""
-    lacking = [case_id for case_id in paired.a if case_id not in paired.b]
-    if not lacking or comparison.fields.verdict != "improved":
+    """Refuses a win that does not hold with the missing outputs as failures, of whoever wrote the comparison."""
+    if comparison.fields.verdict != "improved":
         return
-    failed = [
-        CasePair(
-            case_id,
-            tuple(scores.fractions),
-            (0.0,),
-            tuple(scores.passed),
-            (False,),
-            scores.possible,
-            scores.group or "",
-        )
-        for case_id, scores in paired.a.items()
-        if case_id not in paired.b
-    ]
-    worst = _difference([*pooled_pairs(db, paired, attempt), *failed], attempt)
-    if worst != "improved":
-        version = comparison.fields.prompt_version_b
+    decision = decision_of(db, paired, attempt)
+    if decision.missing:
+        lacking = [case_id for case_id in paired.a if case_id not in paired.b]
         raise missing(
-            f"{len(lacking)} cases of {comparison.id} were not measured for {version}; had it failed them, the verdict were {worst}:"
-            f" {first_named(lacking, NAMED)}.",
+            f"{comparison.id}: {decision.missing}{f' ({first_named(lacking, NAMED)})' if lacking else ''}.",
             "Run the comparison again, so that every case has an output and a verdict.",
         )
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import anyio
-from pydantic import JsonValue
 
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.records import Record
@@ -14,10 +13,15 @@ from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
 from minions_evals_mcp.engine.asking_again import resume_step, resumed_as
 from minions_evals_mcp.engine.compare.sequential import run_until_settled
 from minions_evals_mcp.engine.conclude.attempts import attempt_of
-from minions_evals_mcp.engine.conclude.comparison import Rule, benchmark_run_in, conclude_comparison, record_comparison
+from minions_evals_mcp.engine.conclude.comparison import (
+    Rule,
+    benchmark_run_in,
+    conclude_comparison,
+    labels_of,
+    record_comparison,
+)
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of, working_on
-from minions_evals_mcp.engine.licences.corrected import corrected_pass_difference
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
@@ -218,10 +222,7 @@ async def compare_runs(
     Raises `NotFoundError`, `BadInputError`, or `ConflictError` with what they were measured with differently.
     """
     tie = engine.skills.compare_prompt_versions.parameters.tie_threshold if tie_threshold is None else tie_threshold
-    labels = await engine.store.read(lambda db: corrected_pass_difference(db, run_a, run_b))
-    corrected: JsonValue = (
-        [] if labels is None else [labels.model_dump(mode="json")]
-    )  # new labels make a new comparison
+    corrected = await engine.store.read(lambda db: labels_of(db, run_a, run_b))
     ident = f"comparison:{digest([run_a, run_b, tie, *corrected])}"
     comparison = await engine.store.read(lambda db: run_pairs.comparison(db, ident))
     if comparison is not None:

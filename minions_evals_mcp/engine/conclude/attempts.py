@@ -47,9 +47,11 @@ class Attempt:
         """The number of the next attempt on more cases: this one counts, and each stored result is one that could be chosen instead."""
         return self.number + 1 + max(0, self.elsewhere - self.instead)
 
-    def in_words(self) -> str:
-        """For the comparison's notes."""
-        words = f"attempt {self.number}{self._counted()}, decided at p <= {self.level:.3g}"
+    def in_words(self, level: float | None = None) -> str:
+        """For the comparison's notes; `level` is the error at which it was decided, where that is not the attempt's own."""
+        decided = f"decided at p <= {self.level if level is None else level:.3g}"
+        harm = "" if level is None or level == self.level else ", as every fall is"
+        words = f"attempt {self.number}{self._counted()}, {decided}{harm}"
         return f"{words}, on the data of {self.data}" if self.data else words
 
     def _counted(self) -> str:

@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.attempts import Attempt, attempt_of
-from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
+from minions_evals_mcp.engine.conclude.decision import MARGIN, Decision, decided, pairs_with_missing
+from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence_at
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.conclude.setup import changes_between
+from minions_evals_mcp.engine.licences.corrected import corrected_pass_difference
 from minions_evals_mcp.engine.outbox import message, queue, tell_asker
 from minions_evals_mcp.engine.seals.exposures import RECOMMENDED, note_exposure
 from minions_evals_mcp.engine.seals.guard import HIDDEN
@@ -26,15 +30,13 @@ from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import run_pairs
+from minions_evals_mcp.store.queries.judging import compared
 from minions_evals_mcp.store.queries.run_pairs import MEASURED, BothScores, CaseScores, CriterionScores
 from minions_evals_mcp.store.rows import insert
 from minions_evals_mcp.store.seals import is_open_part, is_sealed
 
 RECOMMENDATION = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "run more"}
 NAMED = 10
-MARGIN = 0.05
-"""A difference whose whole interval lies within this counts as none."""
-
 DIFF = f"{Next('diff', reason='shows case by case what changed between two runs, whatever they are of')}."
 
 
@@ -153,19 +155,25 @@ def record_comparison(
 ) -> Record[PromptComparison]:  # fmt: skip
     """Writes the comparison and tells the orchestrator "comparison-complete": one transaction, the caller's.
 
+    The same outputs are the same comparison: where they were compared before, that one is returned and nothing is written.
+
     Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
     """
     paired = pairing(db, run_a.id, run_b.id)
     version_a, version_b = _versions(run_a, run_b)
     benchmark, pair = run_a.fields.benchmark_id, (run_a.id, run_b.id)
+    outputs = compared.outputs_digest(
+        db, *pair, but_for=[by.tie_threshold, is_sealed(db, benchmark), *labels_of(db, *pair)]
+    )
+    if by.planned is None and (same := compared.same_outputs(db, (version_a, version_b), outputs)) is not None:
+        return same
     attempt = attempt_of(db, (version_a, version_b), runs=pair, job=ident, at=at, benchmark=benchmark)
     looks = None
     if by.planned is not None:
         attempt = replace(attempt, pooled=(), stored=None)
         looks = concluded(db, run_a.id, run_b.id, planned=by.planned, level=attempt.level)
-    difference = compare(
-        pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level, next_level=1 - attempt.next_level
-    )
+    decision = decision_of(db, paired, attempt)
+    difference, level = decision.difference, decision.level if looks is None else attempt.level
     score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
     delta = score_b - score_a
     winner = "tie" if abs(delta) < by.tie_threshold else version_b if delta > 0 else version_a
@@ -180,22 +188,24 @@ def record_comparison(
         winner=winner,
         sample_size=len(paired.shared),
         compared_at=at,
-        notes=_notes(paired, difference, attempt) if looks is None else f"{looks.in_words()}; {attempt.in_words()}",
+        notes=_notes(paired, decision, attempt) if looks is None else f"{looks.in_words()}; {attempt.in_words()}",
         tie_threshold=by.tie_threshold,
         score_delta=delta,
         delta_ci=difference.interval if looks is None or looks.look.p_value is not None else None,
         p_value=difference.p_value if looks is None else looks.look.p_value,
-        verdict=difference.verdict if looks is None else looks.verdict,
+        verdict=decision.verdict if looks is None else looks.verdict,
         attempt=attempt.number,
-        level=attempt.level,
+        level=level,
         pooled=tuple(ident for ident, _, _ in attempt.pooled),
         stored_results=None if attempt.stored is None else attempt.stored.results,
         open_part=is_open_part(db, benchmark),
         what_changed=changes_between(db, run_a, run_b),
         groups=difference.groups if difference.groups < difference.cases else None,
         effective_cases=difference.effective_cases if difference.groups < difference.cases else None,
+        missing_outputs=decision.missing if looks is None else "",
+        outputs_digest=outputs,
     )
-    fields = judge_evidence(db, run_a.id, run_b.id, at=at, error=attempt.level).applied(fields, margin=MARGIN)
+    fields = judge_evidence_at(db, run_a.id, run_b.id, at=at, attempt=attempt).applied(fields, margin=MARGIN)
     title = f"{version_b} against {version_a}: {fields.verdict}"
     record = Record(ident, fields, title, at, at)
     only_verdict = note_exposure(db, ident, fields, at=at)
@@ -223,12 +233,13 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
     tie = tie if isinstance(tie, float) else tie_threshold
     planned = job.total // 2 if request.get("sequential") else None
     try:
-        record_comparison(db, job.id, run_a, run_b, by=Rule(tie, planned), at=at)
+        made = record_comparison(db, job.id, run_a, run_b, by=Rule(tie, planned), at=at)
     except EvalsError as error:
         why = HIDDEN if is_sealed(db, job.subject_id) else error.message
         jobs.set_state(db, job.id, "failed", reason=why, at=at)
     else:
-        jobs.set_state(db, job.id, "completed", at=at)
+        reason = "" if made.id == job.id else f"{compared.SAME_AS}{made.id}"
+        jobs.set_state(db, job.id, "completed", reason=reason, at=at)
     tell_asker(db, job.id, at=at)
 
 
@@ -278,11 +289,32 @@ def pooled_pairs(db: Db, paired: Pairing, attempt: Attempt) -> list[CasePair]:
     return list(pooled.values())
 
 
-def _notes(paired: Pairing, difference: Difference, attempt: Attempt) -> str:
+def decision_of(db: Db, paired: Pairing, attempt: Attempt) -> Decision:
+    """The verdict on the two runs and what is pooled with them, missing outputs included."""
+    pairs = pooled_pairs(db, paired, attempt)
+    return decided(pairs, pairs_with_missing(pairs, paired.a, paired.b), attempt)
+
+
+def labels_of(db: Db, run_a: str, run_b: str) -> list[JsonValue]:
+    """What people's labels make of the two runs: new labels make a new comparison of the same outputs."""
+    labels = corrected_pass_difference(db, run_a, run_b)
+    return [] if labels is None else [labels.model_dump(mode="json")]
+
+
+def _notes(paired: Pairing, decision: Decision, attempt: Attempt) -> str:
     """Returns what a reader must know beside the figures."""
+    difference = decision.difference
     method = METHOD_WORDS[difference.method]
     grouped = groups_words(difference.cases, difference.groups, difference.effective_cases)
-    notes = (method, attempt.in_words(), paired.apart, grouped, difference.caution, difference.settle)
+    notes = (
+        method,
+        attempt.in_words(decision.level),
+        paired.apart,
+        decision.missing,
+        grouped,
+        difference.caution,
+        difference.settle,
+    )
     return "; ".join(part for part in notes if part)
 
 

@@ -6,10 +6,11 @@ from datetime import datetime
 from statistics import NormalDist
 
 from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.engine.conclude.attempts import Attempt
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_difference
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.attempts import attempt_level
+from minions_evals_mcp.stats.attempts import BUDGET, attempt_level
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store.connection import Db
 
@@ -52,6 +53,7 @@ class JudgeEvidence:
         return fields.model_copy(
             update={
                 "verdict": self.verdict(fields.verdict, margin=margin),
+                "level": fields.level if figure is None else self.error,
                 "judge_state": self.standing.state,
                 "judge_note": self.standing.in_words,
                 "p_value": fields.p_value if figure is None else self.p_value(),
@@ -78,3 +80,12 @@ def judge_evidence(db: Db, run_a: str, run_b: str, *, at: datetime, error: float
         return JudgeEvidence(standing, None)
     error = LEVEL if error is None else error
     return JudgeEvidence(standing, corrected_pass_difference(db, run_a, run_b, level=1 - error), error)
+
+
+def judge_evidence_at(db: Db, run_a: str, run_b: str, *, at: datetime, attempt: Attempt) -> JudgeEvidence:
+    """The judges' worth at the level that decides: .05 where labels show a fall, else that of the attempt."""
+    evidence = judge_evidence(db, run_a, run_b, at=at, error=attempt.level)
+    if evidence.corrected is None or evidence.corrected.value >= 0:
+        return evidence
+    harm = judge_evidence(db, run_a, run_b, at=at, error=BUDGET)
+    return harm if harm.corrected is not None and harm.corrected.interval[1] < 0 else evidence

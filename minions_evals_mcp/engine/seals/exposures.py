@@ -13,6 +13,7 @@ from minions_evals_mcp.stats.attempts import BUDGET, attempt_level, fewest_pairs
 from minions_evals_mcp.store import seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.queries.judging.compared import given_back
 from minions_evals_mcp.store.seals import Exposure, Seal
 
 SAID = {
@@ -56,11 +57,12 @@ async def sealed_verdict(engine: Engine, comparison_id: str) -> SealedVerdict | 
 
 def verdict_within(db: Db, comparison_id: str) -> SealedVerdict | None:
     """As `sealed_verdict`, within a read."""
-    exposure = seals.exposure(db, comparison_id)
+    exposure = seals.exposure(db, given_back(db, comparison_id))
     seal = None if exposure is None else seals.seal_of(db, exposure.benchmark_id)
     if exposure is None or seal is None:
         return None
     budget, level = budget_of(db, seal), attempt_level(exposure.attempt)
+    level = BUDGET if exposure.verdict == "regressed" else level
     return SealedVerdict(
         comparison_id=exposure.comparison_id,
         benchmark_id=exposure.benchmark_id,

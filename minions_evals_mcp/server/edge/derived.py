@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.operations.fields import OfferedField, fields_at, given_by, problem, request_of
 from minions_evals_mcp.operations.table import DEFAULTS, Operation, offered_as
-from minions_evals_mcp.server.edge.argument_types import Dry, Wait
+from minions_evals_mcp.server.edge.argument_types import Dry, Limit, Wait
 from minions_evals_mcp.server.edge.guard import Arguments
 from minions_evals_mcp.server.edge.schemas import Schema, schema_of
 
@@ -52,11 +52,19 @@ class Starting(Waiting):
     dry_run: Dry = False
 
 
+class Paged(Starting):
+    """Arguments of such an operation whose answer shows lists."""
+
+    limit: Limit = 5
+
+
 @cache
 def arguments_of(name: str) -> type[Derived]:
     """The arguments of the tool of that name."""
     operation = offered_as("mcp", name)
-    base = Starting if operation.dry_run else Waiting if operation.long_running else Derived
+    base = (
+        Paged if operation.paged else Starting if operation.dry_run else Waiting if operation.long_running else Derived
+    )
     fields: dict[str, Any] = {offered.name: _field(offered) for offered in fields_at(operation, "mcp")}
     made = create_model(operation.request.__name__, __base__=base, __doc__=name, **fields)
     made.operation = operation
@@ -64,7 +72,8 @@ def arguments_of(name: str) -> type[Derived]:
 
 
 def _field(offered: OfferedField) -> tuple[Any, Any]:
-    return Annotated[offered.annotation, Field(description=offered.short)], ... if offered.required else offered.default
+    told = Field(description=offered.short, examples=offered.info.examples)
+    return Annotated[offered.annotation, told], ... if offered.required else offered.default
 
 
 def told_schema(arguments: type[Arguments]) -> Schema:

@@ -4,105 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue
 
-from minions_evals_mcp.domain.values import VersionName
 from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
 from minions_evals_mcp.server.edge.argument_types import (
-    Cap,
-    Cases,
     Cursor,
     Detail,
-    Dry,
     Fields,
     Id,
-    Judge,
-    Key,
     Limit,
     Name,
-    Target,
-    Trials,
     Wait,
 )
 from minions_evals_mcp.server.edge.guard import Arguments
-
-
-class _Run(Arguments):
-    """The options of every run."""
-
-    judge: Judge = "auto"
-    target: Target | None = None
-    trials: Trials = 1
-    fresh: Annotated[bool, Field(description="Reuse no judgment")] = False
-    recorded: Annotated[bool, Field(description="Recorded outputs first, target for the rest")] = False
-    idempotency_key: Key = None
-    wait_seconds: Wait = 0
-    max_cost_usd: Cap | None = None
-    dry_run: Dry = False
-    triggered_by: Name = "mcp"
-
-
-class RunTestCase(_Run):
-    """run_test_case"""
-
-    test_case_id: Annotated[Id | None, Field(examples=["support/refund"])] = None
-    prompt_id: Annotated[Id | None, Field(description="A batch")] = None
-    test_case_ids: Cases | None = None
-    agent_run_id: Annotated[Id | None, Field(description="Judge this recorded output")] = None
-    prompt_version_ref: VersionName | None = None
-
-    @model_validator(mode="after")
-    def _one_case_or_a_batch(self) -> RunTestCase:
-        if (self.test_case_id is None) == (self.prompt_id is None):
-            raise ValueError("give testCaseId, or promptId for a batch of its cases")
-        if self.test_case_ids is not None and self.prompt_id is None:
-            raise ValueError("testCaseIds goes with promptId, whose cases they are")
-        if self.agent_run_id is not None and self.test_case_id is None:
-            raise ValueError("agentRunId goes with testCaseId")
-        return self
-
-
-class RunBenchmark(_Run):
-    """run_benchmark"""
-
-    benchmark_id: Annotated[Id, Field(examples=["support/quality"])]
-    prompt_version_ref: VersionName | None = None
-    rejudge_run_id: Name | None = None
-    test_case_ids: Cases | None = None
-    limit: Limit = 5
-
-    @model_validator(mode="after")
-    def _one_choice_of_cases(self) -> RunBenchmark:
-        if self.test_case_ids is not None and self.rejudge_run_id is not None:
-            raise ValueError("testCaseIds goes without rejudgeRunId, which judges that run's cases")
-        if self.test_case_ids is not None and len(set(self.test_case_ids)) < len(self.test_case_ids):
-            raise ValueError("testCaseIds: a case is named twice")
-        return self
-
-
-class ComparePromptVersions(_Run):
-    """compare_prompt_versions"""
-
-    benchmark_id: Id | None = None
-    version_a: Annotated[Id | None, Field(description="In use now")] = None
-    version_b: Annotated[Id | None, Field(description="Candidate")] = None
-    run_ids: (
-        Annotated[list[Name], Field(min_length=2, max_length=2, description="Or two stored runs, current first")] | None
-    ) = None
-    tie_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
-
-    @model_validator(mode="after")
-    def _two_sides(self) -> ComparePromptVersions:
-        named = (self.benchmark_id, self.version_a, self.version_b)
-        if self.run_ids is None and None in named:
-            raise ValueError("give benchmarkId, versionA and versionB, or runIds")
-        if self.run_ids is not None and any(named):
-            raise ValueError("runIds goes without benchmarkId, versionA and versionB")
-        if self.run_ids is None and self.version_a == self.version_b:
-            raise ValueError("versionB is versionA; name two versions")
-        if self.run_ids is not None and self.run_ids[0] == self.run_ids[1]:
-            raise ValueError("runIds: name two runs")
-        return self
 
 
 class GetRun(Arguments):

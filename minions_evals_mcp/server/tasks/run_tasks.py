@@ -15,9 +15,7 @@ from minions_evals_mcp.server.tasks.extension import Json, Status, Task
 if TYPE_CHECKING:
     from minions_evals_mcp.store.jobs import Job
 
-STARTING = frozenset({"run_test_case", "run_benchmark", "compare_prompt_versions"}) | {
-    name for name, operation in offers("mcp").items() if operation.long_running
-}
+STARTING = frozenset(name for name, operation in offers("mcp").items() if operation.long_running)
 """Calls that a handle may answer; `get_run` only looks."""
 
 

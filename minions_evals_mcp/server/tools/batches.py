@@ -9,17 +9,16 @@ from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
-from minions_evals_mcp.engine.cases.testing import NotRun, batch_of, batch_requests, execution_of_job, not_run
+from minions_evals_mcp.engine.cases.testing import NotRun, batch_of, execution_of_job, not_run
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.estimate import estimate
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.server.answers.dry_run import dry_line
+from minions_evals_mcp.operations import run_test_case
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.background_runs import GRACE_S, start
 from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.server.signatures.runs import RunAnswer, RunTestCase
+from minions_evals_mcp.server.signatures.runs import RunAnswer
 from minions_evals_mcp.store.jobs import Job
 
 SHORT = (
@@ -27,17 +26,15 @@ SHORT = (
 )  # fmt: skip
 
 
-async def run_batch(call: Call, arguments: RunTestCase, batch: RunRequest) -> CallToolResult:
+async def run_batch(call: Call, request: run_test_case.Request, wait_seconds: float) -> CallToolResult:
     """The batch, whose subject is the prompt, as far as it is when the wait ends."""
-    requests = await batch_requests(call.engine, batch, arguments.test_case_ids)
-    if arguments.dry_run:
-        return await _estimated(call, batch, requests)
-    begun: list[Job | NotRun] = [await _begun(call, request) for request in requests]
-    with anyio.move_on_after(max(arguments.wait_seconds, GRACE_S)):
+    requests = await run_test_case.batch(call.engine, request, default_target=call.target)
+    begun: list[Job | NotRun] = [await _begun(call, one) for one in requests]
+    with anyio.move_on_after(max(wait_seconds, GRACE_S)):
         for job in begun:
             if isinstance(job, Job):
-                await call.runs.follow(job, arguments.wait_seconds + GRACE_S, call.report_progress)
-    return await _batch_answer(call, batch.subject_id, begun)
+                await call.runs.follow(job, wait_seconds + GRACE_S, call.report_progress)
+    return await _batch_answer(call, request.subject_id, begun)
 
 
 async def _begun(call: Call, request: RunRequest) -> Job | NotRun:
@@ -81,9 +78,3 @@ async def _ended(call: Call, job: Job | NotRun) -> TestCaseExecution | NotRun:
         return await execution_of_job(call.engine, await get_job(call.engine, job.id))
     except EvalsError as error:
         return _refused(call, job.subject_id, error)
-
-
-async def _estimated(call: Call, batch: RunRequest, requests: tuple[RunRequest, ...]) -> CallToolResult:
-    sides = [await estimate(call.engine, request, kind="test-case") for request in requests]
-    units = sum(side.units for side in sides)
-    return answered(RunAnswer(summary=dry_line(*sides), kind="batch", subject_id=batch.subject_id, units=units))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from mcp.server.mcpserver import Context
@@ -16,17 +16,17 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.jobs import LATEST, comparison_of, get_job
 from minions_evals_mcp.engine.people.submit import submit_judgments as take_judgments
-from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.estimate import estimate
-from minions_evals_mcp.engine.run.rejudge import rejudge_request
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
+from minions_evals_mcp.operations import run_benchmark as benchmark
+from minions_evals_mcp.operations import run_test_case as test_case
 from minions_evals_mcp.server.answers.ab_test import ab_test_answer
 from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import run_told
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, cursor_of, part_of
-from minions_evals_mcp.server.session.background_runs import GRACE_S, Started, start
+from minions_evals_mcp.server.edge.derived import Paged, Starting
+from minions_evals_mcp.server.session.background_runs import GRACE_S, Started
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.elicitation import can_be_asked, judged_by_person, resumed_run, run_of
@@ -34,99 +34,84 @@ from minions_evals_mcp.server.signatures.runs import (
     CancelRun,
     GetRun,
     RunAnswer,
-    RunBenchmark,
-    RunTestCase,
     SubmitJudgments,
 )
 from minions_evals_mcp.server.tools.batches import run_batch
 from minions_evals_mcp.store.jobs import Job
 
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.run.estimate import Estimate
+
 SHOWN = 5
-SELECTION = "named by the caller"
-"""How a caller's `testCaseIds` were chosen, as the run keeps it."""
 LISTS = ("failures", "unscored", "testRuns", "packets")
 SHORT = 4_000
 """So many bytes may the packets of a short answer have; the first is shown whole in any case."""
 
 
-async def run_test_case(call: Call, arguments: RunTestCase) -> CallToolResult | InputRequiredResult:
+async def run_test_case(call: Call, arguments: Starting) -> CallToolResult | InputRequiredResult:
     """The run of a test case or of a batch of a prompt's, as far as it is when the wait ends."""
-    if arguments.prompt_id is not None:
-        return await run_batch(call, arguments, _request(call, arguments, arguments.prompt_id))
-    assert arguments.test_case_id is not None
-    return await _run(call, arguments, _request(call, arguments, arguments.test_case_id), "test-case")
+    request = arguments.request(test_case.Request)
+    if arguments.dry_run:
+        kind = "test-case" if request.prompt_id is None else "batch"
+        estimates = await test_case.estimate(call.engine, request, default_target=call.target)
+        return _estimated(request.subject_id, kind, estimates)
+    if request.prompt_id is not None:
+        return await run_batch(call, request, arguments.wait_seconds)
+    starting = partial(test_case.start, call.engine, request, default_target=call.target)
+    return await _run(call, request, starting, wait_seconds=arguments.wait_seconds, limit=SHOWN)
 
 
-async def run_benchmark(call: Call, arguments: RunBenchmark) -> CallToolResult | InputRequiredResult:
+async def run_benchmark(call: Call, arguments: Paged) -> CallToolResult | InputRequiredResult:
     """The run of a benchmark, as far as it is when the wait ends."""
-    if arguments.rejudge_run_id is not None:
-        return await _run(call, arguments, await _rejudging(call, arguments, arguments.rejudge_run_id), "benchmark")
-    request = _request(call, arguments, arguments.benchmark_id)
-    if arguments.test_case_ids is not None:
-        request = request.model_copy(update={"case_ids": tuple(arguments.test_case_ids), "selection": SELECTION})
-    return await _run(call, arguments, request, "benchmark")
+    request = arguments.request(benchmark.Request)
+    if arguments.dry_run:
+        estimates = [await benchmark.estimate(call.engine, request, default_target=call.target)]
+        return _estimated(request.benchmark_id, "benchmark", estimates)
+    starting = partial(benchmark.start, call.engine, request, default_target=call.target)
+    return await _run(call, request, starting, wait_seconds=arguments.wait_seconds, limit=arguments.limit)
 
 
-async def _rejudging(call: Call, arguments: RunBenchmark, run_id: str) -> RunRequest:
-    """The stored outputs of that run, judged by another judge."""
-    request = await rejudge_request(
-        call.engine, run_id, judge=arguments.judge, key=arguments.idempotency_key, triggered_by=arguments.triggered_by
+def _estimated(subject_id: str, kind: str, estimates: Sequence[Estimate]) -> CallToolResult:
+    """The answer of a dry run."""
+    units = sum(estimate.units for estimate in estimates)
+    (shown,) = estimates if kind != "batch" else (None,)
+    return answered(
+        RunAnswer(summary=dry_line(*estimates), kind=kind, subject_id=subject_id, units=units, estimate=shown)
     )
-    if request.subject_id != arguments.benchmark_id:
-        raise BadInputError(f"the run {run_id} is of the benchmark {request.subject_id}.", remedy="Name that one.")
-    return request.model_copy(update={"fresh": arguments.fresh, "max_cost_usd": arguments.max_cost_usd})
-
-
-def _request(call: Call, arguments: RunTestCase | RunBenchmark, subject_id: str) -> RunRequest:
-    key = arguments.idempotency_key
-    return RunRequest.asked_with_default(arguments, call.target, subject_id=subject_id, key=key)
 
 
 async def _run(
     call: Call,
-    arguments: RunTestCase | RunBenchmark,
-    request: RunRequest,
-    kind: Literal["test-case", "benchmark"],
+    request: test_case.Request | benchmark.Request,
+    starting: Callable[[], Awaitable[Started]],
+    *,
+    wait_seconds: float,
+    limit: int,
 ) -> CallToolResult | InputRequiredResult:
-    if arguments.dry_run:
-        priced = await estimate(call.engine, request, kind=kind)
-        return answered(
-            RunAnswer(
-                summary=dry_line(priced), kind=kind, subject_id=request.subject_id, units=priced.units, estimate=priced
-            )
-        )
-    starting = partial(start, call.engine, request, kind=kind)
-    if (
-        arguments.judge != "caller"
-        and arguments.wait_seconds
-        and call.context is not None
-        and can_be_asked(call.context)
-    ):
-        return await _begun_with_person(call, call.context, arguments, request, starting)
-    return await begun(call, starting, arguments.wait_seconds, arguments.max_cost_usd, limit=_limit(arguments))
-
-
-def _limit(arguments: RunTestCase | RunBenchmark) -> int:
-    """So many failures and packets are shown at once."""
-    return arguments.limit if isinstance(arguments, RunBenchmark) else SHOWN
+    if request.judge != "caller" and wait_seconds and call.context is not None and can_be_asked(call.context):
+        return await _begun_with_person(call, call.context, request, starting, wait_seconds=wait_seconds, limit=limit)
+    return await begun(call, starting, wait_seconds, request.max_cost_usd, limit=limit)
 
 
 async def _begun_with_person(
     call: Call,
     context: Context[Any, Any],
-    arguments: RunTestCase | RunBenchmark,
-    request: RunRequest,
+    request: test_case.Request | benchmark.Request,
     starting: Callable[[], Awaitable[Started]],
+    *,
+    wait_seconds: float,
+    limit: int,
 ) -> CallToolResult | InputRequiredResult:
     """The run after a person was asked about what waits, or the question itself; what nobody answers waits on."""
     again = resumed_run(context)
     if again is not None:
-        job = await run_of(call, again, request.subject_id)
+        subject = request.benchmark_id if isinstance(request, benchmark.Request) else request.subject_id
+        job = await run_of(call, again, subject)
     else:
-        job = await call.runs.begin(starting, max_cost_usd=arguments.max_cost_usd)
-        await call.runs.follow(job, arguments.wait_seconds, call.report_progress)
-    question = await judged_by_person(call, context, job, seconds=arguments.wait_seconds)
-    return await run_answer(call, job, Shape(), limit=_limit(arguments)) if question is None else question
+        job = await call.runs.begin(starting, max_cost_usd=request.max_cost_usd)
+        await call.runs.follow(job, wait_seconds, call.report_progress)
+    question = await judged_by_person(call, context, job, seconds=wait_seconds)
+    return await run_answer(call, job, Shape(), limit=limit) if question is None else question
 
 
 async def begun(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.compared import given_back
 from minions_evals_mcp.store.rows import record_of, select, table_of
 
 MEASURED = ("testCase", "rubric", "judge", "scorer", "embedder")
@@ -97,9 +98,9 @@ def criterion_scores(db: Db, run_id: str) -> dict[str, CriterionScores]:
 
 
 def comparison(db: Db, ident: str) -> Record[PromptComparison] | None:
-    """The prompt-comparison under that id."""
+    """The prompt-comparison under that id, or the earlier one of the same outputs that a job of that id gave back."""
     table = table_of(PromptComparison)
-    row = db.execute(select(table, "id = ?"), (ident,)).fetchone()
+    row = db.execute(select(table, "id = ?"), (given_back(db, ident),)).fetchone()
     return None if row is None else record_of(table, row)
 
 

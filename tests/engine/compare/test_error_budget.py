@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -37,14 +38,15 @@ from tests.workshop import (
 
 CASES = 20
 TARGET = "python:tests.engine.compare.test_error_budget:scripted"
+SAID = count()
 SCRIPT: list[Iterator[bool]] = []
 """For each call of the target, whether its answer is right: those of the current version first, then the candidate's."""
 
 
 async def scripted(inputs: Json) -> str:
-    """The target: says the next line of its part."""
+    """The target: says the next line of its part, in words of its own: the same outputs would be the same comparison."""
     del inputs
-    return "good" if next(SCRIPT[0]) else "bad"
+    return f"{'good' if next(SCRIPT[0]) else 'bad'} {next(SAID)}"
 
 
 @asynccontextmanager

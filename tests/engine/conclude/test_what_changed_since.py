@@ -127,7 +127,7 @@ async def test_a_target_that_is_named_and_makes_nothing_is_no_other_target(engin
             for n in range(3)
         ],
     )
-    job = await bench(engine, "b", prompt_version_ref="v1", target="python:tests.workshop:echoed")
+    job = await bench(engine, "b", prompt_version_ref="v1", target="python:tests.workshop:echoed", recorded=True)
     assert (await benchmark_run(engine, job)).is_regression
 
 

@@ -96,7 +96,7 @@ async def test_a_regressed_comparison_names_the_calls_that_tell_why(tmp_path: Pa
 async def test_a_comparison_names_versions_or_runs_and_not_both(host: Host) -> None:
     for arguments, why in (
         ({"benchmarkId": "b", "versionA": "p@1"}, "give benchmarkId, versionA and versionB, or runIds"),
-        ({"runIds": ["x", "y"], "benchmarkId": "b"}, "runIds goes without"),
+        ({"runIds": ["x", "y"], "benchmarkId": "b"}, "runIds: it goes without"),
         ({"runIds": ["x", "x"]}, "name two runs"),
         ({"benchmarkId": "b", "versionA": "p", "versionB": "p"}, "name two versions"),
     ):

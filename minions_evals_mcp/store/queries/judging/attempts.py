@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
+
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.stored_results import ALIKE
 
@@ -63,7 +66,7 @@ def alike(db: Db, run_id: str) -> str | None:
 def poolable(db: Db, version: str, *, runs: Pair, before: str | None = None) -> list[tuple[str, str, str]]:
     """The recorded comparisons (id, run of A, run of B) whose data may be pooled with those two runs, oldest first.
 
-    No run stands in two of them: the same data would count twice. Where one looked after every case, the data chose
+    No run and no recorded output is in two of them: the same data would count twice. Where one looked after every case, the data chose
     their own number.
     """
     rows = db.execute(
@@ -77,6 +80,18 @@ def poolable(db: Db, version: str, *, runs: Pair, before: str | None = None) -> 
     for ident, run_a, run_b in rows:
         if None in wanted or used & {run_a, run_b} or (alike(db, run_a), alike(db, run_b)) != wanted:
             continue
+        if _shares_outputs(db, used, (run_a, run_b)):
+            continue
         used |= {run_a, run_b}
         poolable_runs.append((ident, run_a, run_b))
     return poolable_runs
+
+
+def _shares_outputs(db: Db, used: Collection[str], runs: Pair) -> bool:
+    """Returns whether those two runs judged a recorded output that one of the runs already used judged, too."""
+    (shares,) = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM test_run x JOIN test_run y ON y.agent_run_id = x.agent_run_id AND y.benchmark_run_id IN (?, ?)"
+        " WHERE x.benchmark_run_id IN (SELECT value FROM json_each(?)) AND x.agent_run_id IS NOT NULL)",
+        (*runs, json.dumps([*used])),
+    ).fetchone()
+    return bool(shares)

@@ -1,0 +1,110 @@
+"""Run a benchmark: judge its cases, compare the result with earlier runs and record it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import Field, model_validator
+
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
+from minions_evals_mcp.domain.values import Id, Text, VersionName
+from minions_evals_mcp.engine.request import RunRequest, RunSettings
+from minions_evals_mcp.errors import BadInputError
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.context import Engine
+    from minions_evals_mcp.engine.run.estimate import Estimate
+    from minions_evals_mcp.engine.run.pipeline import Progress
+    from minions_evals_mcp.engine.run.run_benchmark import Started
+    from minions_evals_mcp.store.jobs import Job as Answer
+
+MOST_CASES = 1000
+SELECTION = "named by the caller"
+"""How `test_case_ids` were chosen, as the run records it."""
+
+
+class Request(RunSettings):
+    """Run a benchmark, or some of its cases, or judge the stored outputs of one of its runs anew."""
+
+    benchmark_id: Annotated[Id, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
+    prompt_version_ref: Annotated[
+        VersionName | None,
+        Field(description="The prompt version"),
+        NAME_SAYS_IT,
+        More(
+            "The prompt version: its id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Default: each case's own, else the"
+            " latest of its prompt."
+        ),
+    ] = None
+    rejudge_run_id: Annotated[
+        Text | None, Field(description="Judge the stored outputs of this run; no target is called"), NAME_SAYS_IT
+    ] = None
+    test_case_ids: Annotated[
+        tuple[Id, ...] | None,
+        Field(strict=False, min_length=1, max_length=MOST_CASES, description="Only these of its cases"),
+        NAME_SAYS_IT,
+    ] = None
+    cache: Annotated[
+        bool,
+        Field(description="Reuse outputs of the same target, prompt version and inputs"),
+        More(
+            "Use an output again that the same target made from the same prompt version and inputs; a change inside"
+            " your own application is not seen."
+        ),
+    ] = False
+
+    @model_validator(mode="after")
+    def _one_choice_of_cases(self) -> Self:
+        if self.test_case_ids is not None and self.rejudge_run_id is not None:
+            raise ValueError("testCaseIds: it goes without rejudgeRunId, which judges that run's cases")
+        if self.test_case_ids is not None and len(set(self.test_case_ids)) < len(self.test_case_ids):
+            raise ValueError("testCaseIds: a case is named twice")
+        if self.cache and self.trials > 1:
+            raise ValueError("cache: trials ask how much outputs differ; leave one of them out")
+        return self
+
+
+async def run_request(engine: Engine, request: Request, *, default_target: str | None = None) -> RunRequest:
+    """The engine's request. `default_target` makes what is not recorded where the caller names no target."""
+    if request.rejudge_run_id is not None:
+        return await _rejudging(engine, request, request.rejudge_run_id)
+    chosen = {} if request.test_case_ids is None else {"case_ids": request.test_case_ids, "selection": SELECTION}
+    return RunRequest.asked_with_default(request, default_target, subject_id=request.benchmark_id, **chosen)
+
+
+async def _rejudging(engine: Engine, request: Request, run_id: str) -> RunRequest:
+    from minions_evals_mcp.engine.run.rejudge import rejudge_request  # noqa: PLC0415  the engine, at the first call
+
+    rejudged = await rejudge_request(
+        engine, run_id, judge=request.judge, key=request.key, triggered_by=request.triggered_by
+    )
+    if rejudged.subject_id != request.benchmark_id:
+        raise BadInputError(f"the run {run_id} is of the benchmark {rejudged.subject_id}.", remedy="Name that one.")
+    return rejudged.model_copy(
+        update={"fresh": request.fresh, "max_cost_usd": request.max_cost_usd, "max_seconds": request.max_seconds}
+    )
+
+
+async def run(
+    engine: Engine, request: Request, *, default_target: str | None = None, progress: Progress | None = None
+) -> Answer:
+    """The run's job at its end; what was judged before under the same key is not paid for again."""
+    from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent  # noqa: PLC0415  as above
+
+    asked = await run_request(engine, request, default_target=default_target)
+    return await run_benchmark(engine, asked, progress=progress or silent)
+
+
+async def start(engine: Engine, request: Request, *, default_target: str | None = None) -> Started:
+    """The run's job, recorded and ready to run."""
+    from minions_evals_mcp.engine.run.run_benchmark import start_benchmark  # noqa: PLC0415  as above
+
+    return await start_benchmark(engine, await run_request(engine, request, default_target=default_target))
+
+
+async def estimate(engine: Engine, request: Request, *, default_target: str | None = None) -> Estimate:
+    """The work of the run and the most that it can cost; nothing runs."""
+    from minions_evals_mcp.engine.run.estimate import estimate as estimated  # noqa: PLC0415  as above
+
+    asked = await run_request(engine, request, default_target=default_target)
+    return await estimated(engine, asked, kind="benchmark")
