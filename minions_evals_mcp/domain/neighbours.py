@@ -92,6 +92,19 @@ class AgentRun(Fields):
         return self.status == "success" and not any(held) and self.tool_calls_log is None
 
 
+FOREIGN_SCORES = "foreignScores"
+"""The key of `extra` under which the scores of another tool are kept; more may be added."""
+
+
+def has_more_scores(kept: AgentRun, arriving: AgentRun) -> bool:
+    """Whether the arriving output is the kept one with more scores of its own tool, and says nothing else."""
+    before, after = kept.extra.get(FOREIGN_SCORES, []), arriving.extra.get(FOREIGN_SCORES, [])
+    as_kept = {**arriving.extra, FOREIGN_SCORES: before} == {**kept.extra, FOREIGN_SCORES: before}
+    if not isinstance(before, list) or not isinstance(after, list) or not as_kept:
+        return False
+    return after[: len(before)] == before and kept.model_copy(update={"extra": arriving.extra}) == arriving
+
+
 KNOWN_OF_A_RUN = frozenset(
     name for key, info in AgentRun.model_fields.items() for name in (key, info.alias or to_camel(key))
 )

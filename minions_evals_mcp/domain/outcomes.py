@@ -38,7 +38,7 @@ class Observed(Value):
 
     `tool_calls` is None where nobody recorded them, empty where it is known that none was made. `made_from` is the
     digest of target, prompt version and inputs; `reused_from` the test-run for which it was made; `group` is that of its
-    agent-run.
+    agent-run. `recorded_scores` are those that another tool recorded for the output, as its log wrote them.
     """
 
     output: Json
@@ -59,6 +59,7 @@ class Observed(Value):
     timed_out: bool = False
     group: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
     told: Annotated[AnswerFacts | None, Field(exclude_if=lambda value: value is None)] = None
+    recorded_scores: Annotated[tuple[Json, ...], Field(exclude_if=lambda scores: not scores)] = ()
 
 
 class Verdict(Value):

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.step_fields import arguments_of, error_text, moment_of
 from minions_evals_mcp.domain.tagged_values import attributes, obj, parsed
 from minions_evals_mcp.domain.values import Json, from_millis, iso, to_millis
 
+NAMES = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
+ARGUMENTS = (
+    "gen_ai.tool.call.arguments", "tool_arguments", "gen_ai.tool.arguments", "ai.toolCall.args", "tool.parameters", "input.value",
+    "traceloop.entity.input",
+)  # fmt: skip
+RESULTS = ("gen_ai.tool.call.result", "tool_response", "ai.toolCall.result", "output.value", "traceloop.entity.output")
+"""Where the conventions and the common instrumentations (pydantic-ai, Vercel's AI SDK, OpenInference, OpenLLMetry) write a call."""
+LONGEST_LITERAL = 100_000
 TOOL, AGENT = "execute_tool", "invoke_agent"
 FAILED = frozenset((2, "2", "ERROR", "STATUS_CODE_ERROR"))
 STANDARD = frozenset(
     ("gen_ai.operation.name", "gen_ai.tool.name", "tool.name", "gen_ai.tool.call.id", "gen_ai.tool.call.arguments",
      "gen_ai.tool.call.result", "gen_ai.agent.name", "openinference.span.kind", "tool.parameters", "input.value",
-     "output.value", "input.mime_type", "output.mime_type")
+     "output.value", "input.mime_type", "output.mime_type", "tool_arguments", "tool_response", "gen_ai.tool.arguments",
+     "ai.toolCall.name", "ai.toolCall.id", "ai.toolCall.args", "ai.toolCall.result", "traceloop.span.kind",
+     "traceloop.entity.name", "traceloop.entity.input", "traceloop.entity.output")
 )  # fmt: skip
 """Attributes that become fields of a step; the others are extra."""
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 def is_span(item: object) -> bool:
@@ -28,10 +40,10 @@ def is_span(item: object) -> bool:
 def tool_step(name: str, members: Mapping[str, JsonValue]) -> Json:
     """The step of a tool's span with that name and those attributes, without times, errors and ids."""
     step: Json = {
-        "tool": _text(members, "gen_ai.tool.name", "tool.name") or name.removeprefix(f"{TOOL} ") or "tool",
-        "arguments": arguments_of(_value(members, "gen_ai.tool.call.arguments", "tool.parameters", "input.value")),
+        "tool": _text(members, *NAMES) or name.removeprefix(f"{TOOL} ") or "tool",
+        "arguments": arguments_of(_literal(_value(members, *ARGUMENTS))),
     }
-    result = _value(members, "gen_ai.tool.call.result", "output.value")
+    result = _value(members, *RESULTS)
     if result is not None:
         step["result"] = result
     extra = {key: value for key, value in members.items() if key not in STANDARD and not key.startswith("exception.")}
@@ -66,7 +78,7 @@ def _around(span: Json, members: Json, by_id: Mapping[str | None, Json]) -> Json
 
 
 def _step_id(span: Json) -> str | None:
-    return _text(_attributes(span), "gen_ai.tool.call.id") or _id(span)
+    return _text(_attributes(span), "gen_ai.tool.call.id", "ai.toolCall.id") or _id(span)
 
 
 def _nanos(span: Json, nanos: str, moment: str) -> int | None:
@@ -80,8 +92,9 @@ def _nanos(span: Json, nanos: str, moment: str) -> int | None:
 
 def _is_tool(span: Json, members: Json) -> bool:
     named = "gen_ai.tool.name" in members or str(span.get("name", "")).startswith(f"{TOOL} ")
-    operation = members.get("gen_ai.operation.name"), str(members.get("openinference.span.kind", "")).upper()
-    return TOOL in operation or "TOOL" in operation or (named and operation[0] is None)
+    operation = members.get("gen_ai.operation.name")
+    kinds = (str(members.get(key, "")).upper() for key in ("openinference.span.kind", "traceloop.span.kind"))
+    return operation == TOOL or "TOOL" in kinds or "ai.toolCall.name" in members or (named and operation is None)
 
 
 def _agent(span: Json, by_id: Mapping[str | None, Json]) -> str | None:
@@ -127,3 +140,13 @@ def _text(members: Mapping[str, JsonValue], *names: str) -> str | None:
 
 def _value(members: Mapping[str, JsonValue], *names: str) -> JsonValue:
     return parsed(next((members[name] for name in names if name in members), None))
+
+
+def _literal(value: JsonValue) -> JsonValue:
+    """The mapping that a text is as Python writes it: LangChain's tools are given their arguments so."""
+    if not isinstance(value, str) or not value.lstrip().startswith("{") or len(value) > LONGEST_LITERAL:
+        return value
+    try:
+        return _JSON.validate_python(ast.literal_eval(value.strip()))
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return value

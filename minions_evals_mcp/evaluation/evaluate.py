@@ -58,7 +58,7 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
     task: Callable[..., object],
     cases: Cases,
     *,
-    checks: Sequence[Check] | Check = (),
+    checks: Sequence[Check] | Check | None = (),
     name: str | None = None,
     version: str | None = None,
     trials: int = 1,
@@ -114,7 +114,7 @@ def _vetted(  # noqa: PLR0913  as above
     task: Callable[..., object],
     cases: Cases,
     *,
-    checks: Sequence[Check] | Check = (),
+    checks: Sequence[Check] | Check | None = (),
     name: str | None = None,
     version: str | None = None,
     trials: int = 1,
@@ -133,7 +133,7 @@ def _vetted(  # noqa: PLR0913  as above
     if min_pass_rate is not None and not 0 <= min_pass_rate <= 1:
         raise BadInputError(f"min_pass_rate is {min_pass_rate:g}.", remedy="Give a share from 0 to 1.")
     alone = isinstance(checks, str | Mapping | Rubric) or callable(checks)
-    all_checks = (cast("Check", checks),) if alone else tuple(cast("Sequence[Check]", checks))
+    all_checks = (cast("Check", checks),) if alone else tuple(cast("Sequence[Check]", checks or ()))
     subject = name_of(name or _name(task))
     chosen = Chosen(
         db=None if store is None else Path(store),

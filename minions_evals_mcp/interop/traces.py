@@ -28,9 +28,9 @@ INFERENCE = {"AGENT": "agent", "TOOL": "tool", "LLM": "model"}
 
 def kind_of(span: Span) -> str | None:
     """agent, tool or model; nothing for a step of something else."""
-    return KINDS.get(span.text("gen_ai.operation.name") or "") or INFERENCE.get(
-        (span.text("openinference.span.kind") or "").upper()
-    )
+    named = KINDS.get(span.text("gen_ai.operation.name") or "")
+    kinds = ((span.text(key) or "").upper() for key in ("openinference.span.kind", "traceloop.span.kind"))
+    return named or next((INFERENCE[kind] for kind in kinds if kind in INFERENCE), None)
 
 
 @dataclass(slots=True)

@@ -67,6 +67,7 @@ class Work:
             seen.told is not None and seen.told.whole,
             seen.told is not None,
             answered_record(seen.output) if seen.told is None and seen.agent_run_id is None else None,
+            seen.recorded_scores,
         )
 
     @once

@@ -22,12 +22,12 @@ async def junit(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncGene
     counts = {"tests": total, "failures": failed, "errors": total - report.run.judged - skipped}
     name = printable(report.run.title, 300)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites{_attributes({'name': name, **counts})}>\n"
+    yield f"<testsuites{attributes({'name': name, **counts})}>\n"
     at = (summary.benchmark_run or {}).get("ranAt", summary.started_at)
     suite = {"name": name, **counts, "skipped": skipped, "timestamp": str(at)[:19], "hostname": "localhost"}
-    yield f"<testsuite{_attributes(suite)}>\n<properties>\n"
+    yield f"<testsuite{attributes(suite)}>\n<properties>\n"
     for key, value in _properties(report):
-        yield f"<property{_attributes({'name': key, 'value': value})}/>\n"
+        yield f"<property{attributes({'name': key, 'value': value})}/>\n"
     yield "</properties>\n"
     async for case in cases:
         if case.tried is not None:
@@ -64,7 +64,7 @@ def _testcase(report: Report, case: ReportedCase) -> str:
     }
     if tried.latency_ms is not None:
         about["time"] = f"{tried.latency_ms / 1000:.3f}"
-    return f"<testcase{_attributes(about)}>{_verdict(case)}</testcase>\n"
+    return f"<testcase{attributes(about)}>{_verdict(case)}</testcase>\n"
 
 
 def _verdict(case: ReportedCase) -> str:
@@ -75,13 +75,13 @@ def _verdict(case: ReportedCase) -> str:
         kind = "skipped" if tried.outcome in {"skipped", "awaiting-judgments"} else "error"
         about = {"message": tried.reason, "type": tried.outcome}
         return (
-            f"<{kind}{_attributes(about)}/>"
+            f"<{kind}{attributes(about)}/>"
             if kind == "skipped"
-            else f"<error{_attributes(about)}>{_text(tried.reason)}</error>"
+            else f"<error{attributes(about)}>{xml_text(tried.reason)}</error>"
         )
     reason = tried.cause.description if tried.cause is not None else "failed"
-    message = _attributes({"message": printable(reason.partition("\n")[0], 500), "type": "assertion"})
-    return f"<failure{message}>{_text(chr(10).join(_failure(case)))}</failure>"
+    message = attributes({"message": printable(reason.partition("\n")[0], 500), "type": "assertion"})
+    return f"<failure{message}>{xml_text(chr(10).join(_failure(case)))}</failure>"
 
 
 def _failure(case: ReportedCase) -> Iterator[str]:
@@ -99,15 +99,15 @@ def _failure(case: ReportedCase) -> Iterator[str]:
     yield f"output: {tried.text}"
 
 
-def _attributes(named: Mapping[str, object]) -> str:
-    return "".join(f" {name}={quoteattr(_legal(printable(str(value), 1000)))}" for name, value in named.items())
+def attributes(named: Mapping[str, object]) -> str:
+    return "".join(f" {name}={quoteattr(legal(printable(str(value), 1000)))}" for name, value in named.items())
 
 
-def _text(text: str) -> str:
+def xml_text(text: str) -> str:
     more = f"\n… {len(text) - LONG} more characters" if len(text) > LONG else ""
-    return escape(revealed(_legal(text[:LONG] + more)))
+    return escape(revealed(legal(text[:LONG] + more)))
 
 
-def _legal(text: str) -> str:
+def legal(text: str) -> str:
     """The text without the characters that XML 1.0 has no place for."""
     return _ILLEGAL.sub("", text)

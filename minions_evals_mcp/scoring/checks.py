@@ -42,6 +42,8 @@ class Subject(NamedTuple):
     """Whether a config of promptfoo's asked for it: code that goes wrong fails it then, as it does there."""
     record: dict[str, JsonValue] | None = None
     """The whole record that a program answered with, of which `text` may be a part; None where that is not known."""
+    recorded_scores: tuple[Mapping[str, JsonValue], ...] = ()
+    """The scores that another tool recorded for this output, as its log wrote them."""
 
     @property
     def facts(self) -> Mapping[str, JsonValue]:

@@ -282,6 +282,16 @@ def _typed(rows: Iterable[tuple[Any, ...]], kind: type[F]) -> list[Record[F]]:
     return [record for row in rows if (record := of_type(_record(row), kind)) is not None]
 
 
+def log_with_content(db: Db, form: str, content: str) -> str | None:
+    """The id of the log of another tool, of that format, that was imported from a file of these contents."""
+    row = db.execute(
+        "SELECT fields ->> '$.extra.log.id' FROM minion WHERE type = 'prompt-version'"
+        " AND fields ->> '$.extra.log.content' = ? AND fields ->> '$.extra.log.format' = ? LIMIT 1",
+        (content, form),
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
 def proposals_of(db: Db, agent_run_id: str) -> list[Record[ProposalDraft]]:
     """The proposal-drafts of that agent-run, oldest first."""
     rows = db.execute(

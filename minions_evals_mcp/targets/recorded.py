@@ -7,6 +7,7 @@ import re
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, Skipped, TargetErrored
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
 
 OUTAGE = re.compile(
     r"(?:^|\b(?:https?(?:/[\d.]+)?|status|code|error|response|returned|responded|answered|with|got))\W{0,3}(?:408|429|5\d\d)\b"
@@ -28,7 +29,7 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
     latency = _latency_ms(fields)
     timed_out = timeout_ms is not None and latency is not None and latency > timeout_ms
     error = (fields.error_message or "the agent-run failed") if fields.status == "failed" else None
-    if error is not None and OUTAGE.search(error):
+    if error is not None and (OUTAGE.search(error) or _is_sample(fields)):
         return TargetErrored(f"agent-run {run.id}: {error}")
     return Observed.trusted(
         output=fields.outputs,
@@ -42,7 +43,13 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
         group=fields.group,
         agent_error=error,
         timed_out=timed_out,
+        recorded_scores=tuple(obj(score) for score in listed_values(fields.extra.get("foreignScores"))),
     )
+
+
+def _is_sample(run: AgentRun) -> bool:
+    """Whether it is a sample of another tool's log: that tool recorded an error in place of a verdict."""
+    return "case" in obj(run.extra.get("log"))
 
 
 def _latency_ms(run: AgentRun) -> float | None:

@@ -348,3 +348,8 @@ def test_an_interrupted_evaluation_names_the_key_under_which_it_goes_on(tmp_path
     again = replace(run, arguments=[*run.arguments, named[1]])
     _, out, err = STANDBYS.carried_out(again, b"", HANG_S)
     assert out == b"4\n", err.decode()
+
+
+def test_checks_of_none_are_no_checks_and_the_expected_text_decides(evaluated: Any) -> None:
+    result: EvaluationResult = evaluated(answer, CASES, checks=None, name="unchecked")
+    assert result.passed is True

@@ -280,7 +280,7 @@ author: me
 metadata: {team: a}
 extensions: []
 redteam: {purpose: none}
-outputPath: [x.html, y.json]
+outputPath: [x.pdf, y.json]
 evaluateOptions: {generateSuggestions: true}
 tests: [{vars: {w: a}, author: me, options: {delay: 5}, assert: [{type: contains, value: a, reason: why}]}]
 """

@@ -85,6 +85,11 @@ EXAMPLES: dict[str, Example] = {
     "equals": said({"value": {"city": "Rome"}}, '{"city": "Rome"}', '{"city": "Bari"}'),
     "factuality": said({"value": "Paris is the capital of France."}, "It is Paris.", "It is Rome. BAD"),
     "finish-reason": said({"value": "stop"}, REPLY, REPLY),
+    "foreign-scorer": said(
+        {"value": {"tool": "inspect", "scorer": "match", "options": {"numeric": True}, "targets": ["1000"]}},
+        "That makes $1,000",
+        "That makes 11000",
+    ),
     "function": said({"value": {"name": "short", "code": "0" * 64}}, REPLY, REPLY),
     "gleu": said({"value": REPLY, "threshold": 0.4}, "You have 30 days to send it back.", "We are closed on Sundays."),
     "icontains": said({"value": "30 DAYS"}, REPLY, "You have a month."),

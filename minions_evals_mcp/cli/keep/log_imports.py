@@ -11,11 +11,14 @@ from typing import TypeVar
 
 from minions_evals_mcp.cli.keep.row_imports import BY
 from minions_evals_mcp.cli.session import Common, reply, session
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.log_formats.table import Format, matching, named, sniff
-from minions_evals_mcp.interop.log_intake.intake import Taken, take_log
+from minions_evals_mcp.interop.log_formats.unknown_files import found, is_suite, refusal
+from minions_evals_mcp.interop.log_intake.intake import Counted, Taken, read_counted, take_log
+from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
 from minions_evals_mcp.report.plain import printable
 
@@ -39,6 +42,8 @@ def format_of(file: Path, name: str | None) -> Format | None:
             f"{file} looks like no format that is read, and its {size} MB are too many for a suite in one document.",
             remedy="Say with --format what it is (docs/logs.md); a suite of any size is read as JSON lines (.jsonl).",
         )
+    if form is None and not is_suite(look, head_of(file).decode("utf-8", "ignore")):
+        raise refusal(look)
     return form
 
 
@@ -76,9 +81,55 @@ def import_summary(taken: Taken, store: Path | None) -> str:
     if counted.unread:
         checks = ", ".join(printable(name, 40) for name, _ in counted.unread.most_common(MOST_NAMED))
         lines.append(f"  checks that mean nothing here: {checks}; their cases are drafts (tag unread-checks)")
-    lines += [*_next_commands(taken, store)]
-    lines += [f"  left out: {number} × {printable(why, 100)}" for why, number in counted.skipped.items()]
+    lines += [*_next_commands(taken, store), *_judging(counted), *_left_out(counted)]
     return "\n".join(lines) + "\n"
+
+
+def explained(file: Path, name: str | None) -> Json:
+    """What the file was taken for and why, what is read of it and what is not; nothing is kept."""
+    form = format_of(file, name)
+    if form is None:
+        return {"file": str(file), "format": SUITE, "recognizedBy": "minions, or a record a line"}
+    log, counted = read_counted(form, file)
+    return {
+        "file": str(file),
+        "format": form.name,
+        "recognizedBy": found(sniff(file)),
+        "task": log.task,
+        **counted.wire(),
+    }
+
+
+def explanation(file: Path, name: str | None) -> str:
+    """The same in words."""
+    form = format_of(file, name)
+    if form is None:
+        return f"{file}: a suite of minions-evals\n"
+    log, counted = read_counted(form, file)
+    lines = [
+        f"{file}: {form.title} (--format {form.name})",
+        f"  recognized by: {printable(found(sniff(file)), 300)}",
+        f"  task {printable(log.task, 60)}: {counted.samples} samples, {counted.outputs} outputs, {counted.errors} errors,"
+        f" {counted.scores.total()} foreign scores",
+        *_judging(counted),
+        *_left_out(counted),
+    ]
+    if counted.beside:
+        beside = ", ".join(f"{printable(key, 40)} ({number})" for key, number in counted.beside.most_common(20))
+        lines.append(f"  not interpreted, kept under extra: {beside}")
+    return "\n".join(lines) + "\n"
+
+
+def _judging(counted: Counted) -> Iterator[str]:
+    """The checks of the cases, and how the other tool's scorers are carried out."""
+    for how in sorted(counted.checks):
+        yield f"  check: {printable(how, 120)}, {counted.checks[how]} samples"
+    if counted.errors:
+        yield f"  errors: {counted.errors} samples ended in an error there; they are not judged"
+
+
+def _left_out(counted: Counted) -> Iterator[str]:
+    yield from (f"  left out: {number} × {printable(why, 100)}" for why, number in counted.skipped.items())
 
 
 def _next_commands(taken: Taken, store: Path | None) -> Iterator[str]:

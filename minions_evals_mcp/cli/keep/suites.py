@@ -11,7 +11,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.keep.log_imports import export_log, format_of, import_log, import_summary
+from minions_evals_mcp.cli.keep.log_imports import (
+    explained,
+    explanation,
+    export_log,
+    format_of,
+    import_log,
+    import_summary,
+)
 from minions_evals_mcp.cli.keep.row_imports import BY, RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
@@ -48,6 +55,7 @@ async def import_(
     set: Annotated[tuple[str, ...], Parameter(negative="")] = (),  # noqa: A002  the option's name
     into: str | None = None,
     format: str | None = None,  # noqa: A002  the option's name
+    explain: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
     """Take records in from suite files, other tools' logs, or rows of your own data; importing twice changes nothing.
@@ -75,7 +83,15 @@ async def import_(
         Puts the test cases into this benchmark, which is made if there is none.
     format
         What the files are, where that is not to be seen: suite, or a format that docs/logs.md names.
+    explain
+        Say what each file is taken for and why, what is read of it, and what is not. Nothing is kept.
     """
+    if explain:
+        if as_ is not None:
+            raise BadInputError("--explain is for suites and logs.", remedy="Leave --as out.")
+        for file in files:
+            _explain(file, format, common)
+        return 0
     if as_ is None:
         if map or set or into:
             raise BadInputError("--map, --set and --into are for rows.", remedy="Say what they are: --as test-case.")
@@ -88,6 +104,13 @@ async def import_(
         for file in files:
             _say(file, *await rows.take(engine, file), common)
     return 0
+
+
+def _explain(file: Path, name: str | None, common: Common) -> None:
+    if common.json:
+        say(explained(file, name))
+    else:
+        tell(explanation(file, name))
 
 
 async def _import_files(files: list[Path], name: str | None, common: Common) -> int:

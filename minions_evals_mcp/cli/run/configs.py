@@ -27,12 +27,12 @@ from minions_evals_mcp.engine.default_judge import default_embedder, default_jud
 from minions_evals_mcp.engine.jobs import LATEST, get_job
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
 from minions_evals_mcp.settings import every_variable, named_variables, settings_here
 
 INTERRUPTED = 130
 SHOWN = 25
-FORMS = (".json", ".csv")
 
 
 class _How(Value):
@@ -83,7 +83,8 @@ def eval_(
     provider
         A provider in place of the config's; may be given several times.
     out
-        Write the results to a .json file as promptfoo does, or the matrix to a .csv file, too; may be given several times.
+        Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .csv or .html, JUnit as .xml;
+        may be given several times. Missing folders are made.
     allow_unsupported
         List what is not carried out, and leave it out.
     fail
@@ -146,9 +147,11 @@ def _config_here() -> Path:
 async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: Common) -> int:
     paths = [*how.out, *map(Path, evaluation.output_paths)]
     for path in paths:
-        if path.suffix.lower() not in FORMS:
-            forms = f"Write to a file of {' or '.join(FORMS)}; `minions-evals report` writes .html of a column."
-            raise BadInputError(f"{path} is of no known form.", remedy=forms)
+        if path.suffix.lower() not in WRITTEN:
+            forms = f"Write to a file of {' or '.join(WRITTEN)}."
+            raise BadInputError(
+                f"unsupported output format {path.suffix or 'of a name without a suffix'}: {path}", remedy=forms
+            )
     environment = {**named_variables(sorted(evaluation.variables)), **evaluation.given_variables}
     remember_named(environment)
     with redirect_stdout(sys.stderr):  # what the config's code prints is no part of the answer
@@ -211,8 +214,9 @@ def _code(matrix: Matrix, how: _How) -> int:
 
 
 def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:
-    text = _results_text(matrix, evaluation) if path.suffix.lower() == ".json" else _csv_text(matrix)
+    text = _written(path.suffix.lower(), matrix, evaluation)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise BadInputError(
@@ -220,13 +224,26 @@ def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:
         ) from None
 
 
-def _results_text(matrix: Matrix, evaluation: Evaluation) -> str:
+def _written(suffix: str, matrix: Matrix, evaluation: Evaluation) -> str:
+    """The text of a file of that form."""
     from minions_evals_mcp.interop.promptfoo_results import results_json  # noqa: PLC0415  only a file needs it
-
-    return json.dumps(results_json(matrix, evaluation, at=iso(wall_clock())), ensure_ascii=False, indent=2) + "\n"
-
-
-def _csv_text(matrix: Matrix) -> str:
     from minions_evals_mcp.report.matrix.matrices import matrix_csv  # noqa: PLC0415  as above
+    from minions_evals_mcp.report.matrix.matrix_files import (  # noqa: PLC0415  as above
+        matrix_html,
+        matrix_junit,
+        result_lines,
+        yaml_text,
+    )
 
-    return matrix_csv(matrix)
+    match suffix:
+        case ".csv":
+            return matrix_csv(matrix)
+        case ".html":
+            return matrix_html(matrix)
+        case ".xml":
+            return matrix_junit(matrix)
+        case _:
+            results = results_json(matrix, evaluation, at=iso(wall_clock()))
+    if suffix == ".jsonl":
+        return result_lines(results)
+    return yaml_text(results) if suffix != ".json" else json.dumps(results, ensure_ascii=False, indent=2) + "\n"

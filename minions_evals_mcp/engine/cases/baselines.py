@@ -120,17 +120,23 @@ def _write_spooled(db: Db, *, spool: Spool, speaker: str, by: str, now: datetime
 
 
 async def save_batches(
-    engine: Engine, batches: Callable[[], Iterable[Sequence[Arrival]]], *, by: str
+    engine: Engine,
+    batches: Callable[[], Iterable[Sequence[Arrival]]],
+    *,
+    by: str,
+    settle: Callable[[Db, Sequence[Arrival]], Sequence[Arrival]] = lambda _, batch: batch,
 ) -> tuple[Saved, WentOn]:
     """As `save_with_baselines`, of more than fits into memory: all is vetted in a first reading, written in a second.
 
-    Raises as `save_records` does, and then nothing is written. Others may write between two batches.
+    `settle` makes of a batch what is written, by what is kept. Raises as `save_records` does, and then nothing is written.
+    Others may write between two batches.
     """
     for batch in batches():
-        await vet_records(engine, batch)
+        await vet_records(engine, await engine.store.read(lambda db, batch=batch: settle(db, batch)))
     saved, went_on = Saved(0, 0, 0), WentOn()
     for batch in batches():
-        more = await save_with_baselines(engine, batch, by=by)
+        settled = await engine.store.read(lambda db, batch=batch: settle(db, batch))
+        more = await save_with_baselines(engine, settled, by=by)
         saved, went_on = saved + more[0], went_on + more[1]
         await anyio.sleep(PAUSE_S)
     return saved, went_on

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.definitions import (
     TestBranch,
     TestCase,
 )
+from minions_evals_mcp.domain.neighbours import AgentRun, has_more_scores
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record, of_type
 from minions_evals_mcp.engine.records.batch import View, is_final, name_of
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
@@ -59,12 +60,19 @@ def vet_record(view: View, record: Record[Fields]) -> None:
 def _vet_change(stored: Record[Fields], record: Record[Fields]) -> None:
     if stored.type != record.type:
         raise InvalidRecordError(f"this id belongs to a {stored.type}", field="id", record=name_of(record))
-    if record.type in FINAL and is_final(stored.fields) and stored.fields != record.fields:
+    if record.type in FINAL and is_final(stored.fields) and not _says_the_same(stored.fields, record.fields):
         raise RuleError(
             "HR1",
             f"{name_of(record)} is recorded already with other content; a copy is never edited.",
             remedy="Use a new id.",
         )
+
+
+def _says_the_same(stored: Fields, arriving: Fields) -> bool:
+    """Whether the copy is the kept one; an output may have more scores of its own tool."""
+    if isinstance(stored, AgentRun) and isinstance(arriving, AgentRun) and stored != arriving:
+        return has_more_scores(stored, arriving)
+    return stored == arriving
 
 
 def _vet_case(view: View, record: Record[TestCase]) -> None:

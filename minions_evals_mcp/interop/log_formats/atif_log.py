@@ -19,7 +19,7 @@ LISTS = frozenset({""})
 
 def read(path: Path) -> Iterator[Item]:
     """An agent-run for each trajectory, with its steps and figures as they are."""
-    yield Log(NAME, path.stem, path.stem)
+    yield Log(NAME, path.stem, path.stem, own_id=False)
     for where, row in rows_of(path, LISTS):
         try:
             run = trajectory_run(row)

@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.files import parted
+from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
 
@@ -44,6 +45,7 @@ def read(path: Path) -> Iterator[Item]:
         model if isinstance(model, str) else "",
         None,
         head,
+        own_id=False,
     )
     for place, piece in enumerate(cases):
         yield _sample(piece.value, place, f"{path}: {piece.path}.{place}")
@@ -66,13 +68,16 @@ def _sample(value: JsonValue, place: int, where: str) -> Sample:
     context = {name: document.get(name) for name in ("context", "retrievalContext") if document.get(name)}
     expected = texts(document.get("expectedOutput"))
     wanted = [name for tool in objects(document.get("expectedTools")) if isinstance(name := tool.get("name"), str)]
+    produced = _produced(document, turns, where)
     return Sample(
         id=document.get("order", place),
         inputs={**inputs, **context},
         name=str(document.get("name") or ""),
         targets=expected,
+        expected={"output": expected[0]} if len(expected) == 1 else None,
+        assertions=recorded_of(NAME, produced.scores),
         extra=without({"expectedTools": document.get("expectedTools"), "tools": [*wanted] or None}),
-        produced=_produced(document, turns, where),
+        produced=produced,
         where=where,
     )
 

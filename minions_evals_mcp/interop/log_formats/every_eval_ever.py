@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -13,6 +14,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
+from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped, Variant
 from minions_evals_mcp.interop.logs.shapes import object_under
@@ -77,19 +79,22 @@ def _samples(lines: list[Json], where: str, *, alone: bool) -> Iterator[Sample]:
             epochs.append([])
         epochs[seen[name]].append(line)
         seen[name] += 1
+    checks = recorded_of(NAME, [_score(line, where) for line in lines])
     for number_, of_epoch in enumerate(epochs, 1):
-        yield _sample(of_epoch, number_, where, alone=alone)
+        yield replace(_sample(of_epoch, number_, where, alone=alone), assertions=checks)
 
 
 def _sample(lines: list[Json], epoch: int, where: str, *, alone: bool) -> Sample:
     document = lines[0]
     inputs = obj(document.get("input"))
     choices = inputs.get("choices")
+    targets = texts(inputs.get("reference"))
     return Sample(
         id=document.get("sample_id"),
         inputs={"input": inputs["raw"], **({"choices": choices} if choices else {})},
         epoch=epoch,
-        targets=texts(inputs.get("reference")),
+        targets=targets,
+        expected={"output": targets[0]} if len(targets) == 1 else None,
         extra=without(
             {
                 "metadata": document.get("metadata"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -25,17 +28,19 @@ from minions_evals_mcp.interop.logs.conversation import (
     without,
 )
 from minions_evals_mcp.interop.logs.files import json_pieces
+from minions_evals_mcp.interop.logs.foreign_checks import inspect_check, recorded_checks
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
+from minions_evals_mcp.scoring.foreign.inspect_scorers import carried_out
 
 NAME = "inspect"
 SAMPLES = "samples/"
 HEADERS = ("header.json", "_journal/start.json")
 """A log that was cut short has no header: how it began is told by the second."""
-LONGEST_PATTERN = 1000
-SPELLED = ("match", "includes")
+SPELLED = frozenset({"match", "includes", "exact", "f1"})
 """Scorers whose target is itself a right answer."""
-PUNCTUATION = r"[\s!-/:-@\[-`{-~]*"
+CHOICE, MULTIPLE_CHOICE = "choice", "multiple_choice"
+"""The scorer, and the solver that reads out of the output what it compares."""
 _REFERENCE = re.compile(r"(?:attachment|tc)://([0-9a-f]+)")
 _READ = (
     "id", "epoch", "input", "choices", "target", "messages", "output", "scores", "metadata", "model_usage",
@@ -46,6 +51,17 @@ _READ = (
 def is_log(seen: JsonValue) -> bool:
     """Returns whether a JSON document is one of Inspect's logs."""
     return "task" in obj(obj(seen).get("eval")) and "status" in obj(seen)
+
+
+def is_archive(path: Path) -> bool:
+    """Whether an archive is one of Inspect's: by its name, else by what is in it."""
+    if path.suffix.lower() == ".eval":
+        return True
+    try:
+        with zipfile.ZipFile(path) as members:
+            return not {*HEADERS}.isdisjoint(members.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return False
 
 
 def read_json(path: Path) -> Iterator[Item]:
@@ -75,51 +91,109 @@ def read_archive(path: Path) -> Iterator[Item]:
         yield from _members(members, judging)
 
 
-def _members(members: Archive, judging: Json) -> Iterator[Sample]:
+def _members(members: Archive, judging: _Judging) -> Iterator[Sample]:
     for member in members:
         if member.name.startswith(SAMPLES) and member.name.endswith(".json"):
             yield _sample(members.json(member), judging, members.place(member))
 
 
-def _log(head: Json, where: str) -> tuple[Log, Json]:
-    """Returns what the log says of itself, and the scorer that can be carried out here (none where there are several)."""
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """The log's scorers by the name of their score, each with its own name and options; `multiple`: several choices may be right.
+
+    `has_choices`: its solver reads the choice out of the output, as `choice` does here.
+    """
+
+    scorers: Mapping[str, tuple[str, Json]]
+    has_choices: bool = False
+    multiple: bool = False
+
+    @property
+    def is_spelled(self) -> bool:
+        """Whether a target is itself a right answer."""
+        return all(name in SPELLED for name, _ in self.scorers.values()) and bool(self.scorers)
+
+
+def _log(head: Json, where: str) -> tuple[Log, _Judging]:
+    """Returns what the log says of itself, and its scorers."""
     about = obj(head.get("eval"))
     task, ident = about.get("task"), about.get("eval_id") or about.get("run_id") or about.get("task_id")
     if not isinstance(task, str) or not isinstance(ident, str):
         raise InvalidRecordError("no log of Inspect's: it names no task or no run", field="eval", where=where)
-    scorers = list(objects(about.get("scorers"))) or list(objects(obj(head.get("results")).get("scores")))
     log = Log(
         NAME, ident, task, str(about.get("model", "")), about.get("created"), without(head, "samples", "reductions")
     )
-    return log, scorers[0] if len(scorers) == 1 else {}
+    return log, _judging(head)
 
 
-def _sample(value: JsonValue, judging: Json, where: str) -> Sample:
+def _judging(head: Json) -> _Judging:
+    listed = list(objects(obj(head.get("eval")).get("scorers"))) or list(
+        objects(obj(head.get("results")).get("scores"))
+    )
+    scorers: dict[str, tuple[str, Json]] = {}
+    for scorer in listed:
+        name = str(scorer.get("scorer") or scorer.get("name") or "").rpartition("/")[2]
+        if name and (score := _score_name(name, scorers)):
+            scorers[score] = name, {**obj(scorer.get("params")), **obj(scorer.get("options"))}
+    steps = [step for step in objects(obj(head.get("plan")).get("steps")) if _solver(step) == MULTIPLE_CHOICE]
+    multiple = any(obj(step.get("params")).get("multiple_correct") is True for step in steps)
+    return _Judging(scorers, len(steps) == 1, multiple)
+
+
+def _score_name(name: str, taken: Container[str]) -> str:
+    """The name of its score: Inspect numbers scorers of one name."""
+    numbered = (name if not number else f"{name}{number}" for number in itertools.count())
+    return next(score for score in numbered if score not in taken)
+
+
+def _solver(step: Json) -> str:
+    return str(step.get("solver", "")).rpartition("/")[2]
+
+
+def _sample(value: JsonValue, judging: _Judging, where: str) -> Sample:
     document = the_object(value, where)
     if "id" not in document or "input" not in document:
         raise InvalidRecordError("a sample has an id and an input", where=where)
     held = obj(document.get("attachments"))
-    targets = texts(document.get("target"))
     question = inputs_of(_resolved(document["input"], held))
     choices = document.get("choices")
+    targets = texts(document.get("target"))
     return Sample(
         id=document["id"],
         epoch=count(document.get("epoch")) or 1,
         inputs={**question, "choices": choices} if choices else question,
         targets=targets,
-        expected={"output": targets[0]} if _scorer(judging) in SPELLED and len(targets) == 1 else None,
-        assertions=_checks(judging, targets),
+        expected={"output": targets[0]} if len(targets) == 1 and judging.is_spelled else None,
+        assertions=tuple(_checks(judging, document)),
         extra=without({"target": document.get("target"), "metadata": document.get("metadata") or None}),
         produced=_produced(document, held, where),
         where=where,
     )
 
 
+def _checks(judging: _Judging, document: Json) -> Iterator[Json]:
+    """A check for each scorer: of Inspect's own what it compares with, else what its recorded score says."""
+    target = document.get("target")
+    targets = [str(text) for text in (target if isinstance(target, list) else [target]) if text is not None]
+    scorers = judging.scorers or {name: (name, dict[str, JsonValue]()) for name in obj(document.get("scores"))}
+    for score, (name, options) in scorers.items():
+        if name == CHOICE and not judging.has_choices:
+            yield from recorded_checks(NAME, [score])
+            continue
+        given = without(options)
+        if not targets or not carried_out(name, given):
+            yield from recorded_checks(NAME, [score])
+            continue
+        choices = len(listed_values(document.get("choices"))) if name == CHOICE else 0
+        multiple = judging.multiple and name == CHOICE
+        yield inspect_check(name, score=score, options=given, targets=targets, choices=choices, multiple=multiple)
+
+
 def _produced(fields: Json, held: Json, where: str) -> Produced:
     messages = [_message(_resolved(message, held)) for message in listed_values(fields.get("messages"))]
     output = obj(_resolved(fields.get("output"), held))
     choices = list(objects(output.get("choices")))
-    answer = message_text(choices[0].get("message")) if choices else None
+    answer = _completion(output, choices)
     usage = [obj(usage_of_model) for usage_of_model in obj(fields.get("model_usage")).values()]
     left: Json = {"events": len(events)} if (events := listed_values(fields.get("events"))) else {}
     return Produced(
@@ -143,6 +217,14 @@ def _produced(fields: Json, held: Json, where: str) -> Produced:
             }
         ),
     )
+
+
+def _completion(output: Json, choices: list[Json]) -> str | None:
+    """What the scorers were given of the output."""
+    completion = output.get("completion")
+    if isinstance(completion, str) and completion:
+        return completion
+    return message_text(choices[0].get("message")) if choices else None
 
 
 def _rest_of_output(output: Json, choices: list[Json]) -> Json:
@@ -204,34 +286,3 @@ def _resolved(value: JsonValue, held: Json) -> JsonValue:
 def _text(held: Json, match: re.Match[str]) -> str:
     text = held.get(match[1])
     return text if isinstance(text, str) else match[0]
-
-
-def _scorer(scorer: Json) -> str:
-    """The scorer's name without that of its package."""
-    return str(scorer.get("name", "")).rpartition("/")[2]
-
-
-def _checks(scorer: Json, targets: tuple[str, ...]) -> tuple[Json, ...]:
-    """The check that means here what the log's only scorer meant; none where there is no such check."""
-    name = _scorer(scorer)
-    options = {**obj(scorer.get("options")), **obj(scorer.get("params"))}
-    if not targets or options.get("numeric"):
-        return ()
-    lenient = options.get("ignore_case", True)
-    flags = "(?i)" if lenient else ""
-    if name == "includes":
-        return ({"type": "icontains-any" if lenient else "contains-any", "value": [*targets]},)
-    if name == "choice" and all(re.fullmatch("[A-Z]", target) for target in targets) and len(targets) == 1:
-        return ({"type": "regex", "value": rf"(?i)ANSWER\s*:\s*{targets[0]}\s*(?:$|\n|\.)"},)
-    if name != "match":
-        return ()
-    wanted = "|".join(_quoted(target.strip()) for target in targets)
-    around = {"begin": ("^", ""), "end": ("", "$"), "any": ("", ""), "exact": ("^", "$")}
-    before, after = around.get(str(options.get("location", "end")), ("", "$"))
-    start, end = (before and before + PUNCTUATION), (after and PUNCTUATION + after)
-    pattern = f"{flags}{start}(?:{wanted}){end}"
-    return ({"type": "regex", "value": pattern},) if len(pattern) <= LONGEST_PATTERN else ()
-
-
-def _quoted(text: str) -> str:
-    return re.sub(r"([^\w\s])", r"\\\1", text, flags=re.ASCII) if text.isascii() else re.escape(text)

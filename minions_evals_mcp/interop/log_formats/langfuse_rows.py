@@ -61,7 +61,13 @@ def _key(row: Json) -> str | None:
 def read(path: Path) -> Iterator[Item]:
     """A sample for each trace and each item; rows of one trace may lie apart."""
     first = first_row(path, LISTS)
-    yield Log(NAME, path.stem, str(first.get("datasetName") or first.get("projectId") or path.stem))
+    yield Log(
+        NAME,
+        path.stem,
+        str(first.get("datasetName") or first.get("projectId") or path.stem),
+        own_id=False,
+        known_samples=True,
+    )
     for where, rows in groups(path, LISTS, _key):
         if _key(rows[0]) is None and not _is_score(rows[0]):
             raise InvalidRecordError("a row has an id, or a traceId", where=where)

@@ -42,7 +42,7 @@ def _key(row: Json) -> str | None:
 
 def read(path: Path) -> Iterator[Item]:
     """A sample for each root run, and each example."""
-    yield Log(NAME, path.stem, _task(first_row(path, LISTS)) or path.stem)
+    yield Log(NAME, path.stem, _task(first_row(path, LISTS)) or path.stem, own_id=False, known_samples=True)
     for where, rows in groups(path, LISTS, _key):
         if _key(rows[0]) is None:
             raise InvalidRecordError("a run has an id, and its trace_id is a text", where=where)

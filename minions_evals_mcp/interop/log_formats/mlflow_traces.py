@@ -13,11 +13,14 @@ from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, rows_of
 from minions_evals_mcp.interop.logs.conversation import count, inputs_of, last_answer, objects, without
+from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.logs.shapes import objects_under
+from minions_evals_mcp.scoring.foreign.recorded import says_verdict
 
 NAME = "mlflow"
 LISTS = frozenset({"", "traces"})
+HUMAN = "HUMAN"
 EXPECTED = ("expected_response", "expected_output", "expected_answer", "ground_truth")
 
 
@@ -30,7 +33,13 @@ def is_traces(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """A sample for each trace."""
-    yield Log(NAME, path.stem, _experiment(obj(first_row(path, LISTS).get("info"))) or path.stem)
+    yield Log(
+        NAME,
+        path.stem,
+        _experiment(obj(first_row(path, LISTS).get("info"))) or path.stem,
+        own_id=False,
+        known_samples=True,
+    )
     for where, row in rows_of(path, LISTS):
         yield _sample(row, where)
 
@@ -64,6 +73,7 @@ def _sample(row: Json, where: str) -> Sample:
         case="",
         inputs=inputs_of(_messages(question)),
         targets=() if wanted is None else (value_text(wanted),),
+        assertions=recorded_checks(NAME, _verdicts(assessments)),
         extra=without({"expectations": expected or None, "ofExpectations": [*_expectations(assessments)] or None}),
         produced=Produced(
             output=_answer(answer),
@@ -87,6 +97,14 @@ def _sample(row: Json, where: str) -> Sample:
         ),
         where=where,
     )
+
+
+def _verdicts(assessments: list[Json]) -> Iterator[str]:
+    """The names of the scorers that say whether the output is right; what people say are labels."""
+    for assessment in assessments:
+        is_scorer = str(obj(assessment.get("source")).get("source_type")).upper() != HUMAN
+        if "feedback" in assessment and is_scorer and says_verdict(_score(assessment).wire()):
+            yield _name(assessment)
 
 
 def _expectations(assessments: list[Json]) -> Iterator[JsonValue]:

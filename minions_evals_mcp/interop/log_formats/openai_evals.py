@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, inputs_of, last_answer, objects, text_of, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines
+from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
@@ -67,9 +68,16 @@ def read_output_items(path: Path) -> Iterator[Item]:
         if index is None:
             raise InvalidRecordError("an output item has data_source_idx", where=where)
         if log is None:
-            log = Log(NAME, str(document.get("run_id") or path.stem), str(document.get("eval_id") or path.stem))
+            log = Log(
+                NAME,
+                str(document.get("run_id") or path.stem),
+                str(document.get("eval_id") or path.stem),
+                own_id="run_id" in document,
+            )
             yield log
-        yield Sample(index, item or {"input": index}, produced=_hosted(document, where), where=where)
+        hosted = _hosted(document, where)
+        checks = recorded_of(NAME, hosted.scores)
+        yield Sample(index, item or {"input": index}, assertions=checks, produced=hosted, where=where)
 
 
 def _hosted(document: Json, where: str) -> Produced:
@@ -115,12 +123,18 @@ def read_run(path: Path) -> Iterator[Item]:
     if not spec:
         raise InvalidRecordError("a log of OpenAI evals begins with its spec", where=str(path))
     yield _log(spec, report, beside, path)
-    wanted = BY_CLASS.get(str(obj(obj(spec.get("run_config")).get("eval_spec")).get("cls", "")).rpartition(":")[2])
+    wanted = _wanted(obj(obj(spec.get("run_config")).get("eval_spec")))
     for where, name, events in gathered(lambda: _events(path), awaited):
         if name is not None:
             yield _recorded(name, events, wanted, where)
         elif not events[0].keys() & ABOUT:
             yield Skipped(NO_SAMPLES)
+
+
+def _wanted(spec: Json) -> str | None:
+    """The check that means what the eval's class does; None where there is no such check."""
+    wanted = BY_CLASS.get(str(spec.get("cls", "")).rpartition(":")[2])
+    return f"i{wanted}" if wanted == BY_CLASS["Includes"] and obj(spec.get("args")).get("ignore_case") else wanted
 
 
 def _events(path: Path) -> Iterator[Row[Json]]:
@@ -155,16 +169,17 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
     targets = texts(match.get("expected"))
     answer = sampling[-1].get("sampled") if sampling else match.get("sampled", match.get("picked"))
     usage = list(objects([data.get("usage") for data in sampling]))
+    scores = tuple(score for event in scored for score in _scores(event, where))
     others: list[JsonValue] = [event for event in events if event not in scored and event.get("type") != "sampling"]
     beside: list[JsonValue] = [rest for event in events if event not in others and (rest := _beside(event))]
     return Sample(
         id=name,
         inputs=inputs_of(sampling[0].get("prompt")) if sampling else {"input": name},
         targets=targets,
-        assertions=_checks(wanted, targets),
+        assertions=_checks(wanted, targets) or _recorded_checks(scores),
         produced=Produced(
             output=_sampled(answer),
-            scores=tuple(score for event in scored for score in _scores(event, where)),
+            scores=scores,
             started=events[0].get("created_at"),
             completed=events[-1].get("created_at"),
             input_tokens=known_sum(count(part.get("prompt_tokens")) for part in usage),
@@ -204,10 +219,15 @@ def _scores(event: Json, where: str) -> Iterator[ForeignScore]:
         yield ForeignScore(name, value)
 
 
+def _recorded_checks(scores: tuple[ForeignScore, ...]) -> tuple[Json, ...]:
+    """The recorded match is the verdict; without one the metrics are."""
+    return recorded_of(NAME, [score for score in scores if score.name == "match"] or scores)
+
+
 def _checks(kind: str | None, targets: tuple[str, ...]) -> tuple[Json, ...]:
     if kind is None or not targets:
         return ()
-    if kind == "contains-any":
+    if kind.endswith("contains-any"):
         return ({"type": kind, "value": [*targets]},)
     if len(targets) == 1:
         return ({"type": kind, "value": targets[0]},)

@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, inputs_of, number, objects, texts, without
 from minions_evals_mcp.interop.logs.files import whole_json
+from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.table_rows import read_rows
 from minions_evals_mcp.next_steps import Next, Value
@@ -37,6 +38,8 @@ ANSWERS = (
 IDS = ("id", "idx", "task_id", "index", "question_id")
 OURS = frozenset({"epoch", "testCaseId", "inputs", "outputs", "scores", "extra"})
 """The columns that tell a table of outputs which was written here."""
+OWN_VERDICT = "minions-evals"
+"""The score that is a verdict made here."""
 BESIDE = ("context", "choices", "passage")
 """Columns that belong to what is asked."""
 
@@ -46,7 +49,13 @@ def read(path: Path) -> Iterator[Item]:
     rows = read_rows(path)
     first = next(rows, None)
     if first is not None and first.cells.keys() >= OURS:
-        yield Log(NAME, path.stem, str(first.cells.get("task") or path.stem), str(first.cells.get("model") or ""))
+        yield Log(
+            NAME,
+            path.stem,
+            str(first.cells.get("task") or path.stem),
+            str(first.cells.get("model") or ""),
+            own_id=False,
+        )
         yield from (_recorded(row.cells, row.where) for row in chain([first], rows))
         return
     yield Log(
@@ -64,17 +73,21 @@ def _recorded(cells: Json, where: str) -> Sample:
     log, inputs = obj(extra.get("log")), obj(_json(cells, "inputs", where))
     foreign = [obj(value) for value in listed_values(extra.get("foreignScores"))]
     ours = [own for own in objects(_json(cells, "scores", where)) if not own.get("foreign")]
+    scores = tuple(_score(score) for score in (*ours, *foreign))
+    judged = [score for score in scores if isinstance(score.about.get("passed"), bool)]
+    whole = [score for score in judged if score.name == OWN_VERDICT]
     return Sample(
         id=log.get("sample", cells.get("id")),
         inputs=inputs,
         epoch=count(cells.get("epoch")) or 1,
         targets=texts(cells.get("targets")),
+        assertions=recorded_of(NAME, whole or judged),
         extra=without({"testCaseId": cells.get("testCaseId")}),
         produced=Produced(
             output=_json(cells, "outputs", where),
             messages=tuple(listed_values(extra.get("messages"))),
             tools=tuple(objects(_json(cells, "toolCalls", where))),
-            scores=tuple(_score(score) for score in (*ours, *foreign)),
+            scores=scores,
             started=cells.get("startedAt"),
             completed=cells.get("completedAt"),
             input_tokens=count(cells.get("inputTokens")),

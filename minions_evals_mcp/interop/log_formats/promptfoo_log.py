@@ -59,7 +59,15 @@ def _log(head: Json, path: Path) -> Log:
     config = obj(head.get("config"))
     task = str(config.get("description") or path.stem)
     about = without(head, "results.version", "results.timestamp", "evalId")
-    return Log(NAME, str(head.get("evalId") or path.stem), task, "", head.get("results.timestamp"), about)
+    return Log(
+        NAME,
+        str(head.get("evalId") or path.stem),
+        task,
+        "",
+        head.get("results.timestamp"),
+        about,
+        own_id=bool(head.get("evalId")),
+    )
 
 
 def _variant(fields: Json, prompts: list[str]) -> Variant:

@@ -19,6 +19,9 @@ from minions_evals_mcp.interop.logs.shapes import the_object
 NAME = "skill-evals"
 LISTS = frozenset({"evals", ""})
 PROMPTS = ("prompt", "query", "input", "task")
+OWN_PROMPTS = frozenset({"prompt", "query"})
+SKILL = frozenset({"skill_name", "skill"})
+"""What tells evaluations of a skill from other lists of inputs with what is expected of them."""
 EXPECTED = ("expected_output", "expected", "expected_behavior", "success_criteria")
 CHECKS = ("assertions", "expectations", "expect", "checks")
 WORDS = ("text", "description", "assertion", "expectation", "value", "check", "name")
@@ -28,7 +31,12 @@ def is_evals(seen: JsonValue) -> bool:
     """Returns whether a JSON document lists evaluations of a skill."""
     listed = obj(seen).get("evals", seen)
     first = obj(next(iter(listed_values(listed)), None))
-    return _prompt(first) is not None and ("evals" in obj(seen) or bool(first.keys() & {*CHECKS, *EXPECTED}))
+    if _prompt(first) is None:
+        return False
+    asked = first.keys() & OWN_PROMPTS and first.keys() & {*CHECKS, *EXPECTED, "should_trigger"}
+    return bool(asked) or (
+        "evals" in obj(seen) and bool(obj(seen).keys() & SKILL or first.keys() & {*OWN_PROMPTS, *CHECKS})
+    )
 
 
 def read(path: Path) -> Iterator[Item]:

@@ -11,7 +11,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.log_formats import (
     atif_log,
+    data_set,
     deepeval_run,
+    eval_cases,
     every_eval_ever,
     inspect_log,
     langfuse_rows,
@@ -27,6 +29,7 @@ from minions_evals_mcp.interop.log_formats import (
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
 from minions_evals_mcp.interop.logs.sample import Item, Log
+from minions_evals_mcp.interop.logs.whole_documents import is_yaml, whole_document
 from minions_evals_mcp.interop.trajectory import is_trajectory
 
 ZIP = b"PK\x03\x04"
@@ -59,7 +62,10 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format("inspect-eval", "an Inspect log (.eval)", lambda seen: seen.magic == ZIP, inspect_log.read_archive),
+    Format(
+        "inspect-eval", "an Inspect log (.eval)",
+        lambda seen: seen.magic == ZIP and inspect_log.is_archive(seen.path), inspect_log.read_archive,
+    ),
     Format("inspect-json", "an Inspect log (.json)", lambda seen: inspect_log.is_log(seen.first), inspect_log.read_json),
     Format("promptfoo", "results of promptfoo", lambda seen: promptfoo_log.is_results(seen.first), promptfoo_log.read),
     Format("openai-evals", "a record log of OpenAI evals", lambda seen: openai_evals.is_run(seen.first), openai_evals.read_run),
@@ -87,6 +93,10 @@ FORMATS: tuple[Format, ...] = (
     Format("langsmith", "runs or examples of LangSmith", lambda seen: langsmith_runs.is_export(seen.first), langsmith_runs.read),
     Format("langfuse", "an export of Langfuse", lambda seen: langfuse_rows.is_export(seen.first), langfuse_rows.read),
     Format("parquet", "a data set (Parquet)", lambda seen: seen.magic == PARQUET, parquet_samples.read),
+    Format("adk-evalset", "an eval set of ADK", lambda seen: eval_cases.is_adk(seen.first), eval_cases.read_adk),
+    Format("pydantic-evals", "a data set of pydantic-evals", lambda seen: eval_cases.is_pydantic(seen.first), eval_cases.read_pydantic),
+    Format("strands", "an experiment of Strands", lambda seen: eval_cases.is_strands(seen.first), eval_cases.read_strands),
+    Format("data-set", "a data set (input, expected_output)", lambda seen: data_set.is_rows(seen.first), data_set.read),
     Format("skill-evals", "evaluations of a skill (evals.json)", lambda seen: skill_evals.is_evals(seen.first), skill_evals.read),
 )  # fmt: skip
 BY_NAME = {format_.name: format_ for format_ in FORMATS}
@@ -99,9 +109,18 @@ def sniff(path: Path) -> Seen:
     if magic in (ZIP, PARQUET):
         return Seen(path, magic, None)
     text = head.decode("utf-8", "ignore")
+    if is_yaml(path):
+        return Seen(path, b"", None if "minions" in text else _document(path))
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         text = text.lstrip("\ufeff").lstrip().partition("\n")[0]
     return Seen(path, b"", glimpse(text))
+
+
+def _document(path: Path) -> JsonValue:
+    try:
+        return whole_document(path)
+    except InvalidRecordError:
+        return None
 
 
 def matching(look: Seen) -> Format | None:

@@ -37,7 +37,7 @@ def is_spans(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """An agent-run for each agent's span, or each trace of a model or tool, once all spans of its trace were read."""
-    yield Log(NAME, path.stem, path.stem)
+    yield Log(NAME, path.stem, path.stem, own_id=False)
     for where, _, spans in gathered(lambda: _spans(path)):
         trace = [span for span in spans if span is not None]
         yield from trace_runs(trace, where) if trace else (Skipped(OTHER),)

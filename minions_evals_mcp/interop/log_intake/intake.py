@@ -19,16 +19,25 @@ from minions_evals_mcp.engine.records.save_records import Arrival, Saved
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.interop.log_formats.table import Format, headed, opened
 from minions_evals_mcp.interop.log_intake.benchmarks import CaseIds, grow_benchmarks, vet_benchmarks
+from minions_evals_mcp.interop.log_intake.identity import Settling, content_of, identified
 from minions_evals_mcp.interop.logs.records import records, version, version_id
 from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded, Sample, Skipped, Variant
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds, SeenIds
+from minions_evals_mcp.scoring.assertions.kinds.foreign_scorer import FOREIGN_SCORER, is_carried_out
+from minions_evals_mcp.store.connection import Db
 
 BATCH = 200
+LOG = "log:"
+"""How the ids of what an imported log becomes begin."""
 
 
 @dataclass(slots=True)
 class Counted:
-    """The counts of a log's reading; `trials`: so many outputs the case has that has most of one version."""
+    """The counts of a log's reading; `trials`: so many outputs the case has that has most of one version.
+
+    `checks` are what judges the samples, `beside` the keys that mean nothing here and are kept under `extra`, `errors` the
+    samples that ended in an error there.
+    """
 
     samples: int = 0
     outputs: int = 0
@@ -36,6 +45,9 @@ class Counted:
     scores: Counter[str] = field(default_factory=Counter[str])
     unread: Counter[str] = field(default_factory=Counter[str])
     skipped: Counter[str] = field(default_factory=Counter[str])
+    checks: Counter[str] = field(default_factory=Counter[str])
+    beside: Counter[str] = field(default_factory=Counter[str])
+    errors: int = 0
     variants: dict[Variant | None, None] = field(default_factory=dict[Variant | None, None])
 
     def take(self, item: Item) -> None:
@@ -57,10 +69,25 @@ class Counted:
     def _sample(self, sample: Sample) -> None:
         self.samples += 1
         self.unread.update(sample.unread)
+        self.checks.update({*map(_how, sample.assertions)})
+        self.beside.update(sample.extra.keys())
         if sample.produced is not None:
             self.variants[sample.produced.variant] = None
             self.outputs += 1
             self.scores.update(score.name for score in sample.produced.scores)
+            self.errors += sample.produced.error is not None
+            self.beside.update(obj(sample.produced.extra.get("rest")).keys())
+
+    def wire(self) -> Json:
+        """What was read and what was not, for a program."""
+        counts: dict[str, Counter[str]] = {
+            "foreignScores": self.scores, "unreadChecks": self.unread, "skipped": self.skipped, "checks": self.checks,
+            "keptBeside": self.beside,
+        }  # fmt: skip
+        return {
+            "samples": self.samples, "outputs": self.outputs, "errors": self.errors,
+            **{name: {key: counted[key] for key in counted} for name, counted in counts.items()},
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,41 +105,76 @@ class Taken:
     def wire(self) -> Json:
         """The answer to a program."""
         counted = self.counted
-        scores: Json = dict(counted.scores)
-        unread: Json = dict(counted.unread)
-        skipped: Json = dict(counted.skipped)
         return {
-            "format": self.form.name, "log": self.log.id, "samples": counted.samples, "outputs": counted.outputs,
-            "foreignScores": scores, "unreadChecks": unread, "skipped": skipped, "promptVersionRefs": [*self.versions],
+            "format": self.form.name, "log": self.log.id, **counted.wire(), "promptVersionRefs": [*self.versions],
             **({"trials": counted.trials} if counted.trials > 1 else {}),
             **({"benchmarkId": self.benchmarks[0]} if self.benchmarks else {}),
             **({"benchmarkIds": [*self.benchmarks]} if len(self.benchmarks) > 1 else {}),
         }  # fmt: skip
 
 
+def _how(assertion: Json) -> str:
+    """The check in words: of another tool's scorer, whether it is carried out or its recorded score is the verdict."""
+    if assertion.get("type") != FOREIGN_SCORER:
+        return str(assertion.get("type"))
+    value = obj(assertion.get("value"))
+    how = "by its documented meaning" if is_carried_out(value) else "its recorded score is the verdict"
+    return f"{value.get('tool')}'s {value.get('name', value.get('scorer'))}: {how}"
+
+
+def read_counted(form: Format, path: Path) -> tuple[Log, Counted]:
+    """What is read of a log, without keeping it; raises as `take_log` does for what cannot be read or holds no sample."""
+    log, items = opened(form, path)
+    counted = Counted()
+    for item in items:
+        counted.take(item)
+    _vet_samples(counted, path)
+    return log, counted
+
+
+def _vet_samples(counted: Counted, path: Path) -> None:
+    """Raises `InvalidRecordError` for a log of which nothing was read."""
+    if not counted.samples:
+        held = "; ".join(f"{number} × {why}" for why, number in counted.skipped.items())
+        raise InvalidRecordError(f"holds no samples{f': {held}' if held else ''}", where=str(path))
+
+
 async def take_log(engine: Engine, form: Format, path: Path, *, by: str) -> Taken:
     """Takes the log in; raises `InvalidRecordError` naming file and place, and then nothing is kept."""
-    log = headed(form, path)
+    log, counted, settling = await _identified(engine, headed(form, path), path), Counted(), Settling()
     await engine.store.read(lambda db: vet_benchmarks(db, log))
-    counted = Counted()
 
     def batches() -> Iterator[Sequence[Arrival]]:
-        nonlocal counted
-        counted = Counted()
+        nonlocal counted, settling
+        counted, settling = Counted(), Settling()
         cases.clear()
-        return _batches(form, path, counted, cases, now=engine.clock())
+        return _batches(form, path, log, counted, cases, now=engine.clock())
+
+    def settle(db: Db, batch: Sequence[Arrival]) -> Sequence[Arrival]:
+        return settling.settle(db, batch)
 
     with closing(CaseIds()) as cases:
-        saved, went_on = await save_batches(engine, batches, by=by)
+        saved, went_on = await save_batches(engine, batches, by=by, settle=settle)
+        _vet_samples(counted, path)
         grown, benchmarks = await grow_benchmarks(engine, log, cases, where=str(path))
-    versions = tuple(version_id(log, variant) for variant in counted.variants)
+    made = dict.fromkeys(version_id(log, variant) for variant in counted.variants)
+    versions = tuple(version for version in settling.versions if version in made or version.startswith(LOG)) or tuple(
+        made
+    )
     return Taken(form, log, saved + grown, went_on, counted, benchmarks, versions)
 
 
-def _batches(form: Format, path: Path, counted: Counted, cases: CaseIds, *, now: datetime) -> Iterator[list[Arrival]]:
+async def _identified(engine: Engine, log: Log, path: Path) -> Log:
+    content = "" if log.own_id else content_of(path)
+    return await engine.store.read(lambda db: identified(db, log, content))
+
+
+def _batches(
+    form: Format, path: Path, log: Log, counted: Counted, cases: CaseIds, *, now: datetime
+) -> Iterator[list[Arrival]]:
     """The records of the log, each once, in batches."""
     batch: list[Arrival] = []
-    log, samples = opened(form, path)
+    _, samples = opened(form, path)
     seen, again = SeenIds(), CountedIds()
     for item in samples:
         known = len(counted.variants)

@@ -44,7 +44,14 @@ def version(log: Log, variant: Variant | None = None) -> Json:
         "extra": _known(
             {
                 "log": _known(
-                    {"format": log.format, "id": log.id, "task": log.task, "subject": subject, "created": log.created}
+                    {
+                        "format": log.format,
+                        "id": log.id,
+                        "task": log.task,
+                        "subject": subject,
+                        "created": log.created,
+                        "content": log.content or None,
+                    }
                 ),
                 "header": finite(log.extra),
             }
@@ -136,7 +143,8 @@ def _agent_run(log: Log, sample: Sample, produced: Produced, case_id: str) -> Js
     if steps is not None:  # a log without calls is a log
         fields["toolCallsLog"] = steps
     tried = [slug(produced.variant.id, 24)] if produced.variant else []
-    ident = _id("log", log.format, slug(log.id, 30), *tried, slug(str(sample.id), 30), str(sample.epoch))
+    place = [] if log.known_samples else [slug(log.id, 30)]
+    ident = _id("log", log.format, *place, *tried, slug(str(sample.id), 30), str(sample.epoch))
     return {"id": ident, "type": "agent-run", "fields": fields}
 
 

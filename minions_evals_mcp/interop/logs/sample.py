@@ -13,7 +13,9 @@ from minions_evals_mcp.domain.definitions import Json
 class Log:
     """One evaluation that another tool made: `subject` is what was tried (a model, an agent), `task` what it was given.
 
-    `id` tells it from other logs of the same task; `extra` is what the log says of itself beside all that.
+    `id` tells it from other logs of the same task: its own, or, without `own_id`, the name of its file, and then `content`
+    is the digest of that. With `known_samples` an id of a sample is one everywhere (a trace's). `extra` is what the log says
+    of itself beside all that.
     """
 
     format: str
@@ -22,6 +24,9 @@ class Log:
     subject: str = ""
     created: JsonValue = None
     extra: Json = field(default_factory=dict[str, JsonValue])
+    own_id: bool = True
+    known_samples: bool = False
+    content: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,13 +174,17 @@ class Assertions:
         elif config is not None and base not in TOLD_CONFIG:
             self.refusals.note(config, GIVEN_CONFIG)
         if node.file is not None:
-            return _from_file(node, node.file, base)
+            return _from_file(node, node.file, base, trusted=self.refusals.trust_code)
         match node.value:
             case str():
                 return self._rendered(node, variables)
             case list():
                 return [
-                    (_from_file(node, node.file, "") if node.file is not None else self._rendered(node, variables))
+                    (
+                        _from_file(node, node.file, "", trusted=False)
+                        if node.file is not None
+                        else self._rendered(node, variables)
+                    )
                     if isinstance(node.value, str)
                     else node.value
                     for node in node.elements()
@@ -199,7 +203,8 @@ class Assertions:
         path, function = named_file(node, named[0]), named[1] or ""
         if path.suffix == ".py":
             return {"language": "python", "code": python_code(read_text(path), function or "get_assert", CHECKED)}
-        return {"language": "javascript", "code": javascript_code(node, read_text(path), function, CHECKED)}
+        code = javascript_code(node, path, function, CHECKED, trusted=self.refusals.trust_code)
+        return {"language": "javascript", "code": code}
 
     def _transform(self, node: Node) -> JsonValue:
         """The code that makes what is checked."""
@@ -249,7 +254,7 @@ def _vet(assertion: Assertion, *, top: bool) -> None:
         raise InvalidRecordError(UNNAMED, field="provider")
 
 
-def _from_file(node: Node, name: str, kind: str) -> JsonValue:
+def _from_file(node: Node, name: str, kind: str, *, trusted: bool) -> JsonValue:
     """Returns what stands in the file: code for `python` and `javascript`, called where it is a module's, else a value or a text."""
     plain, _, function = name.partition(":")
     path = named_file(node, plain)
@@ -257,7 +262,7 @@ def _from_file(node: Node, name: str, kind: str) -> JsonValue:
     if kind == "python" and suffix == ".py":
         return python_code(read_text(path), function or "get_assert", CHECKED)
     if kind == "javascript" and suffix in SCRIPTS:
-        return javascript_code(node, read_text(path), function, CHECKED)
+        return javascript_code(node, path, function, CHECKED, trusted=trusted)
     if suffix in YAML | {".json"}:
         return read_node(path, node.source.base).value
     return read_text(path).strip()

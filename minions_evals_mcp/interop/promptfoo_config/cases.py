@@ -86,7 +86,7 @@ def read_cases(
         asks = asking.of(test)
         graders.vet(test.options)
         reader = Assertions(templates, refusals, graders, test.options, stored)
-        scoring = scoring_code(test.asks[SCORING]) if SCORING in test.asks else None
+        scoring = scoring_code(test.asks[SCORING], trusted=refusals.trust_code) if SCORING in test.asks else None
         whole = test.options.get("disableVarExpansion")
         spread = whole is None or not whole.yes()
         variable_nodes = transformed(test.variables, test.options.get("transformVars"), refusals)

@@ -186,9 +186,7 @@ def _root(path: Path, overrides: Given, refusals: Refusals, changes: Json) -> tu
     node = with_environment(with_references(read), overrides.environment, refusals)
     known = refusals.known(_without_empty(node, referred_parts(read), refusals), KEYS, harmless=HARMLESS)
     root = _with(known, node, overrides)
-    if (
-        "prompts" not in root and "redteam" in node.mapping()
-    ):  # a plan for red-teaming: there, too, its variable is the prompt
+    if "prompts" not in root:  # the variable `prompt` is the prompt then
         root["prompts"] = node.child("prompts", ["{{prompt}}"])
     return node, root | {name: node.child(name, value) for name, value in changes.items()}
 

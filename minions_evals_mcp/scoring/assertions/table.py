@@ -13,6 +13,7 @@ from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.assertions import judges, sets
 from minions_evals_mcp.scoring.assertions.judged import contexts, criteria
 from minions_evals_mcp.scoring.assertions.kinds import (
+    foreign_scorer,
     graded,
     markup,
     measures,
@@ -112,6 +113,7 @@ KINDS: dict[str, Kind] = {
     "equals": Kind(structure.equals, structure.vet_given),
     "factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False),
     "finish-reason": Kind(trajectory.finish_reason, trajectory.vet_reason),
+    foreign_scorer.FOREIGN_SCORER: Kind(foreign_scorer.foreign_scorer, foreign_scorer.vet_scorer),
     own.FUNCTION: Kind(own.function, own.vet_named),
     "g-eval": Kind(criteria.g_eval, criteria.vet_criteria, criteria.g_eval_needs),
     "gleu": Kind(overlap.gleu, overlap.vet_references),

@@ -313,7 +313,7 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
     refused, unset, form, untouched, listed, run = bare.many(
         ["eval", "c.yaml"],
         ["eval", "key.yaml", "--yes"],
-        ["eval", "c.yaml", "--allow-unsupported", "-o", "x.html"],
+        ["eval", "c.yaml", "--allow-unsupported", "-o", "x.pdf"],
         ["runs", "--json"],
         ["eval", "c.yaml", "--allow-unsupported", "--json"],
         ["runs", "--json"],

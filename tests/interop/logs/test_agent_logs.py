@@ -22,8 +22,10 @@ def test_a_trial_of_tau_bench_is_an_epoch_with_its_calls_gold_actions_and_reward
     cases, runs = kept(path)
     assert len({case.id for case in cases}) == 1
     assert cases[0].fields.inputs == {"instruction": "Change the seat.", "user_id": "mia"}
-    (check,) = cases[0].fields.assertions
-    assert check.value == {"steps": [{"unordered": [{"name": "find", "args": {"id": 7}}]}]}
+    verdict, measured = cases[0].fields.assertions
+    assert (verdict.type, verdict.value) == ("foreign-scorer", {"tool": "tau-bench", "scorer": "reward"})
+    assert measured.weight == 0  # another way to the same state of the database passes
+    assert measured.value == {"steps": [{"unordered": [{"name": "find", "args": {"id": 7}}]}]}
     assert [(extra(run)["log"]["epoch"], foreign(run)[0]["value"]) for run in runs] == [(2, 1.0), (1, 0.0)]
     (step,) = list(runs[0].fields.tool_calls_log or ())
     assert (step.tool, step.arguments, step.result) == ("find", {"id": 7}, "12A")
@@ -40,8 +42,8 @@ def test_more_gold_actions_than_can_be_looked_for_in_any_order_are_wanted_in_the
     gold = [{"name": "find", "kwargs": {"id": number}} for number in range(9)]
     said = {**TAU, "info": {"task": {"instruction": "Many.", "actions": gold}}}
     (sample,) = samples(written(tmp_path / "x-airline.json", [said]))
-    vetted(sample.assertions[0], 0)  # what would be refused would refuse the whole file
-    assert len(cast("Json", sample.assertions[0]["value"])["steps"]) == 9
+    vetted(sample.assertions[1], 0)  # what would be refused would refuse the whole file
+    assert len(cast("Json", sample.assertions[1]["value"])["steps"]) == 9
 
 
 def test_a_test_run_of_deepeval_brings_cases_conversations_and_metrics(tmp_path: Path) -> None:
@@ -52,6 +54,7 @@ def test_a_test_run_of_deepeval_brings_cases_conversations_and_metrics(tmp_path:
         cases, runs = kept(path)
         assert cases[0].fields.inputs == {"input": "France?", "retrievalContext": ["ctx"]}
         assert cases[0].fields.expected_outputs == {"output": "Paris"}
+        assert [check.value for check in cases[0].fields.assertions] == [{"tool": "deepeval", "scorer": "Relevancy"}]
         assert [run.fields.outputs for run in runs] == [{"output": "Paris"}, {"output": "Hello"}]
         assert foreign(runs[0]) == [
             {

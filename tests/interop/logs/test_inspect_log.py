@@ -87,7 +87,10 @@ def test_a_sample_is_a_case_and_each_epoch_an_output_with_its_foreign_score(tmp_
     assert first.extra["leftOut"] == {"events": 1}
     assert cases[0].fields.extra["metadata"] == {"level": 3}
     (check,) = cases[0].fields.assertions
-    assert (check.type, check.value) == ("icontains-any", ["Paris"])
+    assert (check.type, check.value) == (
+        "foreign-scorer",
+        {"tool": "inspect", "scorer": "includes", "targets": ["Paris"]},
+    )
 
 
 def test_values_of_every_kind_are_kept_and_nan_says_that_nothing_was_scored(tmp_path: Path) -> None:
@@ -129,32 +132,6 @@ def test_the_log_is_read_where_its_header_stands_behind_its_samples_or_was_never
     crashed = inspect_archive(tmp_path / "a.eval", *FOUR, header="_journal/summaries/1.json")
     log, items = read(crashed)
     assert (log.task, len(items)) == ("capitals", 4)
-
-
-@pytest.mark.parametrize(
-    ("options", "answer", "passes"),
-    [
-        ({}, "the answer is paris!", True),
-        ({}, "Paris is it", False),
-        ({"location": "begin"}, "«Paris» it is".strip("«»"), True),
-        ({"location": "exact"}, " Paris. ", True),
-        ({"location": "exact"}, "Paris then", False),
-        ({"location": "any", "ignore_case": False}, "PARIS", False),
-    ],
-)
-def test_a_match_means_here_what_it_meant_there(
-    tmp_path: Path, options: dict[str, object], answer: str, passes: bool
-) -> None:
-    import re  # noqa: PLC0415  the pattern alone is looked at
-
-    header: Json = {
-        **INSPECT_HEADER,
-        "eval": {**INSPECT_HEADER["eval"], "scorers": [{"name": "match", "options": options}]},
-    }
-    path = written(tmp_path / "a.json", {**header, "samples": [inspect_sample(1, 1, answer)]})
-    (sample,) = samples(path)
-    (check,) = sample.assertions
-    assert bool(re.search(str(check["value"]), answer)) is passes
 
 
 HOSTILE = {

@@ -134,8 +134,9 @@ def ours(row: Row, searched: dict[RegexNeed, bool]) -> Verdict:
 
 
 def theirs(row: Row) -> tuple[bool, object]:
-    """What promptfoo answered."""
-    return bool(row["pass"]), pytest.approx(row["score"], abs=1e-6)
+    """What promptfoo answered; a negated F1 scores there as the F1 does, and here what is left to 1."""
+    score = 1 - float(str(row["score"])) if row.get("type") == "not-tool-call-f1" else row["score"]
+    return bool(row["pass"]), pytest.approx(score, abs=1e-6)
 
 
 @pytest.fixture(scope="module")

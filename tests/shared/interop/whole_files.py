@@ -27,7 +27,7 @@ from tests.shared.interop.makers import Json, inspect_archive, inspect_json, ins
 
 SAMPLES = tuple(inspect_sample(n, 1, "It is Paris") for n in range(3))
 ITEM: Json = {
-    "run_id": "r", "data_source_idx": 0, "item": {"q": "France?"}, "sample": {"output_text": "Paris", "model": "m"},
+    "run_id": "r", "eval_id": "geo", "data_source_idx": 0, "item": {"q": "France?"}, "sample": {"output_text": "Paris", "model": "m"},
     "grades": {"exact": 1.0}, "passes": {"exact": True},
 }  # fmt: skip
 RUN: Json = {
@@ -60,6 +60,11 @@ def _spans(path: Path) -> Path:
     return written(path, [document(one) for one in spans])
 
 
+def _adk_case(number: int) -> Json:
+    turn = {"user_content": {"parts": [{"text": f"{number}?"}]}, "final_response": {"parts": [{"text": "A"}]}}
+    return {"eval_id": f"e{number}", "conversation": [turn]}
+
+
 def _json(said: object) -> Callable[[Path], Path]:
     return lambda path: written(path, said)
 
@@ -81,6 +86,10 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "langsmith": ("runs.jsonl", _json([{**RUN, "id": f"r{n}", "trace_id": f"r{n}"} for n in range(3)])),
     "langfuse": ("rows.jsonl", _json([observation(f"o{n}", traceId=f"t{n}", input="Q", output="A") for n in range(3)])),
     "parquet": ("t.parquet", _table),
+    "data-set": ("goldens.json", _json([{"input": f"{n}?", "expected_output": "Paris", "context": ["c"]} for n in range(3)])),
+    "adk-evalset": ("a.evalset.json", _json({"eval_set_id": "geo", "eval_cases": [*map(_adk_case, range(3))]})),
+    "pydantic-evals": ("d.json", _json({"name": "geo", "cases": [{"inputs": f"{n}?", "expected_output": "A"} for n in range(3)]})),
+    "strands": ("e.json", _json({"cases": [{"input": f"{n}?", "expected_output": "A"} for n in range(3)], "evaluators": []})),
     "skill-evals": ("evals.json", _json({"skill_name": "review", "evals": EVALS})),
 }  # fmt: skip
 """By the name of the format: what the file is called, and what writes it."""

@@ -38,6 +38,30 @@ FORM = "response_format"
 PASSING = "passthrough"
 """What joins a request whatever it is."""
 PREFIXES = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.known_as}
+VENDORS = {
+    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "groq": ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "mistral": ("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "deepseek": ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "togetherai": ("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    "together": ("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    "fireworks": ("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+    "xai": ("https://api.x.ai/v1", "XAI_API_KEY"),
+    "perplexity": ("https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
+    "cerebras": ("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+    "deepinfra": ("https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY"),
+    "nvidia": ("https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),
+    "hyperbolic": ("https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_KEY"),
+    "nscale": ("https://inference.api.nscale.com/v1", "NSCALE_SERVICE_TOKEN"),
+    "alibaba": ("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
+    "github": ("https://models.github.ai/inference", "GITHUB_TOKEN"),
+    "ollama": ("http://localhost:11434/v1", ""),
+    "localai": ("http://localhost:8080/v1", ""),
+    "llamafile": ("http://localhost:8080/v1", ""),
+    "vllm": ("http://localhost:8000/v1", ""),
+}
+"""OpenAI-compatible vendors by promptfoo's prefixes: address and variable of the key; a local server asks for none."""
+LOCAL_KEY = "none"
 FOREIGN = ("completion", "embedding", "embeddings", "realtime", "assistant", "image", "moderation", "agents",
            "transcription", "speech", "video", "live", "claude-agent-sdk", "codex", "codex-sdk", "chatkit")  # fmt: skip
 """Kinds of a model's interface that are not reached: `openai:realtime:…`."""
@@ -72,10 +96,15 @@ def _in_google_form(tools: JsonValue) -> bool:
 
 def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grades: bool = False) -> ModelSpec | None:
     """The model of that id as the config sets it up; None where it is refused."""
+    vendor, _, rest = ident.partition(":")
+    address, key_variable = VENDORS.get(vendor, ("", ""))
+    prefixes = {f"{vendor}:chat:": "openai:", f"{vendor}:": "openai:"} if address else PREFIXES
+    if address:
+        ident = f"{vendor}:{rest.removeprefix('completion:')}"  # what completes a text there answers a prompt as a chat
     ours = next(
-        (own + ident.removeprefix(theirs) for theirs, own in PREFIXES.items() if ident.startswith(theirs)), None
+        (own + ident.removeprefix(theirs) for theirs, own in prefixes.items() if ident.startswith(theirs)), None
     )
-    if ours is None or ident.split(":")[1] in FOREIGN:
+    if ours is None or ident.split(":")[1] in FOREIGN or ours.endswith(":"):
         refusals.add(node, f"the provider {ident}")
         return None
     kind = ours.partition(":")[0]
@@ -92,9 +121,16 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
         max_tokens=limit[0] if limit else MAX_TOKENS,
         params=params | passed,
         as_text=FORM in members and members[FORM].file is not None,
-        base_url=_base(members),
-        api_key=_api_key(members),
+        base_url=_base(members) or address or None,
+        api_key=_api_key(members) or _vendor_key(vendor, key_variable),
     )
+
+
+def _vendor_key(vendor: str, variable: str) -> str | None:
+    """Where a vendor's key comes from; None for a provider of ours, whose key the settings hold."""
+    if vendor not in VENDORS:
+        return None
+    return f"{{{{env.{variable}}}}}" if variable else LOCAL_KEY
 
 
 def options_of(model: str) -> tuple[str, ...]:

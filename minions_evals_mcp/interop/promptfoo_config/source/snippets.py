@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Literal
 
 from minions_evals_mcp.domain.assertions import ScoringCode
@@ -12,6 +13,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, name
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called, vet_source
 from minions_evals_mcp.scoring.assertions.scoring_code import ARGUMENTS
+from minions_evals_mcp.targets.code_files import files_digest
 from minions_evals_mcp.targets.prompted import PythonTransform
 
 SCORER = "func"
@@ -23,9 +25,9 @@ CHANGED = "output, context"
 """What a file's function is called with by a transform."""
 
 
-def scoring_code(node: Node) -> ScoringCode:
+def scoring_code(node: Node, *, trusted: bool) -> ScoringCode:
     """The code of an `assertScoringFunction`: a function in a file, or JavaScript that stands in the config."""
-    language, code = _written(node)
+    language, code = _written(node, trusted=trusted)
     try:
         vet_source(code)
     except InvalidRecordError as error:
@@ -33,7 +35,7 @@ def scoring_code(node: Node) -> ScoringCode:
     return ScoringCode(language=language, code=code)
 
 
-def _written(node: Node) -> tuple[Literal["python", "javascript"], str]:
+def _written(node: Node, *, trusted: bool) -> tuple[Literal["python", "javascript"], str]:
     if node.file is None:
         return "javascript", node.text()
     plain, _, function = node.file.partition(":")
@@ -42,7 +44,7 @@ def _written(node: Node) -> tuple[Literal["python", "javascript"], str]:
         case ".py":
             return "python", python_code(read_text(path), function or SCORER, ARGUMENTS)
         case ".js" | ".cjs" | ".mjs":
-            return "javascript", javascript_code(node, read_text(path), function, ARGUMENTS, default=FOUND)
+            return "javascript", javascript_code(node, path, function, ARGUMENTS, trusted=trusted, default=FOUND)
         case _:
             raise node.wrong("must be JavaScript, or a function in a file: file://score.js:NAME, file://score.py:NAME")
 
@@ -63,7 +65,7 @@ def transform_code(
     path = named_file(node, plain)
     suffix = path.suffix.lower()
     if suffix in {".js", ".cjs", ".mjs"}:
-        return javascript_code(node, read_text(path), function, arguments)
+        return javascript_code(node, path, function, arguments, trusted=refusals.trust_code)
     if suffix == ".py" and python:
         return PythonTransform(code=python_code(read_text(path), function or TRANSFORMER, arguments))
     refusals.add(node, f"a transform in a {suffix or 'nameless'} file")
@@ -75,6 +77,10 @@ def python_code(text: str, function: str, arguments: str) -> str:
     return f"{text}\nreturn {function}({arguments})"
 
 
+_STATEMENT = re.compile(r"^\s*import\b\s*(?!\()", re.MULTILINE)
+_IMPORTS = re.compile(
+    r"^\s*import\b|\bimport\s*\(|\brequire\s*\(|^\s*export\b[^;\n]*\bfrom\b|\bimport\.meta\b", re.MULTILINE
+)
 _EXPORTED = re.compile(r"^export\s+((?:async\s+)?function\s*\*?|const|let|var|class)\s+([\w$]+)", re.MULTILINE)
 _EXPORTS = re.compile(r"^export\s*\{([^}]*)\};?", re.MULTILINE)
 
@@ -90,10 +96,30 @@ def _as_script(text: str) -> str:
     return "\n".join((script, *(f"module.exports[{json.dumps(name)}] = {held};" for name, held in named.items())))
 
 
-def javascript_code(node: Node, text: str, function: str, arguments: str, *, default: str = "found") -> str:
-    """The file's exported function, called; `default` is the one where none is named."""
-    if re.search(r"^\s*import\s", text, re.MULTILINE):
-        raise node.wrong("a module that imports others cannot be run here: write what it needs into one file")
+def _importing(path: Path, base: Path, function: str, arguments: str, default: str) -> str:
+    """Imports the module in its place; the digest of all that it imports makes an edited one other code."""
+    address, code = json.dumps(path.resolve().as_uri()), files_digest([path], base.resolve())
+    chosen = f"(all.{function} ?? found.{function})" if function.isidentifier() else default
+    return (
+        f"// {code}\nreturn import({address}).then((all) => {{\n"
+        f"const found = all.default?.default ?? all.default ?? all;\nreturn {chosen}({arguments});\n}});"
+    )
+
+
+def javascript_code(
+    node: Node, path: Path, function: str, arguments: str, *, trusted: bool, default: str = "found"
+) -> str:
+    """The file's exported function, called; `default` is the one where none is named.
+
+    A module that imports others is imported by node, where the operator trusts it.
+    """
+    text = read_text(path)
+    if _IMPORTS.search(text) and trusted:
+        return _importing(path, node.source.base, function, arguments, default)
+    if _STATEMENT.search(text):
+        raise node.wrong(
+            "a module that imports others runs only with --trust-code; else write what it needs into one file"
+        )
     text = _as_script(text)
     chosen = (
         f"(found.{function} ?? found.default.{function})" if function.isidentifier() else default

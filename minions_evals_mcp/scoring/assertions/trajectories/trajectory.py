@@ -102,7 +102,7 @@ def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -
 def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
     """F1 of the names of the tools called against those in `value` reaches `threshold` (default 1).
 
-    Names count once, in any order. The score is F1 under `not-` too, as in promptfoo.
+    Names count once, in any order. Under `not-` the score is 1 - F1; in a config of promptfoo's it is F1, as there.
     """
     wanted = set(_names(assertion.value))
     logged = set[str]() if subject.of_config else {call.tool for call in subject.tool_calls or ()}
@@ -110,7 +110,7 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     f1 = 2 * len(wanted & called) / (len(wanted) + len(called))
     threshold = 1.0 if assertion.threshold is None else assertion.threshold
     reason = f"F1 {f1:.3f}, threshold {threshold:g}; called {excerpt(', '.join(sorted(called)) or 'nothing')}"
-    return CheckResult(f1 >= threshold, reason, f1, f1)
+    return CheckResult(f1 >= threshold, reason, f1, f1 if subject.of_config else None)
 
 
 def tool_used(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:

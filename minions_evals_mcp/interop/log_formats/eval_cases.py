@@ -1,0 +1,136 @@
+"""Cases as agent frameworks write them: ADK's eval sets, pydantic-evals' data sets (YAML and JSON), Strands' experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.logs.conversation import inputs_of, message_text, objects, texts, without
+from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
+from minions_evals_mcp.interop.logs.shapes import objects_under
+from minions_evals_mcp.interop.logs.whole_documents import whole_document
+
+ADK, PYDANTIC, STRANDS = "adk", "pydantic-evals", "strands"
+
+
+def is_adk(seen: JsonValue) -> bool:
+    """Whether a document is an eval set of ADK's."""
+    return isinstance(obj(seen).get("eval_cases"), list)
+
+
+def is_pydantic(seen: JsonValue) -> bool:
+    """Whether a document is a data set of pydantic-evals."""
+    return "inputs" in _first(seen)
+
+
+def is_strands(seen: JsonValue) -> bool:
+    """Whether a document is an experiment of Strands."""
+    return "input" in _first(seen) and ("evaluators" in obj(seen) or "expected_trajectory" in _first(seen))
+
+
+def _first(seen: JsonValue) -> Json:
+    return obj(next(iter(listed_values(obj(seen).get("cases"))), None))
+
+
+def read_adk(path: Path) -> Iterator[Item]:
+    """A case for each conversation: what the user said; the last answer is a reference, the tools that were used stay beside it."""
+    document = obj(whole_document(path))
+    yield Log(
+        ADK,
+        path.stem,
+        str(document.get("eval_set_id") or path.stem),
+        own_id=False,
+        extra=without(document, "eval_cases"),
+    )
+    for place, case in enumerate(objects_under(document, "eval_cases", str(path)), 1):
+        where = f"{path}: eval_cases.{place}"
+        turns = objects_under(case, "conversation", where)
+        asked = [message_text(turn.get("user_content")) for turn in turns]
+        if not asked:
+            raise InvalidRecordError("a case has a conversation", field="conversation", where=where)
+        said: list[JsonValue] = []
+        for turn, question in zip(turns, asked, strict=True):
+            said.append({"role": "user", "content": question})
+            if answer := message_text(turn.get("final_response")):
+                said.append({"role": "assistant", "content": answer})
+        expected = message_text(turns[-1].get("final_response"))
+        asking = said[:-1] if expected else said
+        tools = [call for turn in turns for call in objects(obj(turn.get("intermediate_data")).get("tool_uses"))]
+        beside = without(document, "eval_cases", "eval_set_id")
+        yield Sample(
+            id=case.get("eval_id", place), inputs=inputs_of(asking), targets=texts(expected),
+            extra=without({**without(case, "eval_id"), "expectedTools": [*tools] or None, "suite": beside or None}), where=where,
+        )  # fmt: skip
+
+
+def read_pydantic(path: Path) -> Iterator[Item]:
+    """A case for each, with the evaluators that mean something here; others make it a draft."""
+    document = obj(whole_document(path))
+    beside = without(document, "cases", "name", "evaluators")
+    yield Log(
+        PYDANTIC,
+        path.stem,
+        str(document.get("name") or path.stem),
+        own_id=False,
+        extra=without(document, "cases", "name"),
+    )
+    for place, case in enumerate(objects_under(document, "cases", str(path)), 1):
+        where = f"{path}: cases.{place}"
+        if "inputs" not in case:
+            raise InvalidRecordError("a case has inputs", field="inputs", where=where)
+        expected = case.get("expected_output")
+        checks: list[Json] = []
+        unread: list[str] = []
+        for evaluator in (*listed_values(document.get("evaluators")), *listed_values(case.get("evaluators"))):
+            check = _check(evaluator, expected)
+            (unread if isinstance(check, str) else checks).append(check)  # pyright: ignore[reportArgumentType]  each its own list
+        yield Sample(
+            id=case.get("name") or place, inputs=inputs_of(case["inputs"]), name=str(case.get("name") or ""),
+            targets=texts(expected), expected=expected if isinstance(expected, dict) and expected else None,
+            assertions=tuple(checks), unread=tuple(unread),
+            extra=without({**without(case, "name", "inputs", "expected_output", "evaluators"), "suite": beside or None}),
+            where=where,
+        )  # fmt: skip
+
+
+def _check(evaluator: JsonValue, expected: JsonValue) -> Json | str:
+    """The check that means what the evaluator does; the evaluator's name where there is none."""
+    fields = obj(evaluator)
+    name, given = next(iter(fields.items())) if fields else (str(evaluator), None)
+    options = obj(given)
+    value = options.get("value", None if options else given)
+    match name:
+        case "EqualsExpected" if expected is not None:
+            return {"type": "equals", "value": expected}
+        case "Equals" if value is not None:
+            return {"type": "equals", "value": value}
+        case "Contains" if isinstance(value, str):
+            return {"type": "contains" if options.get("case_sensitive", True) else "icontains", "value": value}
+        case "LLMJudge" if isinstance(rubric := options.get("rubric", given), str):
+            return {"type": "llm-rubric", "value": rubric}
+        case "MaxDuration" if isinstance(seconds := options.get("seconds", given), int | float):
+            return {"type": "latency", "threshold": seconds * 1000}
+        case _:
+            return name
+
+
+def read_strands(path: Path) -> Iterator[Item]:
+    """A case for each; the expected output is a reference, evaluators and the expected trajectory stay beside it."""
+    document = obj(whole_document(path))
+    about = without(document, "cases", "name")
+    yield Log(STRANDS, path.stem, str(document.get("name") or path.stem), own_id=False, extra=about)
+    for place, case in enumerate(objects_under(document, "cases", str(path)), 1):
+        where = f"{path}: cases.{place}"
+        if case.get("input") in (None, ""):
+            raise InvalidRecordError("a case has an input", field="input", where=where)
+        yield Sample(
+            id=case.get("name") or place, inputs=inputs_of(case["input"]), name=str(case.get("name") or ""),
+            targets=texts(case.get("expected_output")),
+            extra=without({**without(case, "input", "expected_output"), "suite": about or None}),
+            where=where,
+        )  # fmt: skip

@@ -1,0 +1,91 @@
+"""The answer about a file of no known format: what was found in it, which formats come nearest, and what else can be done."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
+
+KEYS: dict[str, str] = {
+    "inspect-json": "version status eval plan results stats samples reductions",
+    "promptfoo": "evalId results config shareableUrl gradingResult testCase promptIdx success",
+    "openai-evals": "spec final_report run_id event_id sample_id type data created_at",
+    "openai-evals-samples": "input ideal",
+    "openai-evals-items": "data_source_idx item sample grades passes run_id",
+    "otel": "resourceSpans scopeSpans spans traceId spanId attributes",
+    "tau-bench": "task_id reward info traj trial",
+    "deepeval": "testCases conversationalTestCases metricsData testFile testRunData",
+    "atif": "schema_version trajectory_id agent steps final_metrics",
+    "every-eval-ever": "schema_version evaluation_id sample_id interaction_type evaluation_results model_info",
+    "mlflow": "info data trace_id request_id spans assessments",
+    "langsmith": "run_type trace_id inputs outputs dataset_id reference_example_id",
+    "langfuse": "traceId observations scores sessionId projectId dataType expectedOutput datasetName",
+    "data-set": "input expected_output expectedOutput context retrieval_context tools_called expected_tools scenario",
+    "adk-evalset": "eval_set_id eval_cases eval_id conversation session_input",
+    "pydantic-evals": "cases evaluators inputs expected_output metadata report_evaluators",
+    "strands": "cases evaluators input expected_output expected_trajectory session_id",
+    "skill-evals": "skill_name evals prompt expectations should_trigger assertions",
+}
+"""Keys that are usual in each format, at the top and in what its lists hold."""
+SHOWN, NEAREST = 12, 3
+
+
+def is_suite(seen: Seen, head: str) -> bool:
+    """Whether the file may be a suite of ours: it names its records, or each line is one."""
+    first = obj(seen.first)
+    if seen.is_lines:
+        return "type" in first and ("fields" in first or "id" in first)
+    if seen.path.suffix.lower() in {".yaml", ".yml"}:
+        return "minions" in head or "relations" in head
+    return "minions" in first or "relations" in first
+
+
+def refusal(seen: Seen) -> BadInputError:
+    """The error for a file that is neither a suite nor of a known format."""
+    keys = _keys(seen.first)
+    near = sorted(KEYS, key=lambda name: -_share(keys, name))[:NEAREST]
+    nearest = [name for name in near if _share(keys, name) > 0]
+    closest = f" Nearest: {', '.join(nearest)}." if nearest else ""
+    return BadInputError(
+        f"{seen.path} is no suite and looks like none of the known formats: {found(seen)}.{closest}",
+        remedy=f"Known formats: {', '.join(form.name for form in FORMATS)} (docs/logs.md). Name one with --format, or take rows"
+        " in with --as test-case --map inputs.input=COLUMN --map expectedOutputs.output=COLUMN.",
+    )
+
+
+def found(seen: Seen) -> str:
+    """What the beginning of the file is, in words."""
+    if seen.magic:
+        return "it is a binary file"
+    match seen.first:
+        case dict():
+            return (
+                f"{'its lines are objects' if seen.is_lines else 'it is an object'} with the keys {_named(seen.first)}"
+            )
+        case [dict() as first, *_]:
+            return f"it is a list of objects with the keys {_named(first)}"
+        case list():
+            return "it is a list"
+        case None:
+            return "it is no JSON"
+        case _:
+            return "it is a single JSON value"
+
+
+def _named(fields: dict[str, JsonValue]) -> str:
+    shown = ", ".join([*fields][:SHOWN]) or "(none)"
+    return f"{shown}, …" if len(fields) > SHOWN else shown
+
+
+def _keys(value: JsonValue) -> set[str]:
+    """The keys at the top, and those of the first thing in each list."""
+    whole = obj(next(iter(value), None)) if isinstance(value, list) else obj(value)
+    below = [obj(next(iter(part), None)) for part in whole.values() if isinstance(part, list)]
+    return {*whole, *(key for part in below for key in part)}
+
+
+def _share(keys: set[str], name: str) -> float:
+    known = set(KEYS[name].split())
+    return len(keys & known) / len(known)

@@ -1,0 +1,42 @@
+"""The checks that stand for the scorers of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.interop.logs.conversation import finite
+from minions_evals_mcp.interop.logs.sample import ForeignScore
+from minions_evals_mcp.scoring.assertions.kinds.foreign_scorer import FOREIGN_SCORER, INSPECT
+from minions_evals_mcp.scoring.foreign.recorded import may_judge
+
+
+def recorded_checks(tool: str, scorers: Iterable[str]) -> tuple[Json, ...]:
+    """A check for each scorer whose recorded score is the verdict."""
+    names = dict.fromkeys(name for name in scorers if name)
+    return tuple(_check({"tool": tool, "scorer": name}) for name in names)
+
+
+def recorded_of(tool: str, scores: Iterable[ForeignScore]) -> tuple[Json, ...]:
+    """The same of those scores that may be verdicts; of all, where none may, so that nothing else judges in their place."""
+    listed = list(scores)
+    judging = [score.name for score in listed if may_judge(score.wire())]
+    return recorded_checks(tool, judging or [score.name for score in listed])
+
+
+def inspect_check(
+    scorer: str, *, score: str, options: Json, targets: Sequence[str], choices: int = 0, multiple: bool = False
+) -> Json:
+    """The check of Inspect's scorer, whose score in the log has the name `score`."""
+    value: Json = {
+        "tool": INSPECT, "scorer": scorer, "name": score if score != scorer else None, "options": finite(options) or None,
+        "targets": [*targets], "choices": choices or None, "multiple": multiple or None,
+    }  # fmt: skip
+    return _check({key: part for key, part in value.items() if part is not None})
+
+
+def _check(value: Json) -> Json:
+    wire: JsonValue = value
+    return {"type": FOREIGN_SCORER, "value": wire}

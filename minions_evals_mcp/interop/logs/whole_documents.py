@@ -1,0 +1,42 @@
+"""Documents of other tools that are held whole: JSON, and YAML without aliases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from minions_evals_mcp.errors import InvalidRecordError, legible
+from minions_evals_mcp.interop.logs.files import whole_json
+
+YAMLS = frozenset({".yaml", ".yml"})
+LARGEST = 8_000_000
+DEEPEST = 60
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+def is_yaml(path: Path) -> bool:
+    """Whether its name says that it is YAML."""
+    return path.suffix.lower() in YAMLS
+
+
+def whole_document(path: Path) -> JsonValue:
+    """The document; raises `InvalidRecordError` for what is none, or is too large."""
+    with legible(path):
+        if path.stat().st_size > LARGEST:
+            raise InvalidRecordError(f"the document is larger than {LARGEST // 1_000_000} MB", where=str(path))
+        text = path.read_text("utf-8-sig")
+    return _loaded(text, str(path)) if is_yaml(path) else whole_json(text, str(path))
+
+
+def _loaded(text: str, where: str) -> JsonValue:
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or depth > DEEPEST:
+                raise InvalidRecordError(f"it holds an alias, or nests more than {DEEPEST} deep", where=where)
+        return _JSON.validate_python(yaml.load(text, Loader=yaml.CSafeLoader))
+    except (yaml.YAMLError, ValidationError, ValueError) as error:
+        raise InvalidRecordError(f"no YAML: {str(error).splitlines()[0]}", where=where) from None

@@ -1,0 +1,93 @@
+"""The answer to a config as a file: HTML that stands alone, JUnit XML, results line by line, YAML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import yaml
+from markupsafe import Markup
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row
+from minions_evals_mcp.report.documents.page import own_file, page_templates, policy
+from minions_evals_mcp.report.junit import attributes, xml_text
+from minions_evals_mcp.report.matrix.verdict import verdict
+
+
+def matrix_html(matrix: Matrix) -> str:
+    """One file that opens anywhere and needs no network: a row for each test, a column for each prompt and provider."""
+    style = own_file("design.css") + own_file("eval.css")
+    return (
+        page_templates()
+        .get_template("eval.html.j2")
+        .render(
+            matrix=matrix,
+            verdict=verdict(matrix)[:-1],
+            style=Markup(style),  # noqa: S704  our own files
+            policy=policy(style=style, script=""),
+        )
+    )
+
+
+def matrix_junit(matrix: Matrix) -> str:
+    """A test suite for each column, a test case for each test that asks for it."""
+    suites = [_suite(matrix, number, column) for number, column in enumerate(matrix.columns)]
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f"<testsuites{attributes({'name': matrix.title})}>",
+            *suites,
+            "</testsuites>\n",
+        ]
+    )
+
+
+def _suite(matrix: Matrix, number: int, column: ColumnFigures) -> str:
+    cells = [(row, cell) for row in matrix.rows for cell in row.cells if cell.column == number and cell.asked]
+    lines = [_testcase(column, row, cell) for row, cell in cells]
+    counts = {kind: sum(f"<{kind}" in line for line in lines) for kind in ("failure", "error", "skipped")}
+    about = {
+        "name": f"[{number}] {column.provider}: {column.prompt}", "tests": len(cells),
+        "failures": counts["failure"], "errors": counts["error"], "skipped": counts["skipped"],
+    }  # fmt: skip
+    return "\n".join([f"<testsuite{attributes(about)}>", *lines, "</testsuite>"])
+
+
+def _testcase(column: ColumnFigures, row: Row, cell: Cell) -> str:
+    about: dict[str, object] = {"name": f"{row.index + 1}. {row.title}", "classname": column.provider}
+    if row.trial > 1:
+        about["name"] = f"{about['name']} (trial {row.trial})"
+    if cell.latency_ms is not None:
+        about["time"] = f"{cell.latency_ms / 1000:.3f}"
+    return f"<testcase{attributes(about)}>{_outcome(cell)}</testcase>"
+
+
+def _outcome(cell: Cell) -> str:
+    if cell.success:
+        return ""
+    if cell.outcome == "awaiting-judgments":
+        return f"<skipped{attributes({'message': cell.reason or 'waits for a judgment'})}/>"
+    if cell.passed is None:
+        return f"<error{attributes({'message': cell.reason or 'no output'})}>{xml_text(cell.reason)}</error>"
+    why = "; ".join(_reasons(cell)) or ("another output was chosen" if cell.passed else "failed")
+    message = attributes({"message": why, "type": "assertion"})
+    return f"<failure{message}>{xml_text(why + chr(10) + 'output: ' + (cell.output or ''))}</failure>"
+
+
+def _reasons(cell: Cell) -> Iterator[str]:
+    return (f"{score.type}: {score.reason}" for score in cell.scores if not score.passed)
+
+
+def result_lines(results: Json) -> str:
+    """Each result of a results file in a line of its own."""
+    inner = results["results"]
+    assert isinstance(inner, dict), "a results file of ours"
+    rows = inner["results"]
+    assert isinstance(rows, list), "a results file of ours"
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def yaml_text(results: Json) -> str:
+    """The results file as YAML."""
+    return yaml.safe_dump(results, allow_unicode=True, sort_keys=False)

@@ -1,0 +1,1 @@
+"""Scorers of other tools: what their documentation says they do, and what a recorded score says."""

@@ -1,0 +1,118 @@
+"""Files that are taken for what they are: of no known format, of formats that are nearly alike, of nothing that could be read."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import Any, cast
+
+import pytest
+
+from tests.shared.cli.terminal import Terminal
+from tests.shared.interop.makers import Json, inspect_json, inspect_sample, written
+from tests.shared.interop.whole_files import WHOLE
+
+UNKNOWN: dict[str, Any] = {
+    "lm_eval.jsonl": [{"doc_id": 0, "doc": {"q": "x"}, "resps": [["a"]], "exact_match": 1.0}],
+    "messages.json": [{"role": "user", "content": "hi"}],
+    "tau2.json": {"timestamp": "t", "info": {}, "tasks": [], "simulations": []},
+    "swe.jsonl": [{"instance_id": "a__b-1", "model_patch": "diff", "model_name_or_path": "m"}],
+    "helm.json": {"adapter_spec": {}, "request_states": []},
+    "list.json": [1, 2],
+    "text.json": "hello",
+    "empty.json": {},
+    "weave.jsonl": [{"op_name": "x", "call": {}}],
+}
+GOLDENS: Json = {"input": "Capital of France?", "expected_output": "Paris", "context": ["France's capital is Paris."]}
+SPOKEN = {"parts": [{"text": "Hi"}], "role": "user"}
+CASES: dict[str, tuple[str, Any, str]] = {
+    "goldens": ("goldens.json", [GOLDENS], "data-set"),
+    "goldens as lines": ("goldens.jsonl", [GOLDENS], "data-set"),
+    "conversational goldens": ("c.json", [{"scenario": "A refund", "expected_outcome": "It is paid back"}], "data-set"),
+    "adk": ("x.evalset.json", {"eval_set_id": "s", "eval_cases": [
+        {"eval_id": "a", "conversation": [{"user_content": SPOKEN, "final_response": {"parts": [{"text": "Hello"}], "role": "model"}}]},
+    ]}, "adk-evalset"),
+    "pydantic-evals": ("d.json", {"cases": [{"name": "a", "inputs": "2+2?", "expected_output": "4", "evaluators": ["EqualsExpected"]}]},
+                       "pydantic-evals"),
+    "strands": ("e.json", {"cases": [{"name": "a", "input": "2+2?", "expected_output": "4"}], "evaluators": []}, "strands"),
+    "evals of a skill": ("evals.json", [{"query": "Make a PDF", "should_trigger": True, "assertions": ["a PDF"]}], "skill-evals"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_file_of_no_known_format_is_answered_with_what_it_holds_and_the_formats(at: Terminal, name: str) -> None:
+    written(at.folder / name, UNKNOWN[name])
+    ended = at.run("import", name)
+    assert ended.code == 2
+    assert "looks like none of the known formats" in ended.err
+    assert "docs/logs.md" in ended.err
+    assert "--as test-case" in ended.err
+    keys = UNKNOWN[name][0] if isinstance(UNKNOWN[name], list) else UNKNOWN[name]
+    for key in cast("Json", keys) if isinstance(keys, dict) else ():
+        assert key in ended.err
+
+
+def test_an_archive_of_something_else_is_no_log_of_inspect(at: Terminal) -> None:
+    with zipfile.ZipFile(at.folder / "book.docx", "w") as archive:
+        archive.writestr("word/document.xml", "<w/>")
+    ended = at.run("import", "book.docx")
+    assert (ended.code, "binary file" in ended.err, "Inspect" in ended.err) == (2, True, False)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cases_of_agent_frameworks_and_data_sets_are_taken_for_what_they_are(at: Terminal, name: str) -> None:
+    file, told, form = CASES[name]
+    written(at.folder / file, told)
+    taken = at.run("import", file, "--json")
+    assert taken.code == 0, taken.err
+    assert (taken.one()["format"], taken.one()["samples"]) == (form, 1)
+
+
+def test_the_expected_output_of_a_golden_is_a_reference_and_no_rubric(at: Terminal) -> None:
+    written(at.folder / "goldens.json", [GOLDENS])
+    at.run("import", "goldens.json")
+    (case,) = cast("list[Json]", at.run("list", "test-case", "--json").one()["records"])
+    assert (case["fields"]["expectedOutputs"], case["fields"]["assertions"]) == ({"output": "Paris"}, [])
+
+
+def test_a_data_set_of_pydantic_evals_is_read_as_yaml_and_its_other_evaluators_make_drafts(at: Terminal) -> None:
+    at.file(
+        "d.yaml",
+        "name: sums\nevaluators: [EqualsExpected]\ncases:\n- {name: a, inputs: {n: 1}, expected_output: {m: 2}}\n"
+        "- {name: b, inputs: 2+2?, evaluators: [{Own: 1}, {Contains: four}, {LLMJudge: {rubric: It is kind}}]}\n",
+    )
+    taken = at.run("import", "d.yaml", "--json").one()
+    assert (taken["format"], taken["samples"]) == ("pydantic-evals", 2)
+    assert taken["unreadChecks"] == {"Own": 1, "EqualsExpected": 1}
+    cases = cast("list[Json]", at.run("list", "test-case", "--json").one()["records"])
+    by_name = {case["fields"]["name"]: case["fields"] for case in cases}
+    assert [check["type"] for check in by_name["a"]["assertions"]] == ["equals"]
+    assert [check["type"] for check in by_name["b"]["assertions"]] == ["contains", "llm-rubric"]
+    assert by_name["b"]["status"] == "draft"
+
+
+def test_a_log_of_which_nothing_is_read_is_refused_with_what_was_found(at: Terminal) -> None:
+    inspect_json(at.folder / "a.json")
+    ended = at.run("import", "a.json")
+    assert ended.code == 2
+    assert "holds no samples" in ended.err
+    assert at.run("list", "prompt-version", "--json").one()["records"] == []
+
+
+@pytest.mark.parametrize("name", [name for name in WHOLE if name != "every-eval-ever-results"])
+def test_explain_says_what_a_file_is_taken_for_and_keeps_nothing(at: Terminal, name: str) -> None:
+    file, make = WHOLE[name]
+    make(at.folder / file)
+    told, words = at.many(["import", file, "--explain", "--json"], ["import", file, "--explain"])
+    assert told.code == words.code == 0, told.err
+    assert (told.one()["format"], told.one()["samples"]) == (name, at.run("import", file, "--json").one()["samples"])
+    assert f"--format {name}" in words.out
+    assert "recognized by: it" in words.out
+
+
+def test_explain_names_scorers_errors_and_what_is_left_out(at: Terminal) -> None:
+    lost = {**inspect_sample(2, 1, ""), "error": {"message": "lost"}, "scores": {}}
+    inspect_json(at.folder / "a.json", inspect_sample(1, 1, "Paris"), lost)
+    words = at.run("import", "a.json", "--explain").out
+    assert "check: inspect's includes: by its documented meaning, 2 samples" in words
+    assert "errors: 1 samples ended in an error there" in words
+    assert "not interpreted, kept under extra:" in words

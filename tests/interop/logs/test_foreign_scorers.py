@@ -1,0 +1,170 @@
+"""Scorers of other tools: Inspect's own say here what inspect-ai says, any other's recorded score is its verdict."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.interop.logs.sample import Sample
+from minions_evals_mcp.scoring.assertions.table import check
+from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
+from tests.shared.interop.log_parts import DEEPEVAL, LOG, TAU, TRACE, line
+from tests.shared.interop.makers import INSPECT_HEADER, Json, inspect_sample, samples, written
+from tests.shared.interop.whole_files import ITEM
+
+RECORDED = Path(__file__).parents[2] / "shared/interop/inspect_verdicts.jsonl"
+GROUPS = [json.loads(group) for group in RECORDED.read_text("utf-8").splitlines()]
+LETTERS = {"C": 1.0, "I": 0.0, "N": 0.0}
+NOT_HERE = {r"(?<=is )(\w+)"}
+"""Expressions that a search in linear time cannot carry out: the recorded score is the verdict."""
+
+
+def judged(assertion: Json, output: str, *scores: Json) -> Checked | Unchecked:
+    return check(Assertion.model_validate(assertion), Subject(output, recorded_scores=scores))
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group['scorer']} {group['options']}")
+def test_a_scorer_of_inspect_says_what_inspect_says(group: Json, tmp_path: Path) -> None:
+    """The values in the file are inspect-ai's own, of outputs of ours."""
+    scorer = {"name": f"inspect_ai/{group['scorer']}", "options": group["options"]}
+    params = {"multiple_correct": group.get("multiple")}
+    header: Json = {
+        **INSPECT_HEADER,
+        "eval": {**INSPECT_HEADER["eval"], "scorers": [scorer]},
+        "plan": {"steps": [{"solver": "multiple_choice", "params": params}]},
+    }
+    for target, values in zip(group["targets"], group["values"], strict=True):
+        choices: Json = {"choices": ["x"] * group["choices"]} if "choices" in group else {}
+        tried = [inspect_sample(n, 1, output, **choices) for n, output in enumerate(group["outputs"])]
+        path = written(tmp_path / "a.json", {**header, "samples": [{**one, "target": target} for one in tried]})
+        for sample, output, value in zip(samples(path), group["outputs"], values, strict=True):
+            (assertion,) = sample.assertions
+            wanted = LETTERS.get(value, value)
+            found = judged(assertion, output)
+            if group["options"].get("pattern") in NOT_HERE:
+                assert isinstance(found, Unchecked)
+                found = judged(assertion, output, {"name": group["scorer"], "value": value})
+            assert isinstance(found, Checked), (target, output)
+            assert (found.score, found.passed) == (wanted, wanted == 1), (target, output, found.reason)
+
+
+def test_there_is_a_row_for_each_scorer_that_is_carried_out() -> None:
+    from minions_evals_mcp.scoring.foreign.inspect_scorers import SCORERS  # noqa: PLC0415  its table alone
+
+    assert {group["scorer"] for group in GROUPS} == set(SCORERS)
+
+
+@pytest.mark.parametrize(
+    ("value", "passed", "score"),
+    [("C", True, 1), ("I", False, 0), ("P", False, 0.5), ("N", False, 0), (True, True, 1), (0.25, False, 0.25), (1, True, 1),
+     ("yes", True, 1)],
+)  # fmt: skip
+def test_the_recorded_score_of_a_scorer_that_is_not_known_is_its_verdict(
+    tmp_path: Path, value: object, passed: bool, score: float
+) -> None:
+    for name in ("my_pkg/own", "model_graded_qa", "math"):
+        (sample,) = _scored(tmp_path, [{"name": name, "options": {}}], value)
+        (assertion,) = sample.assertions
+        found = judged(assertion, "Paris", *_scores(sample))
+        assert isinstance(found, Checked)
+        assert (found.passed, found.score) == (passed, score)
+        assert "recorded verdict" in found.reason
+
+
+@pytest.mark.parametrize("value", [math.nan, {"a": 1}, [1, 0], 7, "A-"])
+def test_a_score_that_is_no_verdict_judges_nothing_and_nothing_judges_in_its_place(
+    tmp_path: Path, value: object
+) -> None:
+    (sample,) = _scored(tmp_path, [{"name": "own", "options": {}}], value)
+    (assertion,) = sample.assertions
+    found = judged(assertion, "Paris", *_scores(sample))
+    assert isinstance(found, Unchecked)
+    assert found.not_judgeable
+    assert found.reason.startswith("not available: scorer own of inspect")
+
+
+@pytest.mark.parametrize(
+    "options", [{"location": "end", "future": True}, {"numeric": True, "strip": ["%"]}], ids=["added", "with a list"]
+)
+def test_an_option_that_is_not_known_makes_the_recorded_score_the_verdict(tmp_path: Path, options: Json) -> None:
+    (sample,) = _scored(tmp_path, [{"name": "match", "options": options}], "I")
+    (assertion,) = sample.assertions
+    assert isinstance(judged(assertion, "Paris"), Unchecked)
+    found = judged(assertion, "Paris", *_scores(sample))
+    assert isinstance(found, Checked)
+    assert not found.passed
+
+
+def test_each_of_several_scorers_is_a_check_by_the_name_of_its_score(tmp_path: Path) -> None:
+    scorers: list[Json] = [
+        {"name": "match", "options": {"location": "any"}},
+        {"name": "match", "options": {}},
+        {"name": "own"},
+    ]
+    (sample,) = _scored(tmp_path, scorers, "C")
+    names = [cast("Json", one["value"]) for one in sample.assertions]
+    assert [one.get("name", one["scorer"]) for one in names] == ["match", "match1", "own"]
+    assert [isinstance(judged(one, "Paris it is"), Checked) for one in sample.assertions] == [True, True, False]
+
+
+def test_a_choice_whose_solver_is_not_known_is_judged_by_its_recorded_score(tmp_path: Path) -> None:
+    (sample,) = _scored(tmp_path, [{"name": "choice"}], "I", choices=["x", "y"], target="A")
+    (assertion,) = sample.assertions
+    assert isinstance(judged(assertion, "ANSWER: A"), Unchecked)
+
+
+OTHERS: dict[str, tuple[str, Any, Any]] = {
+    "deepeval": ("test_run_1.json", DEEPEVAL, ("success", False)),
+    "every-eval-ever": ("x_samples.jsonl", [line("a", "exact", 1.0)], ("is_correct", False)),
+    "tau-bench": ("m-airline.json", [TAU], ("reward", 0.0)),
+    "openai-evals": ("run.jsonl", [{**LOG[0], "spec": {**cast("Json", LOG[0]["spec"]), "run_config": {}}}, *LOG[1:]], ("correct", False)),
+    "openai-evals-items": ("items.jsonl", [ITEM], ("exact", False)),
+    "mlflow": ("m.jsonl", [TRACE], ("value", "no")),
+}  # fmt: skip
+"""Of formats whose scorers are not carried out here: a file in which outputs are right, and what says that they are wrong."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_in_every_format_a_wrong_verdict_fails_an_output_that_contains_the_target(tmp_path: Path, name: str) -> None:
+    file, told, (key, wrong) = OTHERS[name]
+    turned = _turned(told, key, wrong)
+    if name == "mlflow":  # of its assessments those of people are labels
+        turned = _turned(turned, "source_type", "LLM_JUDGE")
+    read = [one for one in samples(written(tmp_path / file, turned), name) if one.assertions]
+    assert read
+    for sample in read:
+        verdicts = [
+            judged(one, str(sample.produced and sample.produced.output), *_scores(sample)) for one in sample.assertions
+        ]
+        assert any(isinstance(one, Checked) and not one.passed for one in verdicts), verdicts
+        alone = judged(sample.assertions[0], "any other output")
+        assert isinstance(alone, Unchecked)
+        assert alone.reason.startswith("not available: scorer")
+
+
+def _turned(told: Any, key: str, value: object) -> Any:
+    if isinstance(told, dict):
+        held = cast("dict[str, Any]", told)
+        return {
+            one: value if one == key and not isinstance(part, dict) else _turned(part, key, value)
+            for one, part in held.items()
+        }
+    return [_turned(one, key, value) for one in cast("list[Any]", told)] if isinstance(told, list) else told
+
+
+def _scored(tmp_path: Path, scorers: list[Json], value: Any, **more: Any) -> list[Sample]:
+    """A log of one sample whose only score, of the first scorer, is that value."""
+    name = str(scorers[0]["name"]).rpartition("/")[2]
+    sample = {**inspect_sample(1, 1, "Paris", **more), "scores": {name: {"value": value}}}
+    header = {**INSPECT_HEADER, "eval": {**INSPECT_HEADER["eval"], "scorers": scorers}}
+    return samples(written(tmp_path / "a.json", {**header, "samples": [sample]}))
+
+
+def _scores(sample: Sample) -> list[Json]:
+    assert sample.produced is not None
+    return [score.wire() for score in sample.produced.scores]
