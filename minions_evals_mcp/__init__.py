@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
+    from minions_evals_mcp.engine.context import Engine, EngineConfig
     from minions_evals_mcp.engine.prompt_scoring.evaluators import embedding_similarity, llm_judge, rule_based
     from minions_evals_mcp.engine.prompt_scoring.score import compare_versions, run_test, run_test_suite
     from minions_evals_mcp.evaluation.case import Case
     from minions_evals_mcp.evaluation.checks import Rubric, Verdict
     from minions_evals_mcp.evaluation.evaluate import evaluate, evaluate_async
     from minions_evals_mcp.evaluation.result import EvaluationResult
+    from minions_evals_mcp.opening import open_engine, open_engine_sync
     from minions_evals_mcp.targets.function.output import Output
     from minions_evals_mcp.targets.function.tracing import step, tool
 
@@ -29,6 +30,7 @@ __all__ = [
     "evaluate_async",
     "llm_judge",
     "open_engine",
+    "open_engine_sync",
     "rule_based",
     "run_test",
     "run_test_suite",
@@ -49,7 +51,8 @@ _HOMES = {
     "evaluate": "evaluation.evaluate",
     "evaluate_async": "evaluation.evaluate",
     "llm_judge": "engine.prompt_scoring.evaluators",
-    "open_engine": "engine.context",
+    "open_engine": "opening",
+    "open_engine_sync": "opening",
     "rule_based": "engine.prompt_scoring.evaluators",
     "run_test": "engine.prompt_scoring.score",
     "run_test_suite": "engine.prompt_scoring.score",

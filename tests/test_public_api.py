@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -18,7 +19,7 @@ from tests.shared.cli.terminal import inherited
 from tests.workshop import answer, benchmark, case, save
 
 SEEDS = {
-    "run_test", "run_test_suite", "compare_versions", "open_engine", "run_test_case", "run_benchmark",
+    "run_test", "run_test_suite", "compare_versions", "open_engine", "open_engine_sync", "run_test_case", "run_benchmark",
     "compare_prompt_versions", "approve_prompt_version", "create_test_case", "update_test_case", "delete_test_case",
     "execute_test_case", "run_ab_test", "create_branch", "update_branch", "delete_branch", "batch_run_tests",
     "test_case_stats", "test_case_executions", "update_expected_output",
@@ -86,3 +87,34 @@ async def test_a_program_can_run_a_case_and_a_benchmark(tmp_path: Path) -> None:
         found = await engine.store.read(lambda db: runs.benchmark_run(db, many.id))
     assert found is not None
     assert (found.fields.passed_count, found.fields.total_count) == (1, 1)
+
+
+async def test_an_engine_opens_on_a_path_with_the_shipped_skills(tmp_path: Path) -> None:
+    async with evals.open_engine(str(tmp_path / "e.db")) as engine:
+        assert isinstance(engine, evals.Engine)
+        assert engine.config.skills == shipped_folder("skills")
+        assert engine.config.db == tmp_path / "e.db"
+
+
+PROGRAM = """
+import anyio
+from minions_evals_mcp import open_engine_sync
+
+with open_engine_sync("evals.db") as engine:
+    from minions_evals_mcp.engine.records.save_records import Arrival, save_records
+    from minions_evals_mcp.domain.records import record_from_wire
+    wire = {"id": "r", "type": "agent-run", "fields": {
+        "agentId": "agent", "inputs": {"text": "I love it!"}, "outputs": {"output": "positive"}}}
+    engine(save_records, [Arrival(record_from_wire(wire, new_id="", now=engine.engine.clock()))])
+"""
+
+
+def test_the_programs_on_the_page_of_verbs_run_as_they_stand(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "python-verbs.md").read_text("utf-8")
+    flow, listing = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    program = tmp_path / "program.py"
+    program.write_text(f"{PROGRAM}\n{flow}\nanyio.run(check, 'sentiment')\n{listing}", "utf-8")
+    asked = Asked([str(program)], str(tmp_path), inherited(), "python")
+    code, out, err = STANDBYS.carried_out(asked, b"", HANG_S)
+    assert code == 0, err
+    assert out.decode().splitlines() == ["Failed tests: 0 Regressions: 0", "Pass rate: 100.0%", "Positive 100.0"]

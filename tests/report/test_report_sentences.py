@@ -55,7 +55,7 @@ async def test_a_comparison_is_answered_with_its_verdict_and_difference(
     assert isinstance(report.comparison, PromptComparison)
     said = report.comparison.model_copy(update={"verdict": verdict, "delta_ci": (-1.0, -0.5), "p_value": 0.0156})
     found = answer(report.model_copy(update={"comparison": said}))
-    assert found == f"{words}: score 1.000 → 0.125 (-0.875, 96.96 %: -1.000 to -0.500, p = 0.016) on 8 cases."
+    assert found == f"{words}: score 1.000 → 0.125 (-0.875, 95 %: -1.000 to -0.500, p = 0.016) on 8 cases."
     bare = said.model_copy(update={"delta_ci": None, "p_value": None})
     assert "(-0.875)" in answer(report.model_copy(update={"comparison": bare}))
 

@@ -47,7 +47,7 @@ async def update_expected_output(
     output: JsonValue = None,
     *,
     test_run_id: str | None = None,
-    by: str,
+    by: str = "python",
 ) -> TestCaseSummary:
     """A new baseline: the given output, else that of the run (also one that waits), else of the case's newest run.
 

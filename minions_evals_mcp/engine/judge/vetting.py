@@ -5,7 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.embedding.wordnet import vet_wordnet
 from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
-from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import is_rule
 from minions_evals_mcp.next_steps import SET_KEY, Next, argument
 from minions_evals_mcp.scoring.assertions.kinds.meteor import asks_wordnet
@@ -24,6 +24,7 @@ def vet(panel: Panel, measure: Measure, *, then: Next | None = None) -> None:
     if isinstance(measure.yardstick, RubricInUse):
         if measure.yardstick.digest in panel.judged:
             return
+        _vet_active(measure, measure.yardstick)
         _vet_criteria(panel, measure.yardstick)
     _vet_own(panel, measure)
     _vet_services(panel, measure)
@@ -66,6 +67,15 @@ def _vet_services(panel: Panel, measure: Measure) -> None:
                 f" under {argument('judge', 'auto')} or {argument('judge', 'llm')}."
             )
         panel.own.vet_service(assertion)
+
+
+def _vet_active(measure: Measure, rubric: RubricInUse) -> None:
+    """Refuses a rubric that is switched off: it judges no new run."""
+    if not rubric.rubric.is_active:
+        raise BadInputError(
+            f"test-case {measure.case.id}: its rubric {rubric.id} is inactive and judges no new run.",
+            remedy=f"Set isActive of the rubric {rubric.id} to true, or give the test-case another rubricId.",
+        )
 
 
 def _vet_criteria(panel: Panel, rubric: RubricInUse) -> None:

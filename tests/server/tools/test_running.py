@@ -254,6 +254,16 @@ async def test_the_caller_judges_a_whole_benchmark_without_a_key(host: Host) -> 
     assert answer["summary"] == "benchmark b: completed; 7 of 7 passed (100 %), score 0.8"
 
 
+async def test_an_inactive_rubric_is_refused_by_name_before_anything_runs(host: Host) -> None:
+    await host.call("save_records", records=read_by_people(1))
+    off: Json = {"name": "r", "passingThreshold": 3, "criteriaIds": ["r/tone"], "isActive": False}
+    await host.call("save_records", records=[{"id": "r", "type": "rubric", "fields": off}])
+    for tool, asked in (("run_benchmark", {"benchmarkId": "b"}), ("run_test_case", {"testCaseId": "c0"})):
+        why = await host.refused(tool, **asked, judge="caller")
+        assert "test-case c0: its rubric r is inactive" in why
+        assert "isActive of the rubric r to true" in why
+
+
 async def test_what_packets_share_is_said_once(host: Host) -> None:
     await host.call("save_records", records=read_by_people(3))
     answer = await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=50)
