@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import cast
 
 import anyio
 
@@ -12,6 +13,7 @@ from agent.rounds.instruction_steps import Steps
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.outbox import reply
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError, ungrouped
+from minions_evals_mcp.presentation.next_steps import Messages, in_terms, wire_in_terms
 from minions_evals_mcp.store.agent import inbox, lease
 from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.connection import Db
@@ -52,13 +54,16 @@ async def _performed(agent: Agent, message: Message) -> Json:
 def _finish(db: Db, *, agent: Agent, message: Message, result: Json) -> None:
     at = agent.engine.clock()
     lease.require(db, agent.holder)
+    result = cast("Json", wire_in_terms(result, Messages(agent.engine.config.named_db)))
     inbox.finish(db, message.id, result, at=at)
     reply(db, message, {"result": result}, ended="complete", at=at)
 
 
 async def _fail(agent: Agent, message: Message, error: Exception) -> None:
     """Puts the message off, or lays it with the dead letters: at once where trying again cannot help."""
-    reason = str(error) if isinstance(error, EvalsError) else f"{type(error).__name__}: {error}"
+    store = agent.engine.config.named_db
+    is_ours = isinstance(error, EvalsError)
+    reason = in_terms(error.text, Messages(store)) if is_ours else f"{type(error).__name__}: {error}"
     hopeless = isinstance(error, BadInputError | StoppedError)
     dead = hopeless or message.attempts + 1 >= agent.rhythm.attempts
     fields = {"message_id": message.id, "type": message.type, "attempts": message.attempts + 1, "reason": reason}

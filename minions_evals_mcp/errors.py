@@ -7,13 +7,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.next_steps import Next, next_in, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 class EvalsError(Exception):
-    """The error that stopped the caller: `code` for programs, the message for people, `remedy` for what to do next."""
+    """The error that stopped the caller: `code` for programs, the message for people, `remedy` for what to do next.
+
+    Both texts may name operations and arguments, which each interface renders in its own terms.
+    """
 
     code = "error"
     exit_code = 3
@@ -21,10 +25,20 @@ class EvalsError(Exception):
     def __init__(self, message: str, *, remedy: str = "") -> None:
         self.message = masked(message)
         self.remedy = masked(remedy)
-        super().__init__(self.message)
+        super().__init__(plain(self.message))
 
     def __str__(self) -> str:
+        return plain(self.text)
+
+    @property
+    def text(self) -> str:
+        """Message and remedy, with their references."""
         return f"{self.message} {self.remedy}".strip()
+
+    @property
+    def next(self) -> tuple[Next, ...]:
+        """The next steps that the error names."""
+        return next_in(self.text)
 
 
 class BadInputError(EvalsError):
@@ -100,6 +114,13 @@ class RuleError(BadInputError):
         return RuleError(self.rule, f"{where}: {self.said}" if where else self.said, remedy=self.remedy)
 
 
+def unseal(benchmark_id: str = "BENCHMARK") -> Next:
+    """The step that ends a seal, which is its operator's."""
+    return Next(
+        "seal", {"benchmark_id": benchmark_id, "unseal": "REASON"}, "ends the seal for good, as its operator alone may"
+    )
+
+
 class SealedError(BadInputError):
     """A seal forbids it: what is sealed is neither shown nor edited, and runs with its whole benchmark only."""
 
@@ -108,7 +129,7 @@ class SealedError(BadInputError):
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(
             message,
-            remedy=remedy or "Only its operator ends a seal, for good: minions-evals seal BENCHMARK --unseal REASON",
+            remedy=remedy or f"{unseal()}.",
         )
 
 

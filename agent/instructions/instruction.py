@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.errors import BadInputError, StoppedError, UnsupportedError
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.send_message import UNREADABLE
+from minions_evals_mcp.presentation.next_steps import Messages, in_terms
 from minions_evals_mcp.skills import OwnSkill
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.agent import inbox
@@ -109,7 +110,12 @@ async def _step(work: Work, turn: Turn, bearings: Bearings) -> None:
     except BadInputError as error:
         refused: Json = {"verb": turn.verb, "arguments": turn.arguments}
         arriving = Arriving(work.next_id, UNREADABLE, work.next_id, None, refused)
-        await _wait_for(work, await work.asked.loop.hand_in(arriving, refused=str(error)))
+        await _wait_for(
+            work,
+            await work.asked.loop.hand_in(
+                arriving, refused=in_terms(error.text, Messages(work.asked.engine.config.named_db))
+            ),
+        )
     else:
         kind = payloads.kind_of(turn.verb)
         message_payload = payloads.payload_as(kind.payload, payload, message=work.next_id)

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from minions_evals_mcp.cli.commands import COMMANDS
 from minions_evals_mcp.cli.helping import told_whole
-from minions_evals_mcp.cli.telling import as_typed, going_on, tell
+from minions_evals_mcp.cli.telling import command_of, error_rendered, going_on, tell
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
 from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.report.plain import printable
@@ -50,13 +50,20 @@ def _carried_out(arguments: list[str]) -> object:
 
 def tell_error(error: EvalsError, *, as_json: bool) -> int:
     """The error's exit code, once it is told."""
-    remedy = as_typed(error.remedy)
+    message, remedy = error_rendered(error)
     if as_json:
-        wire = {"error": {"code": error.code, "message": error.message, "remedy": remedy}}
+        wire = {"error": {"code": error.code, "message": message, "remedy": remedy, "next": _next_wire(error)}}
         sys.stdout.write(json.dumps(wire, ensure_ascii=False) + "\n")
     else:
-        lines = [printable(line, 2000) for line in error.message.split("\n")]
+        lines = [printable(line, 2000) for line in message.split("\n")]
         tell("Error: " + "\n  ".join(lines) + "\n", aside=True)
         if remedy:
             tell(f"  {printable(remedy, 2000)}\n", aside=True)
     return EXIT_CODE if run_out(error) else error.exit_code
+
+
+def _next_wire(error: EvalsError) -> list[dict[str, object]]:
+    """The next steps that the error names, for programs: as data, and as the command."""
+    return [
+        {"operation": step.operation, "arguments": step.arguments, "command": command_of(step)} for step in error.next
+    ]

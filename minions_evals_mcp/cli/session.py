@@ -17,13 +17,14 @@ from cyclopts import Parameter, validators
 from pydantic import BaseModel, JsonValue
 
 from minions_evals_mcp import configured
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.telling import tell, wire_rendered
 from minions_evals_mcp.configured import Chosen
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.errors import NotFoundError, StoreError, ungrouped
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.next_steps import is_rendered
 from minions_evals_mcp.settings import Settings, settings_here
 from minions_evals_mcp.store.database import remove_unused
 from minions_evals_mcp.targets.own import OwnTarget
@@ -154,7 +155,10 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 
 def say(answer: JsonValue) -> None:
     """One JSON value on one line of stdout."""
-    sys.stdout.write(masked(json.dumps(answer, ensure_ascii=False)) + "\n")
+    text = json.dumps(answer, ensure_ascii=False)
+    if not is_rendered(text):
+        text = json.dumps(wire_rendered(answer), ensure_ascii=False)
+    sys.stdout.write(masked(text) + "\n")
 
 
 def reply(common: Common, answer: JsonValue | BaseModel, lines: Iterable[str]) -> int:

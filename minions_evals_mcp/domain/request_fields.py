@@ -23,7 +23,7 @@ def _model_only(name: str) -> str:
     provider, _, model = name.partition(":")
     if provider not in PROVIDERS or not model:
         raise ValueError(
-            f"name a model ({examples()}); a target that runs code or calls an address is named by the operator with --target"
+            f"name a model ({examples()}); a target that runs code or calls an address is named by the operator"
         )
     return name
 

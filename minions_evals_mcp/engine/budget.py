@@ -17,6 +17,7 @@ from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.prices import estimate_usd, price_known
 from minions_evals_mcp.models.replies import Failed, FaultKind, Reply
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.next_steps import argument
 
 AHEAD = 16
 """So many calls are written down as possibly sent, before the first of them is; as many as are under way where those are more."""
@@ -27,13 +28,6 @@ SLACK = 1e-9
 
 HIGHER = "a higher one goes on"
 """What a run that a cost cap stopped says of its cap: under the same one it would stop again."""
-
-
-def how_on(reason: str, key: str) -> str:
-    """How a stopped run goes on, beside its reason, which says it already where a cost cap is why."""
-    if HIGHER in reason:
-        return f"With --key {key} what was judged is kept; without it all is made again."
-    return f"Resume with --key {key}, what was judged is kept."
 
 
 class HaltedError(Exception):
@@ -327,6 +321,6 @@ def vet_cap(max_cost_usd: float | None, provider: str, model: str) -> None:
     """Raises `BadInputError` where a cost cap could not be held because the model's price is unknown."""
     if max_cost_usd is not None and not price_known(provider, model):
         raise BadInputError(
-            f"the price of {provider}:{model} is unknown, so --max-cost-usd cannot be held.",
-            remedy="Leave the cap out, use --max-seconds, or choose a model whose price is known.",
+            f"the price of {provider}:{model} is unknown, so {argument('max_cost_usd')} cannot be enforced.",
+            remedy=f"Leave the cap out, use {argument('max_seconds')}, or choose a model whose price is known.",
         )

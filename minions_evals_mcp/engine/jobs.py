@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,17 +14,16 @@ from filelock import FileLock, Timeout
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.budget import how_on
+from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import (
     BadInputError,
     BusyError,
     ConflictError,
-    InstrumentError,
     NotFoundError,
-    StoppedError,
 )
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
@@ -61,7 +60,7 @@ def _vet_alike(stored: Job, new: Job) -> None:
         if names:
             raise ConflictError(
                 f"the key {stored.key!r} belongs to the run {stored.id} with {difference}: {', '.join(names)} differ.",
-                remedy="Resume it as it was asked for, or use another --key.",
+                remedy=f"{resume_step(stored)} as it was asked for. Or use another {argument('key')}.",
             )
 
 
@@ -79,23 +78,13 @@ async def working_on(engine: Engine, job: Job) -> AsyncGenerator[None]:
     except Timeout:
         raise BusyError(
             f"the run {job.id} is being worked on by another process.",
-            remedy="Wait for it: minions-evals runs shows how far it is.",
+            remedy=f"Wait for it: {Next('show-run', {'run_id': job.id}, 'shows how far it is')}.",
         ) from None
     try:
         yield
         path.unlink(missing_ok=True)  # only once the job's end is committed; a lock on the old file finds it done
     finally:
         lock.release()
-
-
-@contextmanager
-def resumed_under(key: str) -> Generator[None]:
-    """Yields what stops a run that is part of a larger work is raised with the key of the whole: the part's own resumes no more."""
-    try:
-        yield
-    except (StoppedError, InstrumentError) as error:
-        checked = "" if isinstance(error, StoppedError) else " `minions-evals doctor --ping` tells what works."
-        raise type(error)(error.message, remedy=how_on(error.message, key) + checked) from error
 
 
 def lock_path(db: Path, job_id: str) -> Path:
@@ -115,7 +104,7 @@ def with_gone(engine: Engine, job: Job) -> Job:
         FileLock(path, thread_local=False).acquire(timeout=0).lock.release()
     except (Timeout, OSError):
         return job
-    return replace(job, reason=f"its process is gone; the same command with --key {job.key} goes on")
+    return replace(job, reason="its process is gone")
 
 
 async def set_state(engine: Engine, job: Job, state: JobState, *, reason: str = "") -> None:
@@ -147,7 +136,7 @@ def kept_job(db: Db, run_id: str) -> Job:
     """As `get_job`, within a read."""
     job = find_job(db, run_id)
     if job is None:
-        raise NotFoundError("run", run_id, remedy="`minions-evals runs` lists them.")
+        raise NotFoundError("run", run_id, remedy=f"{Next('runs', reason='lists them')}.")
     return job
 
 
@@ -191,9 +180,9 @@ async def find_benchmark_run(engine: Engine, ident: str) -> str:
             why = f": {job.reason}" if job.reason else ""
             raise BadInputError(
                 f"the run {ident} came to no figures of a benchmark ({job.state}){why}.",
-                remedy=f"`minions-evals runs {ident}` shows it.",
+                remedy=f"{Next('show-run', {'run_id': ident}, 'shows it')}.",
             )
-        raise NotFoundError("benchmark-run", ident, remedy="minions-evals runs lists the runs.")
+        raise NotFoundError("benchmark-run", ident, remedy=f"{Next('runs', reason='lists the runs')}.")
     return ident_found
 
 

@@ -9,6 +9,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import LATEST, find_job
 from minions_evals_mcp.engine.version_chain import find_version, prompt_chain
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.newest import newest_subject
@@ -83,5 +84,5 @@ def _newest(db: Db, kinds: tuple[str, ...]) -> str:
             return newest
     what = "record" if kinds == ANY else " or ".join(kinds)
     raise BadInputError(
-        f"there is no {what} yet, so none is the latest.", remedy="`minions-evals init` makes a first suite."
+        f"there is no {what} yet, so none is the latest.", remedy=f"{Next('init', reason='makes a first suite')}."
     )

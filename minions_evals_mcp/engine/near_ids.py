@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store.queries.pages.near_ids import ids_of, ids_titled, kind_under
 
 SHOWN = 3
@@ -17,7 +18,7 @@ async def with_near_ids(engine: Engine, refused: NotFoundError) -> NotFoundError
     kind = KINDS.get(refused.kind, refused.kind)
     other = await engine.store.read(lambda db: kind_under(db, refused.ident))
     if other and other != kind:
-        remedy = f"`minions-evals runs {refused.ident}` shows it." if other == "run" else refused.remedy
+        remedy = f"{Next('show-run', {'run_id': refused.ident}, 'shows it')}." if other == "run" else refused.remedy
         return NotFoundError(refused.kind, refused.ident, remedy=remedy, other_kind=other)
     called = await engine.store.read(lambda db: ids_titled(db, kind, refused.ident))
     if called:

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.version_chain import Chain, chain_named, chains, listed_numbers
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import version_rows
@@ -25,7 +26,7 @@ def prompt_chain(db: Db, name: str) -> Chain:
     """The prompt that a `promptId` or any of its versions names; raises `NotFoundError`."""
     chain = chain_named(chains(version_rows.links(db, name)), name)
     if chain is None:
-        raise NotFoundError(KINDS, name, remedy="`minions-evals list prompt-version` shows them.")
+        raise NotFoundError(KINDS, name, remedy=list_them("prompt-version"))
     return chain
 
 
@@ -129,4 +130,4 @@ def _at(db: Db, prompt: str, place: str) -> Record[PromptVersion]:
 def _how_named(db: Db, name: str) -> str:
     if name in chains(version_rows.links(db, name)):
         return f"It is a prompt: name a version as {name}@{LATEST} or {name}@NUMBER."
-    return "`minions-evals list prompt-version` shows them; name one by its id, or as PROMPT@NUMBER or PROMPT@latest."
+    return f"{list_them('prompt-version')} Name one by its id, or as PROMPT@NUMBER or PROMPT@latest."

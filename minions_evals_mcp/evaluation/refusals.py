@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import sysconfig
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
 from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.presentation.next_steps import PythonCalls, in_terms
 
 E = TypeVar("E", bound=BaseException)
 OURS = Path(__file__).parents[1]
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-_WORDS = (
-    (re.compile(r"--judge-model provider:model"), 'judge="provider:model"'),
-    (re.compile(r"; without a key use --judge caller"), ""),
-    (re.compile(r"--judge ([a-z]+)"), r'judge="\1"'),
-    (re.compile(r"--max-cost-usd"), "max_cost_usd"),
-    (re.compile(r"--key ([^\s<]+?)(?=[.,;]*(?:\s|$))"), r'key="\1"'),
-    (re.compile(r"--(concurrency|trials|key|judge)\b"), r"\1"),
-    (re.compile(r"--db\b"), "store"),
-)
 
 
 def told_in_python(error: E) -> E:
@@ -30,16 +21,11 @@ def told_in_python(error: E) -> E:
     What broke in code of ours keeps every frame.
     """
     if isinstance(error, EvalsError):
-        error.message, error.remedy = _in_python(error.message), _in_python(error.remedy)
+        terms = PythonCalls()
+        error.message, error.remedy = in_terms(error.message, terms), in_terms(error.remedy, terms)
         error.args = (error.message,)
         return error.with_traceback(None)
     return error.with_traceback(_own(error.__traceback__))
-
-
-def _in_python(sentence: str) -> str:
-    for option, argument in _WORDS:
-        sentence = option.sub(argument, sentence)
-    return sentence
 
 
 def _own(trace: TracebackType | None) -> TracebackType | None:

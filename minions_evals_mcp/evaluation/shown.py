@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.answers.gates import stays_red
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.evaluation.figures import Figures
+from minions_evals_mcp.presentation.next_steps import Terminal, in_terms
 from minions_evals_mcp.report.diffs import diff_view
 from minions_evals_mcp.report.failed_cases import failures_table, reason_line, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
@@ -82,7 +83,7 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     for line in change_lines(result):
         yield Text(line)
     if result.asked.fail_on_regression and result.gate != "held":
-        yield f"{stays_red(short_id(result.run_id))}{_where(result)}"
+        yield in_terms(stays_red(short_id(result.run_id)), Terminal(_store(result)))
     if result.summary.outcomes.get("awaiting-judgments") and result.asked.lacks_judge:
         yield Text(NO_JUDGE)
     if result.asked.is_default_store:

@@ -19,6 +19,7 @@ from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.lift_suite import LiftSuite, lift_suite
 from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.interop.skill_evals import EVALS, SKILL_FILE, read_evals, skill_name
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.workspace import Laid, laid_at
 
 SKILLS_AT = ".claude/skills"
@@ -87,12 +88,12 @@ def lift_plan(request: LiftAsked, *, at: datetime) -> LiftPlan:
     if cases is None:
         raise BadInputError(
             f"{request.subject} says nothing of the cases on which it is tried.",
-            remedy="Add --cases: an evals.json, or a benchmark that is kept.",
+            remedy=f"Add {argument('cases')}: an evals.json, or a stored benchmark.",
         )
     if not path.exists() and not (request.with_ or request.without):
         raise BadInputError(
             f"{request.subject} is no file and no folder here.",
-            remedy="Check the path; a benchmark that is kept needs --with, which says what is tried on it.",
+            remedy=f"Check the path. A stored benchmark needs {argument('with_')}, which says what is tried on it.",
         )
     own = (request.subject,) if path.exists() and cases != request.subject else ()
     name = request.name or _stem(request.subject)
@@ -106,7 +107,8 @@ def _of_skill(request: LiftAsked, folder: Path, at: datetime) -> LiftPlan:
     cases = request.cases or str(folder / EVALS)
     if request.cases is None and not Path(cases).is_file():
         raise BadInputError(
-            f"{folder} has no {EVALS}.", remedy="Write one, or name the cases with --cases: a file or a benchmark."
+            f"{folder} has no {EVALS}.",
+            remedy=f"Write one, or name the cases with {argument('cases')}: a file or a benchmark.",
         )
     with_ = _laid((str(folder), *request.with_), Path(), request)
     return _plan(request.name or skill, cases, with_, _laid(request.without, Path(), request), skill, at)
@@ -167,7 +169,11 @@ def _laid_by(spec: str | Lay, base: Path, skills_at: str) -> tuple[Laid, ...]:
     source = base / lay.from_
     place = confined_path(lay.to, field="to", remedy=PLACE) if lay.to else PurePosixPath()
     if source.is_dir() and (source / SKILL_FILE).is_file():
-        at = place if lay.to else confined_path(skills_at, field="--skills-at", remedy=PLACE) / skill_name(source)
+        at = (
+            place
+            if lay.to
+            else confined_path(skills_at, field=str(argument("skills_at")), remedy=PLACE) / skill_name(source)
+        )
         return laid_at(source, at, but=EVALS.parent.name)  # the agent must not read its own evals
     if source.is_file() and not lay.to:
         place = PurePosixPath(source.name)

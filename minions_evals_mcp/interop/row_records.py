@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.records import TYPES, Record, record_from_wire
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.table_rows import Row, read_rows
+from minions_evals_mcp.next_steps import argument
 
 RowType = Literal["test-case", "agent-run"]
 ENVELOPE = ("id", "title")
@@ -125,7 +126,7 @@ def _at(error: BadInputError, where: str) -> InvalidRecordError:
         return InvalidRecordError(error.message, where=where, remedy=error.remedy)
     if error.reason == "is missing":
         name = error.field.removeprefix("fields.")
-        remedy = f"Fill it with --map {name}=COLUMN, or for all rows with --set {name}=VALUE."
+        remedy = f"Fill it with {argument('map', f'{name}=COLUMN')}, or for all rows with {argument('set', f'{name}=VALUE')}."
         return InvalidRecordError(error.reason, field=error.field, where=where, remedy=remedy)
     return InvalidRecordError(error.reason, field=error.field, where=where, remedy=error.remedy)
 
@@ -197,7 +198,7 @@ def _typed(kind: RowType, path: str, text: str) -> JsonValue:
             raise InvalidRecordError(
                 f"{text[:40]!r} is no JSON object",
                 field=f"fields.{name}",
-                remedy=f"Fill a part of it: --map {name}.NAME=COLUMN",
+                remedy=f"Fill a part of it: {argument('map', f'{name}.NAME=COLUMN')}.",
             ) from None
         return text
 

@@ -28,7 +28,7 @@ VERSIONS = ("prompt_version_a", "prompt_version_b", "prompt_version_ref")
 MAKES = {"create-test-case": "test_case_id", "create-test-branch": "branch_id"}
 """Messages that bring a record, with the field that says under which id."""
 NO_MODEL = (
-    "an instruction needs a model, and none is set up here: it is refused unless the agent is started with --judge-model and"
+    "an instruction needs a model, and none is set up here: it is refused unless the agent is started with a judge model and"
     " its provider's key."
 )
 

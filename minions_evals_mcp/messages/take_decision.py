@@ -9,6 +9,7 @@ from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission
 from minions_evals_mcp.messages.payloads import ApprovalDecided
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -39,7 +40,7 @@ def _answered_packet(db: Db, decided: ApprovalDecided) -> tuple[str, str]:
         assert decided.run_id is not None
         assert decided.digest is not None
         return decided.run_id, decided.digest
-    remedy = "`minions-evals outbox` shows what was asked."
+    remedy = f"{Next('outbox', reason='shows what was asked')}."
     request = records.require(db, decided.approval_request_id, ApprovalRequest, remedy=remedy)
     packet = request.fields.payload["packet"]
     assert isinstance(packet, dict)

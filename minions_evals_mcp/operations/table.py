@@ -129,7 +129,7 @@ TABLE: Mapping[str, Operation] = {
             names={**_RUN_CLI, "benchmark_id": "ID"},
             left_out={
                 "rejudge_run_id": "`rejudge RUN` is a command of its own",
-                "test_case_ids": "--filter, --rerun-failed, --sample and --limit choose cases",
+                "test_case_ids": "its options filter, rerun-failed, sample and limit choose cases",
             },
         ),
         mcp=Offer("run_benchmark", left_out={"cache": "`recorded` reuses what was recorded; a host pays for every field"}),

@@ -30,6 +30,7 @@ from minions_evals_mcp.evaluation.run_sync import run_sync
 from minions_evals_mcp.evaluation.shown import next_command, short_line
 from minions_evals_mcp.interop.score_rows import Answer
 from minions_evals_mcp.interop.suite import read_suite
+from minions_evals_mcp.presentation.next_steps import PythonCalls, in_terms
 from minions_evals_mcp.settings import settings_here
 
 NAMED = 10
@@ -216,11 +217,15 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
         if fallen == "undecided":
             assert summary.regression is not None
             sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
-            raise InstrumentError(f"{sentence} {stays_red(summary.run_id)}")
+            raise InstrumentError(f"{in_terms(sentence, PythonCalls())} {_stays_red(summary)}")
         if fallen == "failed":
             fell = summary.regression or summary.fall
             assert fell is not None
-            raise AssertionError(f"{fell['summary']} {stays_red(summary.run_id)}")
+            raise AssertionError(f"{fell['summary']} {_stays_red(summary)}")
+
+
+def _stays_red(summary: RunSummary) -> str:
+    return in_terms(stays_red(summary.run_id), PythonCalls())
 
 
 def _failed(summary: RunSummary) -> str:

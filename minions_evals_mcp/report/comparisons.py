@@ -9,6 +9,7 @@ from rich.text import Text
 from minions_evals_mcp.engine.answers.comparison_summary import ChangedCase, ComparisonSummary
 from minions_evals_mcp.engine.answers.names import in_sentence, short_id
 from minions_evals_mcp.engine.conclude.setup import changes_sentence
+from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console, on_screen
@@ -32,7 +33,7 @@ def show_comparison(summary: ComparisonSummary, *, store: Path | None = None, pl
     if summary.more_changed:
         out.print(Text(f"  and {summary.more_changed} more changed", style="dim"))
     if summary.judge is not None:
-        judged = printable(str(summary.judge.brief()["inWords"]), 500)
+        judged = printable(in_store(str(summary.judge.brief()["inWords"]), store), 500)
         out.print(Text(on_screen(judged, out), style="dim"), soft_wrap=True)
     for line in _closing(summary, store, place):
         out.print(Text(on_screen(line, out), style="dim"), soft_wrap=True)

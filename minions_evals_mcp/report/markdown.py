@@ -13,6 +13,8 @@ from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
 from minions_evals_mcp.engine.answers.report_values import NAMED, Report, ReportedCase, Side, Tried
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
+from minions_evals_mcp.next_steps import next_in
+from minions_evals_mcp.presentation.next_steps import Terminal
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.audits import weak_words
 from minions_evals_mcp.report.named_store import in_store
@@ -99,7 +101,7 @@ def _trust(report: Report, store: Path | None) -> Iterator[str]:
 def _audit(audit: AuditStanding, store: Path | None) -> str:
     """Returns what is known of the checks, the next command as it is typed."""
     verdict = inert(printable(audit.in_words, 600))
-    command = in_store(audit.next, store)
+    command = "".join(Terminal(store).call(step) for step in next_in(audit.next))
     return f"{verdict} Next: `{command}`" if _TYPED.fullmatch(command) else verdict
 
 

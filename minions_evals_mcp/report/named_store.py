@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.presentation.next_steps import Terminal, in_terms
 
 OPTION = "--db"
 _STORELESS = "demo|init|pick|score"
@@ -24,7 +26,11 @@ def named_store(arguments: Sequence[str]) -> Path | None:
 
 
 def in_store(text: str, store: Path | None) -> str:
-    """The text with that store behind each command of ours; where none has to be named the text itself."""
+    """The text with its next steps as commands, and that store behind each command of ours."""
+    return in_terms(text, Terminal(store), partial(_with_store, store=store))
+
+
+def _with_store(text: str, *, store: Path | None) -> str:
     if store is None or "minions-evals " not in text:
         return text
     option = f" {OPTION} {shlex.quote(str(store))}"

@@ -38,7 +38,7 @@ VERSION = 24
 def show_run(summary: RunSummary, *, store: Path | None = None, place: str = "") -> None:
     """A run: the figures first, then what changed, then what failed, then what waits; `place` says where it is kept."""
     out = console()
-    out.print(headline(summary, out.width), crop=False)
+    out.print(headline(summary, out.width, store), crop=False)
     if summary.regression is not None:
         out.print(regression_panel(summary.regression, out.width), crop=False)
     elif summary.fall is not None:
@@ -96,7 +96,7 @@ def _state(job: Job) -> str:
     return "killed" if job.state == "running" and job.reason else job.state
 
 
-def headline(summary: RunSummary, width: int) -> Group:
+def headline(summary: RunSummary, width: int, store: Path | None = None) -> Group:
     """Returns what the run came to, in one or two lines."""
     lines: list[Text] = []
     fields = summary.benchmark_run
@@ -108,7 +108,7 @@ def headline(summary: RunSummary, width: int) -> Group:
     else:
         lines.append(Text(f"{summary.subject_id} {standing(summary)}"))
         if summary.reason and summary.state != "awaiting-judgments":  # said already
-            lines.append(Text(f"  {printable(summary.reason, 300)}", style="dim"))
+            lines.append(Text(f"  {printable(in_store(summary.reason, store), 300)}", style="dim"))
     return Group(*lines)
 
 

@@ -39,7 +39,7 @@ _DENIED = {
 }  # fmt: skip
 """What the events of the interpreter say that code is after."""
 _IMPORTED = IMPORTED.union(USED)
-_REMEDY = "with --trust-code it runs with your own Python"
+_REMEDY = "with trust-code it runs with your own Python"
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue, computed_field
 
 from minions_evals_mcp.domain.values import Value, first_named
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.score_matrix import CustomScore, Matrix
 
 Row = Mapping[str, JsonValue]
@@ -171,7 +172,7 @@ def score_card(columns: Sequence[Column], chosen: Sequence[str] = ()) -> ScoreCa
             f"nothing to score: {_listed(names)} holds neither Booleans only nor numbers only."
             if names
             else "nothing to score: the table is empty.",
-            remedy=f"Choose with --columns among {_listed(usable)}." if usable else "",
+            remedy=f"Choose with {argument('columns')} among {_listed(usable)}." if usable else "",
         )
     return _card(counted, tuple(column.name for column in picked if isinstance(column, OtherColumn)))
 

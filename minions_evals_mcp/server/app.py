@@ -19,6 +19,7 @@ from mcp_types import CallToolResult, InputRequiredResult
 
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
 from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError, ungrouped
+from minions_evals_mcp.presentation.next_steps import Terminal, in_terms
 from minions_evals_mcp.project import project_at
 from minions_evals_mcp.server.catalogue import ALWAYS_LOADED, CATALOGUE, Start
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
@@ -213,7 +214,7 @@ def main() -> None:
         with ungrouped():
             _serve(build_server(session, options, _start(options, settings, target)), session, options, settings)
     except EvalsError as error:
-        sys.stderr.write(f"minions-evals-mcp: {error}\n")
+        sys.stderr.write(f"minions-evals-mcp: {in_terms(error.text, Terminal())}\n")
         sys.exit(EXIT_CODE if run_out(error) else error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from minions_evals_mcp.errors import ConflictError, StoreError
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.store.connection import Db, connect, translated
 from minions_evals_mcp.store.migrate import require_store
 from minions_evals_mcp.store.sealed_content import held
@@ -50,7 +51,7 @@ async def back_up(path: Path, target: Path) -> Copied:
     if await anyio.Path(target).exists():
         raise already_there(target)
     if not await anyio.Path(path).exists():
-        raise StoreError(f"there is no store at {path}.", remedy="Name it with --db.")
+        raise StoreError(f"there is no store at {path}.", remedy=f"Name it with {argument('db')}.")
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
     connection = connect(path, read_only=True)
     try:

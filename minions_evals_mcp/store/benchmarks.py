@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.digests import canonical, text_digest
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.store.connection import Db
 
 _LISTED = "the test cases"
@@ -37,7 +38,7 @@ def benchmark_head(db: Db, ident: str) -> BenchmarkHead:
         (ident, Benchmark.slug),
     ).fetchone()
     if row is None:
-        raise NotFoundError(Benchmark.slug, ident, remedy=f"`minions-evals list {Benchmark.slug}` shows them.")
+        raise NotFoundError(Benchmark.slug, ident, remedy=list_them(Benchmark.slug))
     return BenchmarkHead(*row)
 
 

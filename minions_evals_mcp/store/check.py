@@ -12,6 +12,7 @@ import anyio
 
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import StoreError
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.check_rules import RULES
 from minions_evals_mcp.store.connection import Db, connect, sqlite, translated
@@ -54,7 +55,10 @@ async def check_store(path: Path, *, deep: bool = False, tell: Callable[[Found],
     `tell` is called in a thread of its own. Raises `StoreError` where the store cannot be read at all.
     """
     if not await anyio.Path(path).exists():
-        raise StoreError(f"there is no store at {path}.", remedy="Name it with --db, or make one: minions-evals demo.")
+        raise StoreError(
+            f"there is no store at {path}.",
+            remedy=f"Name it with {argument('db')}. {Next('demo', reason='makes one')}.",
+        )
     connection = connect(path, read_only=True)
     try:
         await connection

@@ -15,6 +15,7 @@ import aiosqlite
 import anyio.to_thread
 
 from minions_evals_mcp.errors import ConflictError, EvalsError, RuleError, SealedError, StoreError
+from minions_evals_mcp.next_steps import Next, argument
 
 if TYPE_CHECKING:
     import sqlite3 as sqlite  # noqa: TID251  pysqlite3 has no types; its interface is the stdlib's
@@ -49,8 +50,10 @@ def wal_is_safe(version: tuple[int, int, int] = sqlite.sqlite_version_info) -> b
     return version >= FIXED_IN[0] or any(fix <= version and version[:2] == fix[:2] for fix in FIXED_IN[1:])
 
 
+CHECK = Next("db-check", reason="shows what is damaged")
 DAMAGED = (
-    "Keep the file and restore the newest `minions-evals db backup`, or take what is whole: `minions-evals db salvage`."
+    "Keep the file and restore the newest backup. Or:"
+    f" {Next('db-salvage', reason='writes what is whole into a new store')}."
 )
 
 
@@ -196,7 +199,7 @@ def _in_words(error: sqlite.Error, path: Path | str) -> EvalsError:
     for prefix, message, remedy in _SAID:
         if name.startswith(prefix) or message in text:
             return StoreError(f"the store {path} cannot be used: {text}.", remedy=remedy)
-    return StoreError(f"the store {path} failed: {text}.", remedy="Run `minions-evals db check`.")
+    return StoreError(f"the store {path} failed: {text}.", remedy=f"{CHECK}.")
 
 
 _SAID = (
@@ -204,19 +207,19 @@ _SAID = (
     (
         "SQLITE_READONLY",
         "readonly",
-        "The file or its folder is read-only: choose another with --db, or change its rights.",
+        f"The file or its folder is read-only: choose another with {argument('db')}, or change its rights.",
     ),
     (
         "SQLITE_CANTOPEN",
         "unable to open",
-        "The file cannot be opened: check that its folder exists and is writable, or use --db.",
+        f"The file cannot be opened: check that its folder exists and is writable, or use {argument('db')}.",
     ),
     (
         "SQLITE_NOTADB",
         "not a database",
-        "The file is not a store of ours: choose another with --db, or restore a backup.",
+        f"The file is not a store of ours: choose another with {argument('db')}, or restore a backup.",
     ),
     ("SQLITE_CORRUPT", "malformed", DAMAGED),
     ("SQLITE_BUSY", "locked", "Another process holds the file: wait for it, or stop it."),
-    ("SQLITE_IOERR", "disk I/O", "The disk failed a read or write: check it, then run `minions-evals db check`."),
+    ("SQLITE_IOERR", "disk I/O", f"The disk failed a read or write: check it. Then: {CHECK}."),
 )

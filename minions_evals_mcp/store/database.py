@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from minions_evals_mcp.errors import ConflictError, StoreError, ungrouped
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Connection, Db, connect, make_durable, open_raw, sqlite, translated
 from minions_evals_mcp.store.migrate import migrate, refuse_foreign, require_store, vet_version
@@ -98,7 +99,9 @@ class Store:
     async def submit(self, work: Callable[[Db], T]) -> Ticket[T]:
         """Queues a write; a caller that is cancelled afterwards does not cancel it."""
         if self.writes is None:
-            raise StoreError(f"the store {self.path} is open for reading only.", remedy="Open it without --read-only.")
+            raise StoreError(
+                f"the store {self.path} is open for reading only.", remedy=f"Open it without {argument('read_only')}."
+            )
         ticket = Ticket(work)
         await self.writes.send(ticket)
         return ticket

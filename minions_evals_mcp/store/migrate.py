@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from minions_evals_mcp.errors import StoreVersionError
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import APPLICATION_ID, Db, sqlite
 
@@ -28,7 +29,7 @@ def refuse_foreign(path: Path) -> None:
     if is_logged and path.exists() and path.stat().st_size == 0:
         raise StoreVersionError(
             f"the store {path} is empty, yet {log.name} beside it is not: the file was emptied by something else.",
-            remedy="Keep both files and restore the newest backup, or choose another file with --db.",
+            remedy=f"Keep both files and restore the newest backup, or choose another file with {argument('db')}.",
         )
 
 
@@ -93,7 +94,8 @@ def _vetted(db: Db, path: Path) -> int:
         return 0
     if application != APPLICATION_ID:
         raise StoreVersionError(
-            f"{path} is an SQLite file of another program.", remedy="Choose another file with --db or MINIONS_EVALS_DB."
+            f"{path} is an SQLite file of another program.",
+            remedy=f"Choose another file with {argument('db')} or MINIONS_EVALS_DB.",
         )
     newest = migrations()[-1][0]
     if version > newest:
@@ -115,7 +117,7 @@ def require_store(db: Db, path: Path) -> None:
     if version < migrations()[-1][0]:
         raise StoreVersionError(
             f"the store {path} has the older schema {version}.",
-            remedy="Open it once without --read-only to migrate it.",
+            remedy=f"Open it once without {argument('read_only')} to migrate it.",
         )
 
 

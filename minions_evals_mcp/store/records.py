@@ -15,8 +15,9 @@ from minions_evals_mcp.domain.neighbours import AgentRun, ProposalDraft, SkillDe
 from minions_evals_mcp.domain.records import TYPES, Record, fields_from_json, of_type
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import from_millis, to_millis
-from minions_evals_mcp.errors import NotFoundError, SealedError
+from minions_evals_mcp.errors import NotFoundError, SealedError, unseal
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.store import events, sealed_content
 from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
@@ -118,7 +119,7 @@ def require(db: Db, ident: str, kind: type[F], *, hidden: bool = True, remedy: s
     """The same; raises `NotFoundError` where there is none."""
     record = get(db, ident, kind, hidden=hidden)
     if record is None:
-        raise NotFoundError(kind.slug, ident, remedy=remedy or f"`minions-evals list {kind.slug}` shows them.")
+        raise NotFoundError(kind.slug, ident, remedy=remedy or list_them(kind.slug))
     return record
 
 
@@ -207,7 +208,7 @@ def vet_unsealed(db: Db, record: Record[Fields]) -> None:
     if row is not None:
         raise SealedError(
             f"{record.type} {record.id} belongs to the sealed benchmark {row[0]} and is not edited.",
-            remedy=f"Only its operator ends the seal, for good: minions-evals seal {row[0]} --unseal REASON",
+            remedy=f"{unseal(row[0])}.",
         )
 
 

@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from minions_evals_mcp.errors import StoreError
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.backup import already_there, settle
 from minions_evals_mcp.store.check import check_store
@@ -57,7 +58,7 @@ async def salvage(path: Path, target: Path) -> Salvage:
     if await anyio.Path(target).exists():
         raise already_there(target)
     if not await anyio.Path(path).exists():
-        raise StoreError(f"there is no store at {path}.", remedy="Name it with --db.")
+        raise StoreError(f"there is no store at {path}.", remedy=f"Name it with {argument('db')}.")
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         salvaged = await anyio.to_thread.run_sync(partial(_salvaged, path, half))

@@ -24,6 +24,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.targets.code_files import files_digest, named_in
 from minions_evals_mcp.targets.exchange import Exchange, asking, sent, tells_version, vet_version
@@ -52,9 +53,13 @@ def command_settings(target: str) -> CommandSettings:
     try:
         words = shlex.split(target.removeprefix("command:"))
     except ValueError as error:
-        raise BadInputError(f"--target {target} is no command line: {error}.", remedy="Check its quotes.") from None
+        raise BadInputError(
+            f"{argument('target')} {target} is no command line: {error}.", remedy="Check its quotes."
+        ) from None
     if not words:
-        raise BadInputError("--target command: names no program.", remedy="Write it as 'command:PROGRAM ARGUMENTS'.")
+        raise BadInputError(
+            f"{argument('target')} command: names no program.", remedy="Write it as 'command:PROGRAM ARGUMENTS'."
+        )
     return CommandSettings(run=tuple(words))
 
 
@@ -133,7 +138,7 @@ class CommandTarget:
         program = self.settings.run[0]
         if shutil.which(program) is None:
             raise BadInputError(
-                f"--target command: there is no program {program!r}.",
+                f"{argument('target')} command: there is no program {program!r}.",
                 remedy="Name one on your PATH, or with its folder; a shell is named as well: command:sh -c '…'.",
             )
 

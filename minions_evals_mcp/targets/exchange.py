@@ -22,6 +22,7 @@ from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 
 PLACE = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
@@ -90,7 +91,7 @@ def vet_version(template: JsonValue, version: Record[PromptVersion] | None) -> N
     if version is not None and not tells_version(template):
         raise BadInputError(
             f"the target is not told of the prompt version {version.id}: its input has no {{{{prompt}}}}.",
-            remedy="Put {{prompt}} or {{promptVersion}} into it, or leave --prompt-version out.",
+            remedy=f"Put {{{{prompt}}}} or {{{{promptVersion}}}} into it, or leave {argument('prompt_version_ref')} out.",
         )
 
 

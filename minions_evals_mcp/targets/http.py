@@ -24,6 +24,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, origin, same_host
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.exchange import (
     PLACE,
@@ -102,7 +103,7 @@ def http_settings(target: str) -> HttpSettings:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise BadInputError(
-            f"--target {target}: {first['msg'].removeprefix('Value error, ')}.",
+            f"{argument('target')} {target}: {first['msg'].removeprefix('Value error, ')}.",
             remedy="Write it as http://HOST/PATH, or as http://HOST/PATH#EXPRESSION with the JMESPath of the output.",
         ) from None
 

@@ -9,6 +9,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.command import CommandSettings, CommandTarget, command_settings
 from minions_evals_mcp.targets.http import HttpSettings, HttpTarget, Web, http_settings
 from minions_evals_mcp.targets.workspace import Workspaces
@@ -44,8 +45,8 @@ def own_target(
         set_up = OwnTarget(command_settings(name) if name.startswith("command:") else http_settings(name))
     elif set_up.name != name:
         raise BadInputError(
-            f"the target set up by --target-config is {set_up.name}, not {name}.",
-            remedy="Leave --target out, or name that one.",
+            f"the target set up by {argument('target_config')} is {set_up.name}, not {name}.",
+            remedy=f"Leave {argument('target')} out, or name that one.",
         )
     match set_up.settings:
         case HttpSettings() as settings:

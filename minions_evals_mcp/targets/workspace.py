@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.outputs import output_value
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.next_steps import Next
 
 NEVER_LAID = frozenset({".git", "__pycache__", ".venv", "node_modules"})
 MOST_LAID = 10_000
@@ -100,7 +101,7 @@ class Workspaces:
         if version not in self.arms:
             raise BadInputError(
                 f"no workspace is laid out for the prompt version {version}.",
-                remedy="Its arms are run by `minions-evals lift`.",
+                remedy=f"{Next('lift', {'file': 'FILE'}, 'runs its arms')}.",
             )
 
     @contextmanager

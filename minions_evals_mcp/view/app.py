@@ -111,8 +111,9 @@ async def _live_parts(request: Request) -> Response:
 
 async def _stopped(request: Request, error: Exception) -> Response:
     assert isinstance(error, EvalsError)
-    remedy = in_store(error.remedy, engine_of(request).config.named_db)
-    return rendered("stopped", status=_status(error), message=error.message, remedy=remedy)
+    store = engine_of(request).config.named_db
+    message, remedy = in_store(error.message, store), in_store(error.remedy, store)
+    return rendered("stopped", status=_status(error), message=message, remedy=remedy)
 
 
 def _status(error: EvalsError) -> HTTPStatus:

@@ -25,6 +25,7 @@ from minions_evals_mcp.errors import (
     StoreError,
     UnsupportedError,
 )
+from minions_evals_mcp.next_steps import Next, next_in
 from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (
     Json,
@@ -142,7 +143,9 @@ async def test_a_run_whose_process_is_gone_says_so_and_how_it_goes_on(engine: En
     with pytest.raises(RuntimeError, match="killed"):
         async with working_on(engine, job):
             raise RuntimeError("killed")
-    assert (await summarize(engine, "k")).reason == "its process is gone; the same command with --key k goes on"
+    assert next_in((await summarize(engine, "k")).reason) == (
+        Next("run-benchmark", {"benchmark_id": "b", "prompt_version_ref": "v1", "key": "k"}, "resumes it"),
+    )
 
 
 async def test_a_run_that_the_store_stopped_says_so_and_not_that_somebody_interrupted_it(engine: Engine) -> None:

@@ -285,7 +285,7 @@ def test_a_stopped_run_goes_on_under_its_key(evaluated: Any) -> None:
 def test_a_refusal_is_raised_from_the_callers_own_line_in_the_words_of_python(evaluated: Any) -> None:
     graded = partial(evaluated, answer, CASES, checks=[{"type": "llm-rubric", "value": "polite"}])
     refused: list[tuple[Any, str]] = [
-        (graded, 'or name one with judge="provider:model".'),
+        (graded, 'or name a model with judge="provider:model". Then: `evaluate(…)` runs it.'),
         (partial(evaluated, answer, CASES, checks=[Rubric("Polite.")], judge="llm"), 'judge="llm" needs a model'),
         (partial(evaluated, lambda: "Paris", CASES), 'Give one: evaluate(…, name="geography").'),
     ]

@@ -15,6 +15,7 @@ from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.scoring.max_score import MaxScore
 from minions_evals_mcp.scoring.reserved_inputs import COMPUTED
+from tests.shared.presentation.typed import typed
 from tests.workshop import START
 
 PICTURE = '[{"role":"user","content":[{"type":"image_url","image_url":"x"}]},{"role":"assistant","content":"b"}]'
@@ -44,7 +45,7 @@ def prompts(found: Evaluation) -> list[str]:
 def refusal(folder: Path, text: str) -> str:
     with pytest.raises(EvalsError) as refused:
         read(folder, text)
-    return refused.value.message
+    return typed(refused.value.message)
 
 
 def test_bare_words_mean_what_they_mean_to_promptfoo(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ async def test_hooks_that_are_not_run_are_refused_by_name(engine: Engine, text: 
 
 async def test_without_trust_no_hook_is_called(engine: Engine) -> None:
     path = config(engine, "pass")
-    with pytest.raises(EvalsError, match=r"c.yaml:3: extensions.0: hooks.py: hooks run only with --trust-code"):
+    with pytest.raises(EvalsError, match=r"c.yaml:3: extensions.0: hooks.py: hooks run only with trust-code"):
         read_config(path, now=START)
     assert not (path.parent / "hooks.py.log").exists()
     (path.parent / "hooks.py").unlink()

@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, ModelSpec, SelectBest
 from minions_evals_mcp.errors import EvalsError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from tests.shared.presentation.typed import typed
 from tests.workshop import START
 
 HEAD = "prompts: [a]\nproviders: [echo]\n"
@@ -168,7 +169,7 @@ def test_what_is_not_carried_out_is_refused_by_name(tmp_path: Path, assertion: s
     (tmp_path / "words.js").write_text("module.exports = () => 'x'")
     with pytest.raises(EvalsError) as refused:
         read(tmp_path, f"tests:\n  - assert: [{assertion}]\n")
-    assert said in refused.value.message
+    assert said in typed(refused.value.message)
     assert "c.yaml:4" in refused.value.message
 
 
@@ -248,8 +249,8 @@ def test_without_a_judge_the_checks_that_ask_one_are_named_at_once_and_the_rest_
         read(tmp_path, text, Given(has_judge=False))
     assert "c.yaml:4: llm-rubric" in refused.value.message
     assert "c.yaml:5: llm-rubric" in refused.value.message
-    assert "--judge-model provider:model" in refused.value.remedy
-    assert "--allow-unsupported" in refused.value.remedy
+    assert "--judge-model provider:model" in typed(refused.value)
+    assert "--allow-unsupported" in typed(refused.value)
     found = read(tmp_path, text, Given(has_judge=False, allow_unsupported=True))
     assert [one.partition(" ")[2] for one in found.left_out] == ["llm-rubric: no model is there to grade it"] * 2
     first, second = cases(found)

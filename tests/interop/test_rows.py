@@ -18,6 +18,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.row_records import RowMapping, RowRecords, RowType
 from minions_evals_mcp.interop.table_rows import read_rows
+from tests.shared.presentation.typed import typed
 from tests.workshop import START, Json
 
 
@@ -160,7 +161,7 @@ def test_a_cell_that_does_not_fit_its_field_is_named(
 
 def test_a_field_that_is_missing_says_how_it_can_be_filled(tmp_path: Path) -> None:
     error = refused(written(tmp_path, "a.csv", "q\nx\n"), "agent-run", {"inputs.q": "q"})
-    assert "--set agentId=VALUE" in error.remedy
+    assert "--set agentId=VALUE" in typed(error)
 
 
 def test_a_column_that_no_row_has_is_refused_with_those_that_there_are(tmp_path: Path) -> None:

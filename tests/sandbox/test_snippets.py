@@ -194,7 +194,7 @@ async def test_what_code_is_denied_is_named_whatever_it_makes_of_it(snippets: Sn
     for code, denied in DENIED.items():
         found = await snippets.run("python", code, {})
         assert isinstance(found, Broke)
-        assert (found.kind, denied in found.error, "--trust-code" in found.error) == ("unsupported", True, True), found
+        assert (found.kind, denied in found.error, "trust-code" in found.error) == ("unsupported", True, True), found
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from minions_evals_mcp.store.database import GROUP, Store, open_store, remove_un
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
 from tests.hang import HANG_S
+from tests.shared.presentation.typed import typed
 from tests.shared.store.command_line import told
 from tests.shared.store.small_store import START, execution, failure
 from tests.workshop import case
@@ -292,7 +293,7 @@ async def test_a_read_only_store_reads_and_refuses_to_write(small_store: Path) -
         assert len(await store.read(names)) > 10
         with pytest.raises(StoreError, match="open for reading only") as caught:
             await store.write(noted("refused"))
-    assert "--read-only" in caught.value.remedy
+    assert "--read-only" in typed(caught.value)
 
 
 async def test_reading_a_file_that_is_missing_is_an_error_and_makes_none(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from minions_evals_mcp.store.connection import APPLICATION_ID, STATEMENTS, Db, m
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.jobs import units
 from minions_evals_mcp.store.migrate import migrate, migrations, statements, vet_version
+from tests.shared.presentation.typed import typed
 from tests.shared.store.command_line import told
 from tests.shared.store.small_store import raw
 
@@ -165,7 +166,7 @@ async def test_another_programs_file_is_refused_and_left_as_it_was(tmp_path: Pat
         db.execute("INSERT INTO recipes VALUES ('soup')")
         db.commit()
     error = await refused(path, "an SQLite file of another program")
-    assert "--db" in error.remedy
+    assert "--db" in typed(error)
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT name FROM recipes").fetchall() == [("soup",)]
         assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)

@@ -171,7 +171,7 @@ async def test_a_file_that_cannot_be_run_is_a_fatal_error(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("target", ["command:", "command:'open", "command:no-such-program-anywhere x"])
 def test_what_names_no_program_is_refused_before_anything_runs(target: str) -> None:
-    with pytest.raises(BadInputError, match="--target command"):
+    with pytest.raises(BadInputError, match="target command"):
         CommandTarget(command_settings(target), 1)
 
 

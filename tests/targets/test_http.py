@@ -287,7 +287,7 @@ def test_an_address_may_stand_behind_its_kind_and_select_the_output(before: str)
     "target", ["http:", "http://", "http:example.org", "http://h:99999/", "http://me:pw@h/", "http://{{host}}/", "http://h/#[?"]
 )  # fmt: skip
 def test_what_is_no_address_or_no_selector_is_refused(target: str) -> None:
-    with pytest.raises(BadInputError, match="--target"):
+    with pytest.raises(BadInputError, match="target"):
         http_settings(target)
 
 

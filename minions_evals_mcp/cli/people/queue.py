@@ -15,7 +15,7 @@ from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import person_at
-from minions_evals_mcp.cli.telling import as_typed
+from minions_evals_mcp.cli.telling import as_typed, rendered
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, QueueLook, hand_in, next_question
@@ -114,7 +114,7 @@ def _saved(question: Question, judgments: Sequence[GivenJudgment], by: Speaker, 
         try:
             run(partial(_hand_in, question, judgments, by, common))
         except EvalsError as error:
-            sys.stdout.write(f"\nNot kept: {printable(str(error), 500)}\n")
+            sys.stdout.write(f"\nNot kept: {printable(rendered(error.text), 500)}\n")
             if not isinstance(error, BusyError) or _typed("Enter tries again, q lets it go: ") == "q":
                 return False
         else:

@@ -23,6 +23,7 @@ from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.models.replies import Answered, Completion, Failed, Refused, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.ab import consistency_hash, is_valid_json, tokens_per_second
 from minions_evals_mcp.scoring.clarity import clarity
 from minions_evals_mcp.store import jobs
@@ -63,7 +64,7 @@ async def prepare(engine: Engine, plan: AbPlan) -> None:
     clarity(plan.prompt)
     likeness = await likeness_of(engine, plan.case.fields, Observed(output={"output": plan.prompt}))
     if likeness is not None and likeness.unmeasured:
-        raise InstrumentError(likeness.unmeasured, remedy="Choose another --embedder: wordllama needs no network.")
+        raise InstrumentError(likeness.unmeasured, remedy=f"{argument('embedder', 'wordllama')} needs no network.")
 
 
 async def execute(run: AbRun, position: int, iteration: int) -> Outcome:

@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.records.branch_parameters import MAX_TOKENS, sent_
 from minions_evals_mcp.engine.version_chain import common_prompt, default_name, find_version
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.models.registry import ModelRef
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.ab import BY_QUALITY
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store import records
@@ -148,7 +149,9 @@ def _case_plan(db: Db, request: AbTestRequest, case_id: str, branches: tuple[Rec
 
 def _branch(branch_read: Record[TestBranch] | None, ident: str, case_id: str) -> Record[TestBranch]:
     if branch_read is None or branch_read.deleted_at is not None:
-        raise NotFoundError("test-branch", ident, remedy=f"`minions-evals branches {case_id}` shows them.")
+        raise NotFoundError(
+            "test-branch", ident, remedy=f"{Next('branches', {'test_case_id': case_id}, 'shows them')}."
+        )
     if not branch_read.fields.is_active:
         raise BadInputError(f"the branch {ident} is not active.", remedy="Set its isActive, or leave it out.")
     return branch_read

@@ -12,12 +12,14 @@ from minions_evals_mcp.engine.ab_test.execution import AbRun, execute, prepare
 from minions_evals_mcp.engine.ab_test.plan import AbTestPlan, planned, request_of
 from minions_evals_mcp.engine.ab_test.request import AbTestRequest, InlineBranch
 from minions_evals_mcp.engine.ab_test.results import AbBranch, AbTestResult, ab_test_result
-from minions_evals_mcp.engine.budget import Budget, HaltedError, how_on
+from minions_evals_mcp.engine.asking_again import how_to_resume, resume_step
+from minions_evals_mcp.engine.budget import Budget, HaltedError
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, set_state, working_on
 from minions_evals_mcp.engine.run.pipeline import Progress, Switch
 from minions_evals_mcp.engine.run.run_benchmark import Started, silent
 from minions_evals_mcp.errors import ConflictError, StoppedError, ungrouped
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.store import branches, jobs
 from minions_evals_mcp.store.jobs import Job
 
@@ -60,7 +62,7 @@ async def _written_down(engine: Engine, request: AbTestRequest, plan: AbTestPlan
         raise ConflictError(
             f"the key {job.key!r} belongs to the run {job.id}, which was asked for or measured otherwise: "
             f"{', '.join(names)} differ.",
-            remedy="Resume it as it was asked for, or use another --key.",
+            remedy=f"{resume_step(job)} as it was asked for. Or use another {argument('key')}.",
         )
     return job
 
@@ -110,7 +112,7 @@ async def _carry_on(engine: Engine, job: Job, request: AbTestRequest, plan: AbTe
     if switch.is_off:
         raise StoppedError(
             f"the A/B test {job.id} stopped: {switch.reason}.",
-            remedy=how_on(switch.reason, job.key),
+            remedy=how_to_resume(job, switch.reason, request.max_cost_usd),
         )
     await set_state(engine, job, "completed")
 

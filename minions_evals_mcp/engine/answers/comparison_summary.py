@@ -28,6 +28,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.seals.exposures import verdict_within
 from minions_evals_mcp.errors import NotFoundError, SealedError
+from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.stats.attempts import sure_words
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, groups_words, why_undecided
 from minions_evals_mcp.store import records
@@ -132,7 +133,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
     if record is None and (verdict := verdict_within(db, ident)) is not None:
         raise SealedError(f"{ident} is a comparison on sealed cases: {verdict.in_words}")
     if record is None:
-        raise NotFoundError("prompt-comparison", ident, remedy="`minions-evals list prompt-comparison` shows them.")
+        raise NotFoundError("prompt-comparison", ident, remedy=list_them("prompt-comparison"))
     fields = record.fields
     paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     case_pairs, attempt = paired.pairs(), recorded_attempt(db, record)

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.results import UNSCORED, Evidence
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
 
@@ -57,7 +58,7 @@ def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
     """Returns why a gate ends undecided, and what decides it."""
     return (
         f"gate undecided: {worse} of {cases} cases got worse and none better, and fewer than 6 changed cases decide nothing."
-        " Run more cases or --trials; --literal fails the gate on the rule alone."
+        f" Run more cases or more {argument('trials')}. {argument('literal')} fails the gate on the rule alone."
     )
 
 
@@ -67,7 +68,8 @@ def skipped_words(summary: RunSummary) -> str:
         return ""
     return (
         f"gate undecided: {_not_judged(summary, ('skipped',))}."
-        " Record them or name a --target; --allow-skipped lets the gates hold without them."
+        f" Record them, or name a target with {argument('target', 'TARGET')}."
+        f" {argument('allow_skipped')} evaluates the gates without them."
     )
 
 
@@ -86,7 +88,8 @@ def _not_judged(summary: RunSummary, outcomes: Collection[str]) -> str:
 
 def stays_red(run_id: str) -> str:
     """Returns what becomes of a fall: the next run is not measured against the one that fell, unless somebody accepts that."""
-    return f"The fall stays until a run is better, or somebody accepts this one: minions-evals accept {run_id}"
+    accepted = Next("accept-run", {"run_id": run_id}, "makes this run the new baseline")
+    return f"The gate keeps failing until a run recovers. Or: {accepted}."
 
 
 def fallen_words(summary: RunSummary) -> str:

@@ -33,6 +33,7 @@ from minions_evals_mcp.engine.failures.receipts import model_sentence
 from minions_evals_mcp.engine.jobs import LATEST, find_job
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -62,7 +63,7 @@ async def find_subject(engine: Engine, ident: str, *, compare: str | None = None
     if compare is None:
         return subject
     if subject.before is not None:
-        raise BadInputError(f"{ident} has two runs already.", remedy="Leave --compare out.")
+        raise BadInputError(f"{ident} has two runs already.", remedy=f"Leave {argument('compare')} out.")
     other = await engine.store.read(partial(_subject, ident=await _meant(engine, compare)))
     return Subject(subject.run_id, other.run_id)
 
@@ -84,11 +85,14 @@ def _subject(db: Db, *, ident: str) -> Subject:
         raise NotFoundError(
             "run, benchmark or comparison",
             ident,
-            remedy="`minions-evals runs` and `minions-evals list benchmark` show them.",
+            remedy=f"{Next('runs', reason='lists runs')}. {Next('list', {'type': 'benchmark'}, 'lists benchmarks')}.",
         )
     newest = report_units.newest_run(db, ident)
     if newest is None:
-        raise BadInputError(f"the benchmark {ident} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
+        raise BadInputError(
+            f"the benchmark {ident} has no run yet.",
+            remedy=f"{Next('run-benchmark', {'benchmark_id': ident}, 'makes one')}.",
+        )
     return Subject(newest)
 
 
@@ -99,7 +103,8 @@ def _run(job: Job) -> Subject:
         )
     if job.kind == "ab-test":
         raise BadInputError(
-            f"{job.key} is an A/B test, which has no cases to report.", remedy="`minions-evals ab-test` shows it."
+            f"{job.key} is an A/B test, which has no cases to report.",
+            remedy=f"{Next('show-run', {'run_id': job.key}, 'shows it')}.",
         )
     return Subject(job.id)
 

@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure
 from minions_evals_mcp.domain.values import Value, iso, to_millis
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
 from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
@@ -139,7 +140,8 @@ async def summarize(engine: Engine, run_id: str, *, limit: int = 20, causes: boo
     What its failures go back to takes longer to read than all else, and is left out without `causes`.
     """
     summary, job = await engine.store.read(lambda db: _summary_of(db, kept_job(db, run_id), limit, causes=causes))
-    reason = with_gone(engine, job).reason
+    gone = with_gone(engine, job).reason
+    reason = f"{gone}; {resume_step(job)}" if gone != job.reason else gone
     return summary.model_copy(update={"default_judge": engine.default_judge_said(model_of(job)), "reason": reason})
 
 

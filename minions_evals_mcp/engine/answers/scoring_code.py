@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minions_evals_mcp.errors import BadInputError, InstrumentError, InvalidRecordError
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Broke, Language
@@ -46,7 +47,7 @@ class ScoringCode:
 def _remedy(broke: Broke) -> str:
     match broke.kind:
         case "unsupported":
-            return "Write it without, or run it with the real interpreter: --trust-code."
+            return f"Write it without, or run it with the real interpreter: {argument('trust_code')}."
         case "time-limit" | "memory-limit" | "output-limit":
             return "Do less at once, or score fewer rows."
         case _:

@@ -8,6 +8,7 @@ from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.conclude.detect_trend import directions_of, trend_id
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.skills import DetectTrendParameters
 from minions_evals_mcp.stats.series.mann_kendall import slope_interval
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW, read_trend
@@ -75,11 +76,15 @@ def no_points(db: Db, benchmark_id: str) -> BadInputError:
     """Returns why a benchmark has no trend: it never ran, or only in runs that are no point of one."""
     newest = newest_run(db, benchmark_id)
     if newest is None:
-        return NotFoundError("run of the benchmark", benchmark_id, remedy=f"minions-evals run-benchmark {benchmark_id}")
+        return NotFoundError(
+            "run of the benchmark",
+            benchmark_id,
+            remedy=f"{Next('run-benchmark', {'benchmark_id': benchmark_id}, 'makes one')}.",
+        )
     return BadInputError(
         f"{benchmark_id} has run, but none of its runs is a point of a trend: those that stand beside others are none (a"
         " config's columns, both sides of a comparison), nor are those of chosen cases or of outputs judged anew.",
-        remedy=f"minions-evals runs {newest} shows the newest; minions-evals diff takes two of them.",
+        remedy=f"{Next('show-run', {'run_id': newest}, 'shows the newest')}. {Next('diff', reason='compares two runs')}.",
     )
 
 

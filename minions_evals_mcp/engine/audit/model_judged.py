@@ -20,6 +20,7 @@ from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.judges.llm import MAX_TOKENS
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.prices import estimate_usd
+from minions_evals_mcp.next_steps import SET_KEY, argument
 from minions_evals_mcp.scoring.audit.cheats import CHEAT_KINDS, Cheat
 from minions_evals_mcp.scoring.rubric import RubricInUse, totals
 
@@ -144,8 +145,8 @@ def model_audit(engine: Engine, wanted: JudgeAsked) -> ModelAudit:
     model = engine.judge_model()
     if model is None:
         raise UnsupportedError(
-            "--with-judge needs a model.",
-            remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
+            f"{argument('with_judge')} needs a model.",
+            remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}.",
         )
     stopped: list[str] = []
     budget = Budget(wanted.max_cost_usd, None, stopped.append)

@@ -21,6 +21,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import judges_of
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.scoring.audit.suggestions import REMEDIES
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import records, seals
@@ -93,9 +94,7 @@ async def subject_of(engine: Engine, ident: str) -> AuditSubject:
     """The benchmark under that id as the subject of an audit; raises `NotFoundError`."""
     record = await engine.store.read(lambda db: records.minion(db, ident))
     if record is None or not isinstance(record.fields, Benchmark) or record.deleted_at is not None:
-        raise NotFoundError(
-            "benchmark", ident, remedy="`minions-evals list benchmark` shows them; a suite file works, too."
-        )
+        raise NotFoundError("benchmark", ident, remedy=f"{list_them('benchmark')} A suite file works, too.")
     case_ids = record.fields.test_case_ids
     return AuditSubject(ident, "benchmark", case_ids, {ident: case_ids})
 

@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -37,7 +38,7 @@ class AuditStanding(Value):
     @property
     def sentence(self) -> str:
         """The sentence, with what to do next."""
-        return f"{self.in_words} Next: {self.next}" if self.next else self.in_words
+        return f"{self.in_words} Next: {self.next}." if self.next else self.in_words
 
     def brief(self) -> Json:
         """State, sentence and figures."""
@@ -71,7 +72,7 @@ def audit_standing(db: Db, benchmark_id: str, suite: str | None) -> AuditStandin
             cheat_pass_rate=figures.cheat_pass_rate,
             mutation_score=score,
         )
-    following = f"minions-evals audit {benchmark_id}"
+    following = str(Next("audit", {"benchmark_id": benchmark_id}, "tests its checks"))
     if was_audited(db, benchmark_id):
         reason = "Its cases or rubrics were changed since its checks were audited."
         return AuditStanding(state="changed", in_words=reason, next=following)
@@ -91,9 +92,7 @@ def vet_audited(db: Db, benchmark_id: str) -> None:
     """Refuses a benchmark whose checks were not audited as they are now: `BadInputError` with the next command."""
     standing = audit_standing(db, benchmark_id, benchmark_digest(db, benchmark_id))
     if standing.state != "audited":
-        raise BadInputError(
-            f"requireAudit is set. {benchmark_id}: {standing.in_words}", remedy=f"Run: {standing.next}."
-        )
+        raise BadInputError(f"requireAudit is set. {benchmark_id}: {standing.in_words}", remedy=f"{standing.next}.")
 
 
 def carry_audit(db: Db, audit_id: str, parts: Sequence[str], *, to: str, at: datetime) -> None:

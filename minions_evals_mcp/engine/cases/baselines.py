@@ -30,6 +30,7 @@ from minions_evals_mcp.engine.records.save_records import (
 )
 from minions_evals_mcp.engine.records.spool import Spool, add_new, batch_again, leave_same, sorted_page
 from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event
@@ -164,7 +165,7 @@ async def case_of_run(engine: Engine, run_id: str) -> str:
         return test_run.fields.test_case_id
     row = await engine.store.read(lambda db: _unit_of(db, run_id))
     if row is None:
-        raise NotFoundError("test-run", run_id, remedy="`minions-evals history CASE` shows them.")
+        raise NotFoundError("test-run", run_id, remedy=f"{Next('history', {'test_case_id': 'CASE'}, 'shows them')}.")
     return row.case_id
 
 
@@ -244,7 +245,9 @@ def _output_of(db: Db, test_case_id: str, run_id: str | None) -> tuple[str, Json
     else:
         row = _unit_of(db, run_id)
         if row is None or row.observed is None:
-            raise NotFoundError("test-run", run_id, remedy="`minions-evals history CASE` shows them.")
+            raise NotFoundError(
+                "test-run", run_id, remedy=f"{Next('history', {'test_case_id': 'CASE'}, 'shows them')}."
+            )
         case_id, output = row.case_id, row.observed.output
     if case_id != test_case_id:
         raise BadInputError(f"{run_id} is a run of {case_id}.", remedy=f"Name a run of {test_case_id}.")

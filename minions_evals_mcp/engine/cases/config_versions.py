@@ -12,6 +12,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.version_chain import prompt_chain
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.prompt_texts.version_text import NUNJUCKS
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -70,7 +71,7 @@ def _wordings(db: Db, *, benchmark_id: str) -> tuple[list[PromptVersion], tuple[
     if not wordings:
         raise BadInputError(
             f"{benchmark_id} is no config that was evaluated.",
-            remedy="minions-evals eval CONFIG, then the id that `runs` shows.",
+            remedy=f"{Next('eval', {'config': 'CONFIG'}, 'evaluates one')}. {Next('runs', reason='shows its id')}.",
         )
     if any(NUNJUCKS not in wording.tags for wording in wordings):
         raise BadInputError(

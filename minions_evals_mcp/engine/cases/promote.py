@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import run_and_case
 from minions_evals_mcp.engine.records.save_records import Arrival, batch_of, write_batch
 from minions_evals_mcp.errors import BadInputError, NotFoundError, SealedError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.verdicts.separating_checks import failing_checks, separating_checks
 from minions_evals_mcp.store import records, runs, seals
 from minions_evals_mcp.store.connection import Db
@@ -153,7 +154,9 @@ def _source(db: Db, *, ident: str) -> _Source:
     test_run = next(_runs_named(db, ident), None)
     if test_run is None:
         raise NotFoundError(
-            "failed run", ident, remedy="Name it as RUN:CASE; `minions-evals classify RUN` shows the cases that failed."
+            "failed run",
+            ident,
+            remedy=f"Name it as RUN:CASE. {Next('classify', {'run_id': 'RUN'}, 'shows the cases that failed')}.",
         )
     return _of_run(db, test_run)
 

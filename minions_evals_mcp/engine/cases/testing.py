@@ -33,6 +33,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.engine.version_chain import find_ref
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, NotFoundError
+from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -257,7 +258,7 @@ def _vetted_batch(db: Db, *, request: RunRequest, named: Sequence[str] | None) -
 def _active_cases(db: Db, prompt_id: str) -> list[str]:
     idents = [case.id for case in case_history.cases_of_prompt(db, prompt_id) if case.fields.status == "active"]
     if not idents:
-        raise NotFoundError("test-case of the prompt", prompt_id, remedy="`minions-evals list test-case` shows them.")
+        raise NotFoundError("test-case of the prompt", prompt_id, remedy=list_them("test-case"))
     return idents
 
 

@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.values import Id, Value, Visible, first_named, is_
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
 from minions_evals_mcp.engine.compare.demands import ALONE, audited, keep_licences_of, missing, vet_demands
+from minions_evals_mcp.engine.compare.more_evidence import compare_more
 from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
 from minions_evals_mcp.engine.conclude.comparison import NAMED, Pairing, decision_of, pairing
@@ -28,6 +29,7 @@ from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.run.planning import digests_of
 from minions_evals_mcp.engine.version_chain import versions_ever
 from minions_evals_mcp.errors import EvalsError, RuleError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store import jobs, records
@@ -151,9 +153,9 @@ def _evidence(db: Db, request: ApprovalAsked) -> Record[PromptComparison]:
             f"{version} is the current version of its prompt already.",
             ALONE if alone else "Nothing needs to be approved.",
         )
-    compare = f"Run: minions-evals compare BENCHMARK --from {current} --to {version}"
-    comparison = _comparison(db, request, current, compare)
+    comparison = _comparison(db, request, current, _compare(current, version))
     fields = comparison.fields
+    compare = _compare(current, version, fields.benchmark_id)
     if fields.prompt_version_b != version or fields.prompt_version_a != current:
         raise missing(
             f"{comparison.id} compares {fields.prompt_version_b} with {fields.prompt_version_a}; the current version is {current}.",
@@ -175,7 +177,7 @@ def _evidence(db: Db, request: ApprovalAsked) -> Record[PromptComparison]:
     if fields.winner != version:
         raise missing(f"{version} is not the winner of {comparison.id}: that is {fields.winner}.", "Improve it first.")
     if fields.verdict != "improved" and not _overridden(request, fields):
-        more = _how_on(request, fields, compare.replace("BENCHMARK", fields.benchmark_id))
+        more = _how_on(db, request, fields)
         raise missing(
             f"the verdict of {comparison.id} is {fields.verdict}, not improved.",
             f"{more} {_whose(db, comparison, request)}".strip(),
@@ -250,13 +252,18 @@ def _whose(db: Db, comparison: Record[PromptComparison], request: ApprovalAsked)
     return ""
 
 
-def _how_on(request: ApprovalAsked, fields: PromptComparison, compare: str) -> str:
+def _compare(current: str, version: str, benchmark_id: str = "BENCHMARK") -> str:
+    """The step that makes the evidence."""
+    return f"{Next('compare', {'benchmark_id': benchmark_id, 'version_a': current, 'version_b': version}, 'compares them')}."
+
+
+def _how_on(db: Db, request: ApprovalAsked, fields: PromptComparison) -> str:
     if fields.verdict != "inconclusive":
         return "Improve the version, then compare again."
     more = f"{fields.notes}. " if fields.notes else ""
     if request.decided_by_type == "agent":
-        return f"{more}An agent cannot override this: run more cases or trials, or ask a person. {compare}"
-    return f"{more}Run more cases or trials, or give an override reason."
+        return f"{more}An agent cannot override this: {compare_more(db, fields)} Or ask a person."
+    return f"{more}{compare_more(db, fields)} Or give an override reason."
 
 
 def _vet_standing(db: Db, comparison: Record[PromptComparison], compare: str) -> None:
@@ -283,7 +290,10 @@ def _vet_standing(db: Db, comparison: Record[PromptComparison], compare: str) ->
         raise missing(
             f"{len(own)} cases of {comparison.id} were judged by whoever produced them (or that cannot be told):"
             f" {first_named(own, NAMED)}.",
-            "Have another judge score the stored outputs: minions-evals rejudge RUN.",
+            " ".join(
+                f"{Next('rejudge', {'run_id': run, 'benchmark_id': fields.benchmark_id}, 'has another judge score its outputs')}."
+                for run in (fields.benchmark_run_id_a, fields.benchmark_run_id_b)
+            ),
         )
     edited = _edited(db, paired)
     if edited:

@@ -10,6 +10,7 @@ import anyio
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
+from minions_evals_mcp.engine.asking_again import resume_step, resumed_as
 from minions_evals_mcp.engine.compare.sequential import run_until_settled
 from minions_evals_mcp.engine.conclude.attempts import attempt_of
 from minions_evals_mcp.engine.conclude.comparison import (
@@ -20,7 +21,7 @@ from minions_evals_mcp.engine.conclude.comparison import (
     record_comparison,
 )
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, request_of, resumed_under, working_on
+from minions_evals_mcp.engine.jobs import get_job, request_of, working_on
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
@@ -34,6 +35,7 @@ from minions_evals_mcp.engine.run.run_benchmark import (
 )
 from minions_evals_mcp.engine.seals.exposures import vet_can_decide
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError, SealedError
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
@@ -52,7 +54,7 @@ async def compare_prompt_versions(
     if await engine.store.read(lambda db: is_sealed(db, request.benchmark_id)):
         raise SealedError(
             f"{request.benchmark_id} is sealed: only the verdict of a comparison on it is told.",
-            remedy="Call compare_sealed or try_version, or run minions-evals compare.",
+            remedy=f"Call compare_sealed or try_version. Or: {_compare(request)}.",
         )
     job = await (await start_comparison(engine, request)).finish(progress)
     return await engine.store.read(lambda db: run_pairs.comparison(db, job.id))
@@ -147,10 +149,10 @@ async def _finish(engine: Engine, job: Job, request: ComparisonRequest, progress
 async def _carry_on(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> None:
     await _mark(engine, job, "running", "")
     try:
-        with resumed_under(job.key):
+        with resumed_as(resume_step(job)):
             await (_run_in_step if request.sequential else _run_in_turn)(engine, job, request, progress)
     except BaseException as error:
-        why = str(error) if isinstance(error, EvalsError) else "interrupted"
+        why = error.message if isinstance(error, EvalsError) else "interrupted"
         with anyio.CancelScope(shield=True):
             await _mark(engine, job, "stopped", why)
         raise
@@ -244,12 +246,12 @@ def _whole_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
     if run.fields.selection is not None:
         raise BadInputError(
             f"the run {ident} is not the whole benchmark: {run.fields.selection}.",
-            remedy=f"`minions-evals diff {ident} RUN` shows what changed; compare whole runs.",
+            remedy=f"{Next('diff', {'run_a': ident, 'run_b': 'RUN'}, 'shows what changed')}. Compare whole runs.",
         )
     if looked_at(db, ident):
         raise BadInputError(
             f"the run {ident} was looked at after every case and may have been stopped for what it showed.",
-            remedy="Take the verdict of its own comparison, or run both versions again without --sequential.",
+            remedy=f"Take the verdict of its own comparison, or run both versions again without {argument('sequential')}.",
         )
     return run
 
@@ -263,3 +265,8 @@ def looked_at(db: Db, run_id: str) -> bool:
     return request.order_seed is not None or (
         request.rejudge_run_id is not None and looked_at(db, request.rejudge_run_id)
     )
+
+
+def _compare(request: ComparisonRequest) -> Next:
+    versions = {"version_a": request.version_a, "version_b": request.version_b}
+    return Next("compare", {"benchmark_id": request.benchmark_id, **versions}, "compares them and shows the verdict")

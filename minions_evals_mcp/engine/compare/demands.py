@@ -7,6 +7,7 @@ from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, benchmark_digest
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing, keep_licences
 from minions_evals_mcp.errors import RuleError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.skills import Skills
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
@@ -14,8 +15,9 @@ from minions_evals_mcp.store.seals import is_sealed
 
 ALONE = (
     "It is the only one of its prompt, as every wording of a config is. To decide between the wordings of a config:"
-    " minions-evals prompt take PROMPT eval/… makes them versions of one prompt; then"
-    " minions-evals compare eval/… --from IN-USE --to CANDIDATE, then minions-evals approve CANDIDATE."
+    f" {Next('prompt-take', {'prompt_id': 'PROMPT', 'benchmark_id': 'CONFIG'}, 'makes them versions of one prompt')}."
+    f" {Next('compare', {'benchmark_id': 'CONFIG', 'version_a': 'IN-USE', 'version_b': 'CANDIDATE'}, 'compares two of them')}."
+    f" {Next('approve', {'prompt_version_ref': 'CANDIDATE'}, 'approves the winner')}."
 )
 """What to do where there is no version to be better than."""
 
@@ -67,7 +69,7 @@ def _vet_sealed(db: Db, evidence: Record[PromptComparison]) -> None:
     if not is_sealed(db, evidence.fields.benchmark_id):
         raise missing(
             f"requireSealed is set, and {evidence.id} is on {evidence.fields.benchmark_id}, which is not sealed.",
-            "Compare on a sealed benchmark: minions-evals seal BENCHMARK --share 0.3 makes one.",
+            f"Compare on a sealed benchmark. {Next('seal', {'benchmark_id': 'BENCHMARK', 'share': 0.3}, 'makes one')}.",
         )
 
 
@@ -75,7 +77,7 @@ def _vet_audit(db: Db, evidence: Record[PromptComparison]) -> None:
     """Refuses evidence on checks that were not audited as they are now."""
     standing = audited(db, evidence)
     if standing.state != "audited":
-        raise missing(f"requireAudit is set. {standing.in_words}", f"Run: {standing.next}.")
+        raise missing(f"requireAudit is set. {standing.in_words}", f"{standing.next}.")
 
 
 def _vet_judges(db: Db, approved: Approval, evidence: Record[PromptComparison], *, needs_licence: bool) -> None:
@@ -90,4 +92,4 @@ def _vet_judges(db: Db, approved: Approval, evidence: Record[PromptComparison], 
 
 
 def _how_judged(standing: JudgeStanding) -> str:
-    return f"{standing.next}; a comparison that another judge or people judged counts, too."
+    return f"{standing.next}. A comparison that another judge or people judged counts, too."

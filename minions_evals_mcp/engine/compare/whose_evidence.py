@@ -9,10 +9,9 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.speaker import AGENTS, Speaker
 from minions_evals_mcp.errors import RuleError
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import speakers
 from minions_evals_mcp.store.connection import Db
-
-BY_A_PERSON = "A person has to decide, with minions-evals approve {version} --by NAME, at a terminal or with MINIONS_EVALS_PERSON_TOKEN."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ def vet_whose(db: Db, comparison: Record[PromptComparison], decider: Decider) ->
     """Raises `RuleError` (HR2) where an agent decides on what agents handed in, or a person on their own word without a reason."""
     fields = comparison.fields
     judged = speakers.judged_in(db, (fields.benchmark_run_id_a, fields.benchmark_run_id_b))
-    remedy = BY_A_PERSON.format(version=fields.prompt_version_b)
+    remedy = _by_a_person(fields.prompt_version_b)
     if decider.kind == "agent":
         if own := judged.get(AGENTS):
             raise RuleError(
@@ -40,8 +39,7 @@ def vet_whose(db: Db, comparison: Record[PromptComparison], decider: Decider) ->
             raise RuleError(
                 "HR2",
                 f"{outputs} outputs of {fields.prompt_version_b} in {comparison.id} were handed in, by no person, and an agent decides.",
-                remedy=f"{remedy} Or have the outputs made by a target: minions-evals compare {fields.benchmark_id}"
-                f" --from {fields.prompt_version_a} --to {fields.prompt_version_b} --target TARGET.",
+                remedy=f"{remedy} Or: {_by_a_target(fields)}.",
             )
         return
     own_word = Speaker(kind="human", name=decider.name).identity
@@ -50,5 +48,16 @@ def vet_whose(db: Db, comparison: Record[PromptComparison], decider: Decider) ->
         raise RuleError(
             "HR2",
             f"all that was judged by people in {comparison.id} was judged by {decider.name}, who decides.",
-            remedy="Say why in --reason, or have somebody else judge, too.",
+            remedy=f"Say why in {argument('reason')}, or have somebody else judge, too.",
         )
+
+
+def _by_a_person(version: str) -> str:
+    decides = Next("approve-as-person", {"prompt_version_ref": version, "by": "NAME"}, "records a person's decision")
+    return f"A person has to decide, at a terminal or with MINIONS_EVALS_PERSON_TOKEN: {decides}."
+
+
+def _by_a_target(fields: PromptComparison) -> Next:
+    versions = {"version_a": fields.prompt_version_a, "version_b": fields.prompt_version_b}
+    compared = {"benchmark_id": fields.benchmark_id, **versions, "target": "TARGET"}
+    return Next("compare", compared, "has a target make the outputs")

@@ -23,6 +23,7 @@ from minions_evals_mcp.engine.seals.exposures import RECOMMENDED, note_exposure
 from minions_evals_mcp.engine.seals.guard import HIDDEN
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.attempts import BUDGET
 from minions_evals_mcp.stats.comparison import METHOD_WORDS, CasePair, Difference, compare, groups_words, holm
 from minions_evals_mcp.store import jobs, runs
@@ -36,7 +37,7 @@ from minions_evals_mcp.store.seals import is_open_part, is_sealed
 
 RECOMMENDATION = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "run more"}
 NAMED = 10
-DIFF = "`minions-evals diff RUN RUN` shows case by case what changed between two runs, whatever they are of."
+DIFF = f"{Next('diff', reason='shows case by case what changed between two runs, whatever they are of')}."
 
 
 @frozen_type
@@ -108,7 +109,7 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
     if unlike_cases:
         raise ConflictError(
             f"{run_a} and {run_b} were not measured alike: {first_named(unlike_cases, NAMED)}.",
-            remedy="Run both versions again, or judge the stored outputs anew: minions-evals rejudge RUN.",
+            remedy=f"Run both versions again. Or: {Next('rejudge', {'run_id': run_b}, 'judges its stored outputs anew')}.",
         )
     return Pairing(a, b, shared)
 
@@ -234,7 +235,7 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
     try:
         made = record_comparison(db, job.id, run_a, run_b, by=Rule(tie, planned), at=at)
     except EvalsError as error:
-        why = HIDDEN if is_sealed(db, job.subject_id) else str(error)
+        why = HIDDEN if is_sealed(db, job.subject_id) else error.message
         jobs.set_state(db, job.id, "failed", reason=why, at=at)
     else:
         reason = "" if made.id == job.id else f"{compared.SAME_AS}{made.id}"
@@ -254,14 +255,14 @@ def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple
         if version is None:
             raise BadInputError(
                 f"the run {run.id} is of no prompt version.",
-                remedy=f"Run the benchmark with --prompt-version; {DIFF}",
+                remedy=f"Run the benchmark with {argument('prompt_version_ref', 'VERSION')}. {DIFF}",
             )
     assert a.prompt_version_ref is not None
     assert b.prompt_version_ref is not None
     if a.prompt_version_ref == b.prompt_version_ref:
         raise BadInputError(
             f"{run_a.id} and {run_b.id} are both of {a.prompt_version_ref}.",
-            remedy=f"Name runs of two versions; {DIFF}",
+            remedy=f"Name runs of two versions. {DIFF}",
         )
     return a.prompt_version_ref, b.prompt_version_ref
 
@@ -350,5 +351,5 @@ def benchmark_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
     """The benchmark-run under that id, for a comparison that needs it."""
     run = runs.benchmark_run(db, ident)
     if run is None:
-        raise NotFoundError("benchmark-run", ident, remedy="`minions-evals runs` lists them.")
+        raise NotFoundError("benchmark-run", ident, remedy=f"{Next('runs', reason='lists them')}.")
     return run

@@ -43,6 +43,7 @@ from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, start_benchmark
 from minions_evals_mcp.errors import InstrumentError, StoppedError, UnsupportedError
 from minions_evals_mcp.models.registry import ModelRef
+from minions_evals_mcp.next_steps import SET_KEY, argument
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -174,7 +175,7 @@ def _vet_judges(engine: Engine, evaluation: Evaluation, limits: EvalOptions, *, 
     if any(selection.grader is None for selection in asking) and engine.judge_model() is None:
         raise UnsupportedError(
             "select-best needs a model that judges.",
-            remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --judge-model provider:model.",
+            remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}.",
         )
 
 

@@ -39,6 +39,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.known_secrets import SECRET_NAME
 from minions_evals_mcp.models.registry import Models, parse_model
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.address import Address, AddressCode
 from minions_evals_mcp.targets.call_traces import TestPlace, Tracing, test_key
 from minions_evals_mcp.targets.conversation import takes_calls
@@ -216,7 +217,7 @@ class Providers:
         else:
             raise UnsupportedError(
                 "a simulated user needs a model that plays it.",
-                remedy="Name one under config.userProvider, or with --judge-model provider:model.",
+                remedy=f"Name one under config.userProvider, or with {argument('judge_model', 'provider:model')}.",
             )
         return SimulatedUser(user, target, spec.instructions, spec.max_turns, spec.initial, spec.stateful)
 

@@ -25,6 +25,7 @@ from minions_evals_mcp.models.prices import estimate_usd
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.models.replies import Completion
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.failures.failed import Analysis
 
 MAX_TOKENS = 800
@@ -159,6 +160,6 @@ def explainer(
 def _stop(reason: str) -> NoReturn:
     raise StoppedError(
         f"{reason}.",
-        remedy="What was explained is kept, the others as the rules saw them; "
-        "a higher --max-cost-usd or MINIONS_EVALS_EXPLAIN_CALLS goes on.",
+        remedy="What was explained is kept, the others as the rules saw them. To go on, raise"
+        f" {argument('max_cost_usd')} or MINIONS_EVALS_EXPLAIN_CALLS.",
     )

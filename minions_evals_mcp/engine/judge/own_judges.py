@@ -18,6 +18,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.models.service_table import DEFAULT_MODERATION, service_of
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.assertions.kinds.services import UNNAMED
 from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
 
@@ -102,7 +103,8 @@ class OwnJudges:
             vet_webhook(str(assertion.value), self.engine.config.webhooks)
         elif assertion.base_type == "classifier" and assertion.provider is None:
             raise BadInputError(
-                f"a classifier {UNNAMED}.", remedy="Run `minions-evals eval CONFIG` with one that does."
+                f"a classifier {UNNAMED}.",
+                remedy=f"{Next('eval', {'config': 'CONFIG'}, 'takes a config that names one')}.",
             )
         else:
             self.service(assertion.provider)
@@ -128,5 +130,5 @@ class OwnJudges:
 def _only_there(grader: Grader) -> BadInputError:
     return BadInputError(
         f"the judge {grader.model} of an assertion is code, or has an address or a key of its own, which stand in a config.",
-        remedy="Run `minions-evals eval CONFIG` with that config.",
+        remedy=f"{Next('eval', {'config': 'CONFIG'}, 'runs that config')}.",
     )

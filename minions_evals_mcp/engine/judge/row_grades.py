@@ -18,7 +18,7 @@ from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.scoring.checks import Evidence, Grade, GradeNeed, Unmet
 
-NO_JUDGE = Unmet("it needs a model that judges: name one with --judge-model provider:model (MINIONS_EVALS_JUDGE_MODEL)")
+NO_JUDGE = Unmet("it needs a model that judges: set a provider's key, or name the model in MINIONS_EVALS_JUDGE_MODEL")
 
 
 @dataclass(slots=True, eq=False)

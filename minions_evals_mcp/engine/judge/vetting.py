@@ -7,6 +7,7 @@ from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import is_rule
+from minions_evals_mcp.next_steps import SET_KEY, Next, argument
 from minions_evals_mcp.scoring.assertions.kinds.meteor import asks_wordnet
 from minions_evals_mcp.scoring.assertions.kinds.own import own_names
 from minions_evals_mcp.scoring.assertions.kinds.services import services_asked
@@ -14,10 +15,11 @@ from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
 from minions_evals_mcp.scoring.rubric import RubricInUse
 
 
-def vet(panel: Panel, measure: Measure) -> None:
+def vet(panel: Panel, measure: Measure, *, then: Next | None = None) -> None:
     """Raises where the chosen judge cannot judge the case, or one that it names is not to be had.
 
     Called before anything runs: `UnsupportedError` for the first, `BadInputError` for the second. A rubric is vetted once.
+    `then` is the step to take again once a missing key is set.
     """
     if isinstance(measure.yardstick, RubricInUse):
         if measure.yardstick.digest in panel.judged:
@@ -30,7 +32,8 @@ def vet(panel: Panel, measure: Measure) -> None:
         if not panel.has(asks):
             raise UnsupportedError(
                 f"test-case {measure.case.id}: it has a check that a model grades, and there is no model to ask.",
-                remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --judge-model provider:model.",
+                remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}."
+                + ("" if then is None else f" Then: {then}."),
             )
         panel.judge(asks.judge)
     if panel.own is not None and isinstance(measure.yardstick, ByAssertions):
@@ -60,7 +63,8 @@ def _vet_services(panel: Panel, measure: Measure) -> None:
     for assertion in services_asked(measure.yardstick.asking):
         if panel.own is None:
             raise UnsupportedError(
-                f"test-case {measure.case.id}: {assertion.base_type} asks a service, under --judge auto or llm."
+                f"test-case {measure.case.id}: {assertion.base_type} asks a service,"
+                f" under {argument('judge', 'auto')} or {argument('judge', 'llm')}."
             )
         panel.own.vet_service(assertion)
 
@@ -80,10 +84,12 @@ def _vet_criteria(panel: Panel, rubric: RubricInUse) -> None:
         if kinds[ident] == "heuristic" and not is_rule(criterion):
             raise UnsupportedError(
                 f"criterion {ident} of rubric {rubric.id} cannot be judged by rule: its scoringGuide is prose.",
-                remedy="Write assertions into the guide, or choose --judge llm, caller or human.",
+                remedy="Write assertions into the guide, or let a model, the caller or a person judge:"
+                f" {argument('judge', 'llm')}, {argument('judge', 'caller')} or {argument('judge', 'human')}.",
             )
         if kinds[ident] == "llm" and panel.llm is None:
             raise UnsupportedError(
-                "--judge llm needs a model.",
-                remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model; without a key use --judge caller.",
+                f"{argument('judge', 'llm')} needs a model.",
+                remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}."
+                f" Without a key use {argument('judge', 'caller')}.",
             )

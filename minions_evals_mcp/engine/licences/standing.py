@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS, keep, licence_of
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.judge_labels import judges_of_runs
@@ -124,8 +125,8 @@ def _in_words(state: StandingState, worst: Sequence[CriterionStanding]) -> str:
 def _next(state: StandingState, run_id: str, benchmark_id: str) -> str:
     match state:
         case "unknown":
-            return f"minions-evals label {run_id} --draw {FEWEST_LABELS} draws outputs for people to judge"
+            return str(Next("label", {"run_id": run_id, "draw": FEWEST_LABELS}, "draws outputs for people to judge"))
         case "unqualified":
-            return f"minions-evals agreement {benchmark_id} shows where people and the judge differ"
+            return str(Next("agreement", {"benchmark_id": benchmark_id}, "shows where people and the judge differ"))
         case "qualified" | "none":
             return ""

@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest, RunS
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.stats.lift import lift
 from minions_evals_mcp.store.queries.arm_units import ArmUnit, arm_units
 from minions_evals_mcp.targets.workspace import Workspaces
@@ -46,7 +47,7 @@ class LiftPlan:
         if self.arms["with"].laid == self.arms["without"].laid:
             raise BadInputError(
                 "both arms lay the same files into their workspaces.",
-                remedy="Name what is tried with --with, and what it is tried against with --without.",
+                remedy=f"Name what is tried with {argument('with_')}, and what it is tried against with {argument('without')}.",
             )
 
     def workspaces(self) -> Workspaces:

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.licence import keep, licences
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -149,8 +150,9 @@ def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
     if not pairs:
         raise BadInputError(
             f"no output of {benchmark_id} was judged by a person and by a model.",
-            remedy=f"minions-evals label {benchmark_id} draws outputs that a model judged, for people to judge"
-            " (rejudge RUN --judge human hands over all of a run's); minions-evals judge takes their judgments.",
+            remedy=f"{Next('label', {'run_id': benchmark_id}, 'draws outputs that a model judged, for people to judge')}."
+            f" {Next('rejudge', {'run_id': 'RUN', 'judge': 'human'}, 'hands over all outputs of a run')}."
+            f" {Next('judge', reason='takes their judgments')}.",
         )
     apart = sorted((pair for pair in pairs if pair.distance > SAME), key=lambda pair: -pair.distance)
     shown = apart[:limit]

@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
@@ -50,7 +51,7 @@ async def draw_labels(engine: Engine, ident: str, *, number: int = DRAWN, trigge
     if not frame.left:
         raise BadInputError(
             f"all {frame.drawn} cases of the run {frame.run_id} were drawn already.",
-            remedy="minions-evals judge goes on with those that wait; a new run has new outputs.",
+            remedy=f"{Next('judge', reason='asks for those that wait')}. A new run has new outputs.",
         )
     drawn = case_order(list(frame.left), int(text_digest(f"{frame.run_id}:{frame.drawn}")[:8], 16))[:number]
     chosen = tuple(ident for ident in frame.left if ident in set(drawn))
@@ -105,6 +106,7 @@ def judged_job(db: Db, *, ident: str) -> Job:
     if job is None:
         raise BadInputError(
             f"{ident} is no benchmark or benchmark-run whose outputs a model judged.",
-            remedy="Labels say whether a model judge can be trusted: run-benchmark with --judge llm first.",
+            remedy="Labels say whether a model judge can be trusted. First:"
+            f" {Next('run-benchmark', {'benchmark_id': 'BENCHMARK', 'judge': 'llm'}, 'has a model judge')}.",
         )
     return job

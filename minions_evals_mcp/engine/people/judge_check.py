@@ -27,6 +27,7 @@ from minions_evals_mcp.judges.llm import MAX_TOKENS, LlmJudge
 from minions_evals_mcp.judges.probes import PROBES, Judged, Probe, ProbeKind, probes_of, truncated
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.models.prices import estimate_usd
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store.connection import Db
@@ -157,7 +158,7 @@ async def _checking(engine: Engine, request: CheckRequest) -> _Checking:
     if model is None:
         raise BadInputError(
             f"the run {job.id} was judged by its caller: there is no model to ask.",
-            remedy=f"minions-evals rejudge {job.id} --judge llm has a model judge the same outputs.",
+            remedy=f"{_judged_by_a_model(job.id, job.subject_id)}.",
         )
     stopped: list[str] = []
     budget = Budget(request.max_cost_usd, None, stopped.append)
@@ -294,3 +295,8 @@ def _checks(db: Db, *, run_id: str) -> tuple[CriterionCheck, ...]:
 def _line(kept_probe: ProbeVerdict) -> ProbeLine:
     wire = json.loads(kept_probe.said)
     return ProbeLine(probe=kept_probe.probe, subject=kept_probe.subject, wrong=kept_probe.wrong, **wire)
+
+
+def _judged_by_a_model(run_id: str, benchmark_id: str) -> Next:
+    arguments = {"run_id": run_id, "benchmark_id": benchmark_id, "judge": "llm"}
+    return Next("rejudge", arguments, "has a model judge the same outputs")

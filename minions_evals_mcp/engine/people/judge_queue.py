@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BusyError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Packet, Submission, packet, packet_digest
 from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
@@ -31,10 +32,12 @@ TRIES, PAUSE_S = 30, 0.1
 """A run takes one hand at a time: so often it is tried to hand in a judgment, and so long is waited in between."""
 Unasked = Literal["no-rubric", "changed", "caller", "draft"]
 UNASKED: dict[Unasked, str] = {
-    "no-rubric": "have no rubric: accept the output (minions-evals accept RUN:POSITION.TRIAL) or write one",
+    "no-rubric": f"have no rubric. Write one, or: {Next('accept-run', {'run_id': 'RUN:POSITION.TRIAL'}, 'accepts the output')}",
     "changed": "belong to a case or rubric that was changed since: run it again under a new key",
-    "caller": "wait for the agent that asked (minions-evals submit); a person judges them under --judge human",
-    "draft": "are test cases made of a failure: say what is right (minions-evals promote RUN:CASE --corrected TEXT)",
+    "caller": "wait for the agent that asked, which judges them:"
+    f" {Next('submit', reason='hands its judgments in')}. A person judges under {argument('judge', 'human')}",
+    "draft": "are test cases made of a failure that lack the right output:"
+    f" {Next('promote', {'failure_id': 'RUN:CASE', 'corrected': 'TEXT'}, 'gives it')}",
 }
 
 

@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.speaker import Speaker, person
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -35,7 +36,9 @@ async def confirm_person(engine: Engine, name: str) -> Speaker:
 
 async def _keep(engine: Engine, name: str, hashed: str | None) -> None:
     if is_blank(name) or len(name.strip()) > LONGEST_NAME:
-        raise BadInputError(f"a name has 1 to {LONGEST_NAME} characters.", remedy="minions-evals people add NAME")
+        raise BadInputError(
+            f"a name has 1 to {LONGEST_NAME} characters.", remedy=f"{Next('people-add', reason='adds a person')}."
+        )
     at = engine.clock()
 
     def keep(db: Db) -> None:
@@ -54,7 +57,7 @@ async def remove_person(engine: Engine, name: str) -> None:
     """Ends what the person's token opens; raises `NotFoundError`."""
     at = engine.clock()
     if not await engine.store.write(partial(speakers.remove_person, name=name, at=at)):
-        raise NotFoundError("person", name, remedy="`minions-evals people list` shows who is known.")
+        raise NotFoundError("person", name, remedy=f"{Next('people-list', reason='shows who is known')}.")
 
 
 async def person_with_token(engine: Engine, token: str) -> Speaker | None:

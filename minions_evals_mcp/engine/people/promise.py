@@ -11,6 +11,7 @@ from minions_evals_mcp.engine.people.draws import judged_job
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.stats.promised_error import SLACK, LabelledAnswer, Promise, promised_error
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.judge_labels import RunOutput, run_outputs
@@ -101,8 +102,8 @@ def _in_words(held: Promise, split: _Sorted) -> str:
         )
     if held.labels < held.needed:
         return (
-            f"Not granted: that {promise} takes {held.needed} labels that were drawn at random, and there are {held.labels}:"
-            f" minions-evals label {split.run_id} --draw {2 * held.needed} draws more."
+            f"Not granted: that {promise} takes {held.needed} labels that were drawn at random, and there are {held.labels}."
+            f" {Next('label', {'run_id': split.run_id, 'draw': 2 * held.needed}, 'draws more')}."
         )
     return (
         f"Not granted: of the answers that it is surest of, {held.wrong} of {held.labels} differ from people's (up to"

@@ -21,14 +21,15 @@ from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentErr
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_digest, verdicts_for
 from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs, runs, speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
 
 AS_A_PERSON = (
-    "A person answers on the page or at a terminal with `minions-evals judge`, or by the token that the operator makes with"
-    " minions-evals people add NAME."
+    f"A person answers on the page or at a terminal: {Next('judge', reason='asks for each judgment')}. Or by a token:"
+    f" {Next('people-add', reason='makes one')}."
 )
 
 
@@ -116,7 +117,7 @@ async def _accept(
     if row is None:
         raise ConflictError(
             f"the run {job.id} handed out no judgment request {answered.digest}.",
-            remedy=f"`minions-evals runs {job.id}` shows those that wait; where the case or a criterion was changed"
+            remedy=f"{Next('show-run', {'run_id': job.id}, 'shows those that wait')}. Where the case or a criterion was changed"
             " since the run began, run again under a new key.",
         )
     if row.outcome != "awaiting-judgments" or row.observed is None:
@@ -128,7 +129,7 @@ async def _accept(
     if not isinstance(measure.yardstick, RubricInUse):
         raise BadInputError(
             f"test-case {row.case_id} has no rubric: there is nothing to judge by.",
-            remedy=f"Accept the output as the baseline (minions-evals accept {row.case_id}), or give the case a rubric.",
+            remedy=f"{Next('accept', {'test_case_id': row.case_id}, 'accepts the output as the baseline')}. Or give the case a rubric.",
         )
     speaker, given = engine.speaker, submission.judged_by
     named = speaker.name if speaker.is_person and not imported else given or speaker.name or AGENTS

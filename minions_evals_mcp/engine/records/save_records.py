@@ -22,6 +22,7 @@ from minions_evals_mcp.engine.records.vetting import vet_record
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_within
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, SealedError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.rubric import threshold_note
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
@@ -262,7 +263,9 @@ async def delete_record(engine: Engine, ident: str) -> Record[Fields]:
                 raise ConflictError(
                     f"{ident} is a result: history is not deleted.", remedy="Delete its test case or benchmark instead."
                 )
-            raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
+            raise NotFoundError(
+                "record", ident, remedy=f"{Next('list', {'type': 'test-case'}, 'shows the ids of a type')}."
+            )
         if record.deleted_at is None:
             hidden = replace(record, deleted_at=now, updated_at=now)
             records.save(db, hidden)
@@ -283,7 +286,9 @@ async def get_record(engine: Engine, ident: str) -> Record[Fields]:
     if verdict is not None:
         raise SealedError(f"{ident} is a comparison on sealed cases. {verdict.in_words}")
     if record is None:
-        raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
+        raise NotFoundError(
+            "record", ident, remedy=f"{Next('list', {'type': 'test-case'}, 'shows the ids of a type')}."
+        )
     return (await with_likeness(engine, [record]))[0]
 
 

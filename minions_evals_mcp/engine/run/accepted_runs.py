@@ -9,6 +9,7 @@ from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.conclude.falls import ACCEPTED
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -27,7 +28,7 @@ def _accept(db: Db, *, run_id: str, by: str, engine: Engine) -> Record[Benchmark
     if run is None or run.fields.selection is not None or run.fields.purpose == "comparison":
         raise BadInputError(
             f"{run_id} is no whole run of a benchmark; none is measured against it.",
-            remedy="Accept a run that `minions-evals runs` lists as whole.",
+            remedy=f"Accept a whole run. {Next('runs', reason='lists them')}.",
         )
     append(db, Event(ACCEPTED, BenchmarkRun.slug, run.id, {"by": by}), at=engine.clock())
     return run

@@ -8,15 +8,18 @@ from pydantic import Field, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Id, Text, Value
+from minions_evals_mcp.engine.asking_again import resumed_as
 from minions_evals_mcp.engine.calibration import CALIBRATED, Calibration, StableCase
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, resumed_under
+from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.planning import digests_of, series
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent
 from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.next_steps import Next, argument
+from minions_evals_mcp.next_steps import Value as NextValue
 from minions_evals_mcp.stats.noise import Label, noise, stability
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.events import Event
@@ -44,9 +47,17 @@ async def calibrate(engine: Engine, request: CalibrationRequest, *, progress: Pr
     Raises as `run_benchmark` does; `BadInputError` where no case has two outputs to compare.
     """
     key = request.key or engine.new_id()
-    with resumed_under(key):
+    with resumed_as(_resumed(request, key)):
         run_id, again = await _measured(engine, request, key, progress)
     return await _save(engine, request, run_id, again)
+
+
+def _resumed(request: CalibrationRequest, key: str) -> Next:
+    named = {"prompt_version_ref": request.prompt_version_ref, "target": request.target}
+    given: dict[str, NextValue] = {name: value for name, value in named.items() if value is not None}
+    judge: dict[str, NextValue] = {} if request.judge == "auto" else {"judge": request.judge}
+    repeats: dict[str, NextValue] = {"benchmark_id": request.benchmark_id, "repeats": request.repeats}
+    return Next("calibrate", {**repeats, **given, **judge, "key": key}, "resumes it")
 
 
 async def _measured(engine: Engine, request: CalibrationRequest, key: str, progress: Progress) -> tuple[str, list[str]]:
@@ -88,7 +99,8 @@ async def _save(engine: Engine, request: CalibrationRequest, run_id: str, again:
     if not repeated:
         raise BadInputError(
             f"no case of {request.benchmark_id} has more than one output.",
-            remedy="Record several agent-runs of the version for each case, or name a --target that makes them.",
+            remedy="Record several agent-runs of the version for each case, or name a target that makes them:"
+            f" {argument('target', 'TARGET')}.",
         )
     outputs = [
         [case.fractions[0], *(scores[case_id].fractions[0] for scores in judged if case_id in scores)]

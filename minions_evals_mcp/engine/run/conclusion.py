@@ -7,6 +7,7 @@ from functools import partial
 
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON
 from minions_evals_mcp.domain.results import UNSCORED
+from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.conclude.benchmark_run import conclude
 from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
 from minions_evals_mcp.engine.conclude.earlier_run import Concluding
@@ -16,6 +17,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.next_steps import SAVE_OUTPUTS, WORKS, argument
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
@@ -47,7 +49,7 @@ async def _nothing_scored(engine: Engine, job: Job) -> None:
             f"no case of {job.subject_id} could be run; {first[0].case_id}: {first[0].reason}.",
             remedy=await _how_outputs_come(engine, job.subject_id),
         )
-    again = f"`minions-evals doctor` tells what works; resume with --key {job.key}."
+    again = f"{WORKS}. {resume_step(job)}."
     raise InstrumentError(
         f"no output of {job.subject_id} could be judged; the first: {why}.",
         remedy="" if first and first[0].outcome == "not-judgeable" else again,
@@ -57,8 +59,11 @@ async def _nothing_scored(engine: Engine, job: Job) -> None:
 async def _how_outputs_come(engine: Engine, subject_id: str) -> str:
     record = await engine.store.read_whole(lambda db: records.minion(db, subject_id))
     if record is not None and record.created_by == MADE_BY_PYTHON:
-        return "Its cases are run by the Python program that evaluates them: run that again, or name a --target."
-    return "Import agent-runs, or name a --target."
+        return (
+            "Its cases are run by the Python program that evaluates them: run that again, or name a target with"
+            f" {argument('target', 'TARGET')}."
+        )
+    return f"{SAVE_OUTPUTS}. Or name a target with {argument('target', 'TARGET')}."
 
 
 def _first_unscored(db: Db, *, job_id: str) -> Sequence[UnitRow]:

@@ -345,7 +345,7 @@ def request_approval(db: Db, key: UnitKey, measure: Measure, ended: Awaiting, *,
         title=f"{'Accept as baseline' if nothing else 'Judge'}: {measure.case.title}"[:200],
         description="There is no rubric, assertion or expected output: accept this output as the baseline, or write a rubric."
         if nothing
-        else "Score every criterion and say why: `minions-evals judge`, the page, or submit_judgments over MCP.",
+        else "Score every criterion and say why: at the command line, on the page, or over MCP.",
         requested_by=EVAL_AGENT,
         requested_at=at,
         context_ref_type="run",

@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.results import Digests
+from minions_evals_mcp.engine.asking_again import ask_again
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.default_judge import DEFAULT_MODEL
@@ -28,6 +29,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import ModelRef, parse_judges, parse_model
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
@@ -143,7 +145,7 @@ def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budge
     if kind == CONFIG:
         raise BadInputError(
             f"the target {rest} stands in a config.",
-            remedy="Run the same `minions-evals eval CONFIG` again: it goes on.",
+            remedy=f"{Next('eval', {'config': 'CONFIG'}, 'resumes it')}.",
         )
     if kind == "python":
         from minions_evals_mcp.targets.function.task import python_target  # noqa: PLC0415  what watches a function is rarely needed
@@ -182,7 +184,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
             if measure.case.deleted_at is not None or measure.case.fields.status != "active":
                 skipped.append(f"{measure.case.id} ({_why_idle(measure)})")
                 continue
-            vet(judging.panel, measure)
+            vet(judging.panel, measure, then=ask_again(request, case_ids, "runs it"))
             asks_model = asks_model or judging.panel.asks_model(measure)
             active[measure.case.id] = measure.case.fields.canary
             if default_name(measure.case.fields) is not None and versions.of(measure.case.fields) is None:

@@ -13,8 +13,9 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.engine.asking_again import how_to_resume, resume_step
 from minions_evals_mcp.engine.audit_standing.standing import vet_audited
-from minions_evals_mcp.engine.budget import Budget, how_on
+from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.embedders import vet_embedder
 from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, working_on
@@ -29,6 +30,7 @@ from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.engine.seals.guard import hushed, vet_whole
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, StoppedError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.next_steps import WORKS
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs, records, seals
 from minions_evals_mcp.store.jobs import Job
@@ -282,13 +284,12 @@ def _vet_whole(run: _Run) -> None:
     if run.switch.instrument:
         raise InstrumentError(
             f"the run {run.job.id} stopped: {run.switch.reason}.",
-            remedy="Mend it (`minions-evals doctor --ping` tries keys and services) and"
-            f" resume with --key {run.job.key}: what was judged is kept.",
+            remedy=f"{WORKS}. What was judged is kept: {resume_step(run.job)}.",
         )
     if run.switch.is_off:
         raise StoppedError(
             f"the run {run.job.id} stopped: {run.switch.reason}.",
-            remedy=how_on(run.switch.reason, run.job.key),
+            remedy=how_to_resume(run.job, run.switch.reason, run.bench.request.max_cost_usd),
         )
 
 

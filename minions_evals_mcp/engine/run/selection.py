@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.jobs import LATEST, get_job, request_of
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import get_benchmark
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
@@ -105,7 +106,7 @@ async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, b
     if not chosen:
         raise BadInputError(
             f"no case of {request.subject_id} is selected by: {selection.in_words()}.",
-            remedy=f"`minions-evals show {request.subject_id}` shows its cases.",
+            remedy=f"{Next('show', {'id': request.subject_id}, 'shows its cases')}.",
         )
     if len(chosen) == active:
         return request
@@ -119,7 +120,7 @@ async def _run_of(engine: Engine, ident: str, request: RunRequest) -> Job:
     if job.kind != "benchmark" or job.subject_id != request.subject_id:
         raise BadInputError(
             f"{ident} is no run of the benchmark {request.subject_id}.",
-            remedy="`minions-evals runs` shows runs and what they are of.",
+            remedy=f"{Next('runs', reason='shows runs and what they are of')}.",
         )
     return job
 

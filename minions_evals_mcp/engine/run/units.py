@@ -269,4 +269,4 @@ def _missing(bench: Bench, case: TestCase, trial: int) -> str:
     other = f" of {default}, or of another version," if default else f" by {case.agent_id}" if case.agent_id else ""
     of = f" of {version}" if version else other
     more = f" for trial {trial}" if trial > 1 else ""
-    return f"no recorded agent-run{of} with these inputs{more}, and no --target to make one"
+    return f"no recorded agent-run{of} with these inputs{more}, and no target to make one"

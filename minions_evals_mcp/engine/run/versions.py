@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.version_chain import (
 )
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -103,7 +104,12 @@ def with_version(db: Db, request: RunRequest, case_ids: Iterable[str]) -> RunReq
         return request
     ref = _frozen_names(db, request).get(name) or find_ref(db, name, prompt=_prompt_of_cases(db, name, case_ids))
     if request.target is not None and version_record(db, ref) is None:
-        raise NotFoundError("prompt-version", ref, remedy="Import it, or leave --prompt-version out.")
+        raise NotFoundError(
+            "prompt-version",
+            ref,
+            remedy=f"{Next('import-version', {'file': 'FILE'}, 'saves it')}."
+            f" Or leave {argument('prompt_version_ref')} out.",
+        )
     return request.model_copy(update={"prompt_version_ref": ref})
 
 

@@ -8,6 +8,7 @@ from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.seals import BudgetLeft, SealedVerdict
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError, SealedError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.stats.attempts import BUDGET, attempt_level, fewest_pairs
 from minions_evals_mcp.store import seals
 from minions_evals_mcp.store.connection import Db
@@ -83,7 +84,7 @@ async def budget_left(engine: Engine, benchmark_id: str) -> BudgetLeft:
     def read(db: Db) -> BudgetLeft:
         seal = seals.seal_of(db, benchmark_id)
         if seal is None:
-            raise NotFoundError("sealed benchmark", benchmark_id, remedy="`minions-evals seal` shows every seal.")
+            raise NotFoundError("sealed benchmark", benchmark_id, remedy=f"{Next('seals', reason='lists every seal')}.")
         return budget_of(db, seal)
 
     return await engine.store.read(read)

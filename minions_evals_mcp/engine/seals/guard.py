@@ -19,16 +19,21 @@ from minions_evals_mcp.domain.outcomes import (
 )
 from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.errors import BusyError, ConflictError, EvalsError, InstrumentError, SealedError, StoppedError
+from minions_evals_mcp.errors import (
+    BusyError,
+    ConflictError,
+    EvalsError,
+    InstrumentError,
+    SealedError,
+    StoppedError,
+    unseal,
+)
+from minions_evals_mcp.next_steps import WORKS, Next, argument
 from minions_evals_mcp.store import seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.seals import Seal
 
 HIDDEN = "the case is sealed, so what went wrong is not told"
-HOW_RUN = (
-    "Compare two versions on it: minions-evals compare {benchmark} --from VERSION --to VERSION --target TARGET."
-    " Only its operator ends a seal, for good: minions-evals seal {benchmark} --unseal REASON"
-)
 
 
 def vet_whole(
@@ -47,16 +52,17 @@ def vet_whole(
         owner = seal.benchmark_id if seal is not None else "BENCHMARK"
         raise SealedError(
             f"{request.subject_id} is sealed: it is not run by itself, only its whole benchmark to compare two versions.",
-            remedy=HOW_RUN.format(benchmark=owner),
+            remedy=_how_run(owner),
         )
     if request.judge in {"caller", "human"}:
         raise SealedError(
             f"{request.subject_id} is sealed: its cases are handed to nobody to be judged.",
-            remedy="Use --judge auto, heuristic or llm.",
+            remedy=f"Use {argument('judge', 'auto')}, {argument('judge', 'heuristic')} or {argument('judge', 'llm')}.",
         )
     if request.order_seed is not None:
         raise SealedError(
-            f"{request.subject_id} is sealed: it is not looked at case by case.", remedy="Leave --sequential out."
+            f"{request.subject_id} is sealed: it is not looked at case by case.",
+            remedy=f"Leave {argument('sequential')} out.",
         )
     return seal
 
@@ -80,7 +86,7 @@ def hushed(seal: Seal | None) -> Generator[None]:
         raise InstrumentError(sentence, remedy=_REMEDY) from None
 
 
-_REMEDY = "`minions-evals doctor --ping` tells what works; try target and judge on the open cases first."
+_REMEDY = f"{WORKS}. Try target and judge on the open cases first."
 
 
 def type_of(error: EvalsError) -> type[EvalsError]:
@@ -97,3 +103,8 @@ def hushed_ending(ended: Ended) -> Ended:
             return ended
         case Awaiting():
             return JudgeErrored(HIDDEN, fatal=True)
+
+
+def _how_run(benchmark_id: str) -> str:
+    compared = {"benchmark_id": benchmark_id, "version_a": "VERSION-A", "version_b": "VERSION-B", "target": "TARGET"}
+    return f"{Next('compare', compared, 'compares two versions on it')}. {unseal(benchmark_id)}."

@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.audit_standing.standing import audit_standing, ben
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.attempts import attempt_level, fewest_pairs
 from minions_evals_mcp.store import records, sealed_content, seals
@@ -75,7 +76,7 @@ def seal_within(db: Db, request: SealAsked, *, by: str, at: datetime) -> SealMad
     benchmark = records.require(db, request.benchmark_id, Benchmark, hidden=False)
     if seals.seal_of(db, benchmark.id) is not None:
         raise ConflictError(
-            f"the benchmark {benchmark.id} is sealed already.", remedy="`minions-evals seal` shows every seal."
+            f"the benchmark {benchmark.id} is sealed already.", remedy=f"{Next('seals', reason='lists every seal')}."
         )
     chosen = _chosen(benchmark, request)
     _vet_elsewhere(db, benchmark, chosen)
@@ -129,7 +130,7 @@ async def unseal(engine: Engine, benchmark_id: str, reason: Visible, *, by: str)
     def end(db: Db) -> SealEnded:
         seal = seals.seal_of(db, benchmark_id)
         if seal is None:
-            raise NotFoundError("sealed benchmark", benchmark_id, remedy="`minions-evals seal` shows every seal.")
+            raise NotFoundError("sealed benchmark", benchmark_id, remedy=f"{Next('seals', reason='lists every seal')}.")
         seals.end(db, seal, by=by, reason=reason, at=now)
         idents = [case.case_id for case in seals.sealed_cases(db, seal)]
         sealed_content.decrypt(db, idents)
@@ -146,7 +147,8 @@ def _chosen(benchmark: Record[Benchmark], request: SealAsked) -> tuple[str, ...]
         return idents
     if len(idents) < FEWEST:
         raise BadInputError(
-            f"the benchmark {benchmark.id} has one case: no share of it stays open.", remedy="Leave --share out."
+            f"the benchmark {benchmark.id} has one case: no share of it stays open.",
+            remedy=f"Leave {argument('share')} out.",
         )
     return drawn(idents, share=request.share, seed=request.seed)
 

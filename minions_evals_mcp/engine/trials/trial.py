@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.run.run_benchmark import silent
 from minions_evals_mcp.engine.seals.exposures import budget_of, sealed_verdict, vet_can_decide
 from minions_evals_mcp.engine.version_chain import find_ref, prompt_chain, version_record
 from minions_evals_mcp.errors import BadInputError, InstrumentError, SealedError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import jobs, seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.seals import Seal
@@ -149,7 +150,7 @@ def _vet_budget(db: Db, benchmark_id: str, *, most: int | None) -> None:
     if seal is None:
         raise SealedError(
             f"nothing of {benchmark_id} is sealed.",
-            remedy=f"The operator seals a part of it: minions-evals seal {benchmark_id} --share 0.3",
+            remedy=f"{Next('seal', {'benchmark_id': benchmark_id, 'share': 0.3}, 'seals a part of it')}.",
         )
     budget = vet_can_decide(db, seal)
     if most is not None and budget.attempt > most:

@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.audits import CaseAudit
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import LINES
+from minions_evals_mcp.next_steps import Next
 
 
 def diff_of(path: Path, audits: Iterable[CaseAudit]) -> str:
@@ -136,5 +137,5 @@ def _vet(path: Path, text: str, suggested: dict[str, list[Json]]) -> None:
     if not right:
         raise BadInputError(
             f"{path} is written in a way that cannot be edited line by line.",
-            remedy="Copy the assertions from `minions-evals audit … --json` by hand.",
+            remedy=f"{Next('audit', {'benchmark_id': str(path), 'json': True}, 'prints the assertions, to be copied by hand')}.",
         )

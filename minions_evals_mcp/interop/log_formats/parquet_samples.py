@@ -18,6 +18,7 @@ from minions_evals_mcp.interop.logs.files import whole_json
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.table_rows import read_rows
+from minions_evals_mcp.next_steps import Next, Value
 
 NAME = "parquet"
 QUESTIONS = ("input", "question", "prompt", "instruction", "query", "problem", "messages", "text", "sentence")
@@ -127,7 +128,7 @@ def _sample(cells: Json, number: int, labels: dict[str, list[str]], where: str) 
     if question is None:
         raise BadInputError(
             f"{where}: no column is what is asked; there are {', '.join(cells)}.",
-            remedy="Say which is: import FILE --as test-case --map inputs.input=COLUMN --map expectedOutputs.output=COLUMN.",
+            remedy=f"{Next('import', _MAPPED, 'says which is')}.",
         )
     beside = {name: cells[name] for name in BESIDE if cells.get(name) is not None}
     return Sample(
@@ -158,3 +159,8 @@ def _labels(path: Path) -> dict[str, list[str]]:
         }
     except (ValueError, AttributeError, KeyError, TypeError):
         return {}
+
+
+_MAPPED: dict[str, Value] = {
+    "file": "FILE", "as_": "test-case", "map": ["inputs.input=COLUMN", "expectedOutputs.output=COLUMN"],
+}  # fmt: skip

@@ -7,6 +7,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
+from minions_evals_mcp.next_steps import Next, argument
+from minions_evals_mcp.next_steps import Value as NextValue
 
 KEYS: dict[str, str] = {
     "inspect-json": "version status eval plan results stats samples reductions",
@@ -50,8 +52,8 @@ def refusal(seen: Seen) -> BadInputError:
     closest = f" Nearest: {', '.join(nearest)}." if nearest else ""
     return BadInputError(
         f"{seen.path} is no suite and looks like none of the known formats: {found(seen)}.{closest}",
-        remedy=f"Known formats: {', '.join(form.name for form in FORMATS)} (docs/logs.md). Name one with --format, or take rows"
-        " in with --as test-case --map inputs.input=COLUMN --map expectedOutputs.output=COLUMN.",
+        remedy=f"Known formats: {', '.join(form.name for form in FORMATS)} (docs/logs.md). Name one with"
+        f" {argument('format', 'NAME')}. For rows of your own: {Next('import', _ROWS, 'takes them in as test cases')}.",
     )
 
 
@@ -89,3 +91,8 @@ def _keys(value: JsonValue) -> set[str]:
 def _share(keys: set[str], name: str) -> float:
     known = set(KEYS[name].split())
     return len(keys & known) / len(known)
+
+
+_ROWS: dict[str, NextValue] = {
+    "file": "FILE", "as_": "test-case", "map": ["inputs.input=COLUMN", "expectedOutputs.output=COLUMN"],
+}  # fmt: skip

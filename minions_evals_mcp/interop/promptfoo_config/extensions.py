@@ -24,9 +24,10 @@ from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, name
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import test_nodes
 from minions_evals_mcp.interop.promptfoo_results import results_json
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.hooks import BeforeEach, Hook, HookedTest, HookError, Hooks
 
-TRUSTED = "hooks run only with --trust-code"
+TRUSTED = f"hooks run only with {argument('trust_code')}"
 CHANGED = ("prompts", "tests", "defaultTest", "scenarios", "derivedMetrics")
 """What of a config `beforeAll` may change."""
 LATE = "afterEach is called for each output once all are judged, not between them"

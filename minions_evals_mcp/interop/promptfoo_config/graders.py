@@ -44,10 +44,10 @@ WANTED: Mapping[Kind, str] = {
 }
 CODE = frozenset({".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py"})
 KEY = "apiKey"
-MEASURED_THERE = "as in promptfoo: OPENAI_API_KEY is set; --embedder wordllama measures on this machine"
+MEASURED_THERE = "as in promptfoo: OPENAI_API_KEY is set; the embedder wordllama measures on this machine"
 MEASURED_HERE = (
     "similar is measured by wordllama on this machine: promptfoo asks openai:text-embedding-3-large, and has other scores;"
-    " --embedder openai:text-embedding-3-large, or a provider beside the check, does so here"
+    " the embedder openai:text-embedding-3-large, or a provider beside the check, does so here"
 )
 NO_EMBEDDER = "similar is not measured by options.provider, a model of texts; promptfoo ends such a test in an error"
 EMBEDDINGS = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.embedders_known_as}

@@ -7,6 +7,7 @@ from itertools import chain
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.assertions.kinds.graded import GRADED
 from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE
 from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
@@ -43,7 +44,7 @@ def refuse_elsewhere(assertion: Assertion, *, at: str = "") -> None:
             raise InvalidRecordError(
                 "only the config that a judge stands in can give it an address or a key, or the code that judges",
                 field=f"{at}.provider",
-                remedy="Run `minions-evals eval CONFIG` with that config.",
+                remedy=f"{Next('eval', {'config': 'CONFIG'}, 'runs that config')}.",
             )
         if inner.rubric_prompt is not None and inner.rubric_prompt.startswith("file://"):
             raise InvalidRecordError(

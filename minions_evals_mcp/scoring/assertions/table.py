@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.frozen_types import frozen_type, tuples_of
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.assertions import judges, sets
 from minions_evals_mcp.scoring.assertions.judged import contexts, criteria
 from minions_evals_mcp.scoring.assertions.kinds import (
@@ -335,7 +336,8 @@ def _unknown(assertion: Assertion, at: str) -> tuple[Kind, bool]:
     if assertion.base_type in SELECTING:
         raise UnsupportedError(
             f"{place}{assertion.type} chooses among several outputs, it is no check of one.",
-            remedy="`minions-evals pick` takes max-score in rows with several outputs, `minions-evals eval` both in a config.",
+            remedy=f"{Next('pick', reason='takes max-score in rows with several outputs')}."
+            f" {Next('eval', {'config': 'CONFIG'}, 'takes both in a config')}.",
         )
     raise UnsupportedError(
         f"{place}the assertion type {assertion.type!r} is not known{hint}",

@@ -10,7 +10,7 @@ from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.server.answers.run import next_calls
 from minions_evals_mcp.server.answers.sizes import Shape, answered
-from minions_evals_mcp.server.edge.refusals import in_arguments
+from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 from minions_evals_mcp.store.jobs import Job
@@ -29,7 +29,7 @@ async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
     summary = (await summarize(call.engine, job.id, limit=1)).model_copy(update={"state": state})
     answer = RunAnswer(
         summary=_line(result, state), run_id=now.id, key=now.key, kind=now.kind, subject_id=now.subject_id,
-        state=state, reason=in_arguments(now.reason), units=now.total,
+        state=state, reason=in_tools(now.reason), units=now.total,
         ab_test=result.model_dump(mode="json", exclude=SHORT if shape.detail == "summary" else OF_THE_RUN),
         next=list(next_calls(summary, now.spec)),
     )  # fmt: skip

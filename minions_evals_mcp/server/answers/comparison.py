@@ -28,7 +28,7 @@ async def comparison_answer(call: Call, job: Job, shape: Shape, *, limit: int) -
     now = await get_job(call.engine, job.id)
     answer = RunAnswer(
         summary=f"comparison {now.subject_id}: {now.state}", run_id=now.id, key=now.key, kind=now.kind,
-        subject_id=now.subject_id, state=now.state, reason=in_tools(now.reason) or now.reason, units=now.total,
+        subject_id=now.subject_id, state=now.state, reason=in_tools(now.reason), units=now.total,
     )  # fmt: skip
     if now.state == "completed":
         return answered(answer.model_copy(update=await _verdict(call, now.id)), shape=shape)

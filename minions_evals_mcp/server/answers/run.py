@@ -14,19 +14,17 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
-from minions_evals_mcp.report.named_store import in_store
+from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.presentation.next_steps import Tools
+from minions_evals_mcp.presentation.resuming import resume_line
 from minions_evals_mcp.report.sentences import passed_words, trials
-from minions_evals_mcp.server.edge.refusals import in_arguments, in_tools
+from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 
-_SETTINGS = (
-    "agentRunId", "rejudgeRunId", "promptVersionRef", "versionA", "versionB", "judge", "trials", "fresh", "tieThreshold",
-    "branchIds", "promptVersion", "winnerCriteria", "iterations", "triggeredBy",
-)  # fmt: skip
-"""What must be said again to resume a run; a target that the operator named is not the caller's to repeat."""
 FOR_A_PERSON = (
     "What waitsFor a person is judged by one, not by you: in a form that this host shows, on the page, or with"
-    " `minions-evals judge` at a terminal. You cannot hand it in, whatever the person says; a run with judge=caller would be"
+    f" at a terminal ({Next('judge', reason='asks for each judgment')}). You cannot hand it in, whatever the person says; a run"
+    " with judge=caller would be"
     " yours to judge. Until then it waits, and get_run shows it again."
 )
 NO_MODEL = (
@@ -41,12 +39,6 @@ FOR_A_BASELINE = (
     " expectedOutputs, and is judged by it at once."
 )
 NO_BASELINE = "a baseline"
-_TOOLS = {
-    "test-case": ("run_test_case", "testCaseId"),
-    "benchmark": ("run_benchmark", "benchmarkId"),
-    "comparison": ("compare_prompt_versions", "benchmarkId"),
-    "ab-test": ("run_ab_test", "testCaseId"),
-}
 
 
 def run_told(
@@ -62,15 +54,15 @@ def run_told(
         summary,
         without={"more_packets", "workers", "lacks_model", "for_people", "reused_judgments", "self_judged", "outputs"},
         summary=one_line(summary),
-        reason=in_arguments(summary.reason),
+        reason=in_tools(summary.reason),
         benchmark_run=_without_digests(summary.benchmark_run or {}),
         causes=summary.causes[page],
         failures=summary.failures[page],
-        unscored=[line.model_copy(update={"reason": in_arguments(line.reason)}) for line in summary.unscored[page]],
+        unscored=[line.model_copy(update={"reason": in_tools(line.reason)}) for line in summary.unscored[page]],
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
         judge=summary.judge and brief(summary.judge),
         audit=summary.audit and brief(summary.audit),
-        instructions=in_store(_instructions(packets, summary), store),
+        instructions=in_tools(_instructions(packets, summary), store),
         criteria=_criteria(packets),
         packets=[_bare(packet, summary.for_people) for packet in packets],
         waiting=len(summary.packets) + summary.more_packets,
@@ -165,14 +157,14 @@ def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[s
     run = json.dumps(summary.run_id)
     match summary.state:
         case "running" if summary.reason:  # its process is gone
-            yield from _resumed(summary, spec)
+            yield resume_line(summary, spec, Tools())
         case "running":
             yield f'get_run {{"runId": {run}, "waitSeconds": 20}}'
         case "awaiting-judgments":
             yield from _judged(summary)
         case "stopped" | "failed" | "cancelled":
             yield from recorded_calls(summary, spec)
-            yield from _resumed(summary, spec)
+            yield resume_line(summary, spec, Tools())
         case "completed":
             if summary.failures:
                 yield f'get_record {{"id": {json.dumps(summary.failures[0].test_run_id)}}}'
@@ -207,14 +199,3 @@ def _judged(summary: RunSummary) -> Iterator[str]:
         case: Json = {"id": packet.test_case_id, "type": "test-case", "fields": fields}
         arguments = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
         yield f"once a person has accepted an output: save_records {arguments}"
-
-
-def _resumed(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
-    if summary.kind not in _TOOLS:
-        return
-    tool, subject = _TOOLS[summary.kind]
-    request_wire = cast("Json", spec["request"])
-    settings = {name: request_wire[name] for name in _SETTINGS if request_wire.get(name) not in (None, False)}
-    cases = {"testCaseIds": request_wire["caseIds"]} if request_wire.get("caseIds") else {}
-    arguments = {subject: summary.subject_id, **settings, **cases, "idempotencyKey": summary.key}
-    yield f"resume: {tool} {json.dumps(arguments)}"

@@ -35,7 +35,6 @@ from pydantic_core import ErrorDetails, to_json
 
 from minions_evals_mcp.domain.incoming.omitted import without_omitted
 from minions_evals_mcp.errors import EvalsError, ungrouped
-from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.edge.refusals import refusal
 from minions_evals_mcp.server.edge.schemas import Schemas
@@ -92,7 +91,7 @@ class StrictTool(Tool):
             with ungrouped():
                 return await self.work(request, context)
         except EvalsError as error:
-            raise ToolError(in_store(refusal(error), self.store)) from None
+            raise ToolError(refusal(error, self.store)) from None
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001  the edge: the caller learns an id, the log everything

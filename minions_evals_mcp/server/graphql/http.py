@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphql import ExecutionResult as GraphQLResult
@@ -16,6 +17,7 @@ from strawberry.http import GraphQLHTTPResponse
 from strawberry.types import ExecutionResult
 
 from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.presentation.next_steps import Queries, in_terms
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.document_limits import MAX_BODY_BYTES, body_problem
@@ -50,17 +52,18 @@ class _Api(GraphQL[Context, None]):
         del request
         answer: GraphQLHTTPResponse = {"data": result.data}
         if result.errors:
-            answer["errors"] = [_public_error(error).formatted for error in result.errors]
+            answer["errors"] = [_public_error(error, self._session.store).formatted for error in result.errors]
         return answer
 
 
-def _public_error(error: GraphQLError) -> GraphQLError:
+def _public_error(error: GraphQLError, store: Path | None) -> GraphQLError:
     cause = error.original_error
     if cause is None:
         return _with(error, error.message, {"code": "bad-document"})
     if isinstance(cause, EvalsError):
-        remedy = {"remedy": cause.remedy} if cause.remedy else {}
-        return _with(error, str(cause), {"code": cause.code, **remedy})
+        terms = Queries(store)
+        remedy = {"remedy": in_terms(cause.remedy, terms)} if cause.remedy else {}
+        return _with(error, in_terms(cause.text, terms), {"code": cause.code, **remedy})
     ident = secrets.token_hex(4)
     log().error("graphql-crashed", id=ident, exc_info=cause)
     return _with(error, f"the server failed; its log has the error {ident}.", {"code": "internal-error"})

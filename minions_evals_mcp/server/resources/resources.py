@@ -125,9 +125,9 @@ async def _read(session: Session, name: str, reading: Reading) -> str:
             call = Call(await session.engine(), await session.runs(), session.target, _silent)
             return await _read_or_near(reading, call)
     except NotFoundError as error:
-        raise ResourceNotFoundError(refusal(error)) from None
+        raise ResourceNotFoundError(refusal(error, session.store)) from None
     except EvalsError as error:
-        raise ResourceError(refusal(error)) from None
+        raise ResourceError(refusal(error, session.store)) from None
     except MCPError:
         raise
     except Exception as error:  # noqa: BLE001  the edge: the reader learns an id, the log everything

@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.failures.classify_failure import estimate_classifi
 from minions_evals_mcp.engine.failures.explain_failure import ALLOW, Explainer, explainer
 from minions_evals_mcp.errors import StoppedError, UnsupportedError
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.edge.refusals import in_arguments
+from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import (
     ClassifyFailure,
@@ -69,7 +69,7 @@ async def _explained(
             try:
                 done.append(await classify(call.engine, ident, by=by))
             except StoppedError as error:
-                return done, f"; {in_arguments(str(error))}"
+                return done, f"; {in_tools(error.text)}"
             await call.report_progress(len(done), len(wanted), None)
         return done, ""
     return done, ", the wait is over"

@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.operations import run_test_case
 from minions_evals_mcp.server.answers.sizes import answered
+from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.background_runs import GRACE_S, start
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
@@ -43,7 +44,13 @@ async def _begun(call: Call, request: RunRequest) -> Job | NotRun:
     try:
         return await call.runs.begin(starting, max_cost_usd=request.max_cost_usd)
     except EvalsError as error:  # one case that cannot be run does not stop the others
-        return not_run(request.subject_id, error)
+        return _refused(call, request.subject_id, error)
+
+
+def _refused(call: Call, test_case_id: str, error: EvalsError) -> NotRun:
+    """The case that was not run, with the calls that help."""
+    reason = in_tools(error.text, call.engine.config.named_db)
+    return not_run(test_case_id, error).model_copy(update={"reason": reason})
 
 
 async def _batch_answer(call: Call, prompt_id: str, begun: list[Job | NotRun]) -> CallToolResult:
@@ -72,4 +79,4 @@ async def _ended(call: Call, job: Job | NotRun) -> TestCaseExecution | NotRun:
     try:
         return await execution_of_job(call.engine, await get_job(call.engine, job.id))
     except EvalsError as error:
-        return not_run(job.subject_id, error)
+        return _refused(call, job.subject_id, error)

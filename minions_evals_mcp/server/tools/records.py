@@ -36,6 +36,7 @@ from minions_evals_mcp.server.answers.sizes import (
     vet_fields,
 )
 from minions_evals_mcp.server.edge.argument_types import MESSAGE, RUN
+from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.records import (
     DeletedAnswer,
@@ -124,7 +125,7 @@ async def _runs(call: Call, arguments: ListRecords, offset: int) -> CallToolResu
 
 def _run(job: Job) -> Json:
     return {
-        "id": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state, "reason": job.reason,
+        "id": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state, "reason": in_tools(job.reason),
         "units": job.total, "startedAt": iso(job.created_at),
     }  # fmt: skip
 

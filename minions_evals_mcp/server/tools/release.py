@@ -18,8 +18,9 @@ from minions_evals_mcp.messages.payloads import kind_of
 from minions_evals_mcp.messages.send_message import Letter
 from minions_evals_mcp.messages.send_message import send_message as send
 from minions_evals_mcp.server.answers.record import fitting
+from minions_evals_mcp.server.answers.run import brief
 from minions_evals_mcp.server.answers.sizes import answered
-from minions_evals_mcp.server.edge.refusals import in_arguments
+from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.release import ApprovalAnswer, ApprovePromptVersion, ReceiptAnswer, SendMessage
@@ -55,7 +56,7 @@ async def approve_prompt_version(call: Call, arguments: ApprovePromptVersion) ->
         summary=f"{fields.prompt_version_ref}: {fields.decision}", id=record.id,
         prompt_version_ref=fields.prompt_version_ref, comparison_id=fields.comparison_id, decision=fields.decision,
         reason=fields.reason, decided_by=fields.decided_by, decided_by_type=fields.decided_by_type,
-        judge=None if judge.state == "none" else judge.brief(),
+        judge=None if judge.state == "none" else brief(judge),
     )  # fmt: skip
     return answered(answer)
 
@@ -87,7 +88,7 @@ async def send_message(call: Call, arguments: SendMessage) -> CallToolResult:
     )
     warnings = await foreseen(call.engine, letter) if receipt.state == "pending" else []
     sentence = (
-        " ".join([f"{sentence}.", *(in_arguments(f"{warning[0].upper()}{warning[1:]}") for warning in warnings)])
+        " ".join([f"{sentence}.", *(in_tools(f"{warning[0].upper()}{warning[1:]}") for warning in warnings)])
         if warnings
         else sentence
     )

@@ -49,7 +49,7 @@ async def _results(
 
 def _in_tools(result: Json) -> Json:
     error = result.get("error")
-    return {**result, "error": in_tools(error).rstrip("; ") or error} if isinstance(error, str) else result
+    return {**result, "error": in_tools(error)} if isinstance(error, str) else result
 
 
 async def _answer(call: Call, number: int, row: Json, read: Callable[[str | bytes], Asked]) -> Json:

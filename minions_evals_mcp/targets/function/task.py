@@ -23,6 +23,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.function.output import observed
 from minions_evals_mcp.targets.function.spans import watch_spans
 from minions_evals_mcp.targets.function.streams import collected
@@ -278,11 +279,11 @@ def python_target(ref: str, *, deadline_s: float, width: int) -> Task:
         function = getattr(importlib.import_module(module_name), attribute)
     except Exception as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
         raise BadInputError(
-            f"--target python:{ref} cannot be loaded: {error}.",
+            f"{argument('target')} python:{ref} cannot be loaded: {error}.",
             remedy="Name it as python:module:function, importable from the current folder.",
         ) from None
     if not callable(function):
-        raise BadInputError(f"--target python:{ref} is no function.")
+        raise BadInputError(f"{argument('target')} python:{ref} is no function.")
     watch_spans()
     name = f"python:{ref}"
     return Task(function, {"target": "python", "name": name}, name, name, deadline_s, width)

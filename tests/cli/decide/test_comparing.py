@@ -43,7 +43,7 @@ def test_the_answer_begins_with_what_to_do_and_how_sure_that_is(rising: Terminal
 def test_a_better_version_is_approved_and_a_worse_one_is_a_failed_gate(rising: Terminal) -> None:
     refused = rising.run("approve", "v2", "--by", "maria")
     assert refused.code == 2
-    assert "Run: minions-evals compare BENCHMARK --from v1 --to v2" in refused.err
+    assert "`minions-evals compare BENCHMARK --from v1 --to v2` compares them." in refused.err
     assert rising.run("compare", "b", "--from", "v1", "--to", "v2", "--fail-on-regression").code == 0
     alone = rising.run("approve", "v2", "--by", "maria")
     assert (alone.code, "10 outputs of v2" in alone.err, "at a terminal or with MINIONS_EVALS_PERSON_TOKEN" in alone.err) == (

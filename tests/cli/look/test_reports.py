@@ -162,4 +162,6 @@ def test_the_commands_that_an_answer_names_work_as_they_stand_in_a_store_that_wa
     assert len(typed) >= 4
     assert {one.code for one in at.many(*typed)} == {0}, "the store that the environment names is not there"
     assert all("--db 'my own.db'" in command for command in named)
-    assert "Next: minions-evals audit --db 'my own.db' support/quality" in " ".join(shown.out.split())
+    assert "Next: `minions-evals audit support/quality --db 'my own.db'` tests its checks" in " ".join(
+        shown.out.split()
+    )

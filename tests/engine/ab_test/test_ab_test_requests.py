@@ -30,6 +30,7 @@ from tests.shared.engine.ab_workshop import (
     prepared,
 )
 from tests.shared.fakes.llm_server import FakeSettings, Server, serving
+from tests.shared.presentation.typed import typed
 from tests.workshop import Json, counts, save
 
 
@@ -85,7 +86,7 @@ async def test_a_test_that_a_cap_stopped_goes_on_under_its_key(lab: Engine, serv
         await ab(lab, key="k", iterations=3, max_cost_usd=0.0527)
     made = server.requests
     assert made == 3, "a second call to opus might cost more than is left"
-    assert "--key k" in stopped.value.remedy
+    assert "--key k" in typed(stopped.value)
     part = await ab_test_result(lab, "k")
     assert (part.state, part.completed_iterations) == ("stopped", made // 2)
     found = await ab(lab, key="k", iterations=3, max_cost_usd=5)

@@ -11,6 +11,7 @@ from minions_evals_mcp.engine.cases.test_history import test_case_stats as stats
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
 from tests.bench.figures.history import built
+from tests.shared.presentation.typed import typed
 from tests.workshop import answer, bench, case, config_in, first, fleet, opened, save
 
 
@@ -75,7 +76,7 @@ async def test_a_benchmark_that_never_ran_is_named(tmp_path: Path) -> None:
         await fleet(engine, 2)
         with pytest.raises(NotFoundError, match="no run of the benchmark") as refused:
             await summarize_trend(engine, "b")
-        assert refused.value.remedy == "minions-evals run-benchmark b"
+        assert typed(refused.value.remedy) == "`minions-evals run-benchmark b` makes one."
         with pytest.raises(NotFoundError, match="no benchmark with the id 'x'"):
             await summarize_trend(engine, "x")
 

@@ -31,6 +31,7 @@ from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Subm
 from minions_evals_mcp.report.audits import audit_lines
 from minions_evals_mcp.shipped import shipped_folder
 from tests.shared.fakes.llm_server import FakeSettings, Server, serving
+from tests.shared.presentation.typed import typed
 from tests.workshop import (
     all_of,
     answer,
@@ -72,7 +73,7 @@ async def test_a_run_says_that_its_checks_were_never_audited_then_how_then_that_
         await suite(engine)
         never = (await summarize(engine, (await bench(engine, "b")).id)).audit
         assert never is not None
-        assert (never.state, never.next) == ("never", "minions-evals audit b")
+        assert (never.state, typed(never.next)) == ("never", "`minions-evals audit b` tests its checks")
         record = await audit(engine, "b")
         audited = (await summarize(engine, (await bench(engine, "b")).id)).audit
         assert audited is not None
@@ -91,7 +92,7 @@ async def test_require_audit_refuses_a_run_until_the_checks_are_audited_as_they_
         await suite(engine)
         with pytest.raises(BadInputError, match="requireAudit is set") as refused:
             await bench(engine, "b")
-        assert refused.value.remedy == "Run: minions-evals audit b."
+        assert typed(refused.value.remedy) == "`minions-evals audit b` tests its checks."
         assert not await all_of(engine, BenchmarkRun)
         await audit(engine, "b")
         await bench(engine, "b")

@@ -29,6 +29,7 @@ from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.rows import insert
+from tests.shared.presentation.typed import typed
 from tests.workshop import (
     all_of,
     answer,
@@ -98,7 +99,7 @@ async def test_without_a_comparison_the_refusal_names_the_command_that_makes_one
         with pytest.raises(RuleError, match="no comparison shows v2 against the current version v1") as refused:
             await decide(engine, "v2")
         assert refused.value.rule == "HR2"
-        assert refused.value.remedy == "Run: minions-evals compare BENCHMARK --from v1 --to v2"
+        assert typed(refused.value.remedy) == "`minions-evals compare BENCHMARK --from v1 --to v2` compares them."
         assert not await all_of(engine, Approval)
 
 
@@ -161,7 +162,7 @@ async def test_a_comparison_with_another_version_than_the_current_one_is_no_evid
         await save(engine, minion("lone", "prompt-version", content="Say it alone.", versionNumber=1))
         with pytest.raises(RuleError, match="current version of its prompt already") as alone:
             await decide(engine, "lone")
-        assert "minions-evals prompt take PROMPT" in str(alone.value.remedy)
+        assert "minions-evals prompt take PROMPT" in typed(alone.value)
         with pytest.raises(RuleError, match="there is no comparison nowhere"):
             await decide(engine, "v3", comparison_id="nowhere")
 

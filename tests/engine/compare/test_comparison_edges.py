@@ -29,6 +29,7 @@ from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_pairs import MEASURED, CaseScores
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings, serving
+from tests.shared.presentation.typed import typed
 from tests.workshop import all_of, answer, benchmark, case, config_in, first, fleet, minion, opened, rubric, save, says
 
 
@@ -140,7 +141,7 @@ async def test_runs_that_were_looked_at_after_every_case_are_not_tested_once_mor
         assert made is not None
         with pytest.raises(BadInputError, match="looked at after every case") as refused:
             await compare_runs(engine, made.fields.benchmark_run_id_a, made.fields.benchmark_run_id_b)
-        assert "--sequential" in refused.value.remedy
+        assert "--sequential" in typed(refused.value)
         assert len(await all_of(engine, PromptComparison)) == 1
         anew = [
             await rejudge_request(engine, ident, triggered_by="maria")
@@ -160,8 +161,8 @@ async def test_a_stop_names_the_key_that_resumes_the_whole_comparison(tmp_path: 
         await answered(engine, "v2", {0: True})
         with pytest.raises(InstrumentError) as stopped:
             await compare_prompt_versions(engine, asked(judge="llm"))
-        assert stopped.value.remedy.startswith("Resume with --key k,")
-        assert "--key k," in (await get_job(engine, "k")).reason
+        assert "minions-evals compare b --from v1 --to v2 --judge llm --key k` resumes it" in typed(stopped.value)
+        assert (await get_job(engine, "k")).reason == stopped.value.message
 
 
 async def test_a_version_that_a_target_lacks_is_refused_before_the_key_is_taken(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.store import jobs
+from tests.shared.presentation.typed import typed
 from tests.workshop import (
     all_of,
     answer,
@@ -90,7 +91,7 @@ async def test_an_agent_approves_nothing_on_outputs_that_agents_handed_in_until_
         await compared(engine, "p@1", "p@2")
         with pytest.raises(RuleError, match=r"12 outputs of p@2 in .* were handed in, by no person") as refused:
             await decided(engine, "p@2")
-        assert "minions-evals approve p@2 --by NAME" in refused.value.remedy
+        assert "minions-evals approve p@2 --by NAME" in typed(refused.value)
         await outputs(engine.speaking(ANNA), "p@2", 11)  # the same outputs, imported by a person
         assert await decided(engine, "p@2") == "approved"
 

@@ -34,6 +34,7 @@ from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.judging.judge_labels import JudgeKey, ProbeVerdict, judges_of_runs, save_probe
 from tests.engine.people.test_agreement import judged_by_both
 from tests.shared.engine.labelled import alternating, flipped, hand_in_all, judged_run, labelled, suite
+from tests.shared.presentation.typed import typed
 from tests.workshop import START, all_of, bench, minion, outbox, save
 
 SIZE = 80
@@ -54,7 +55,7 @@ async def test_a_judge_whom_people_agree_with_can_be_trusted_and_one_they_contra
     assert good.in_words.startswith("The judge can be trusted on tone: 80 labels agree with it (kappa ")
     assert (bad.state, bad.labels) == ("unqualified", SIZE)
     assert "80 labels contradict it" in bad.in_words
-    assert bad.next == "minions-evals agreement b shows where people and the judge differ"
+    assert typed(bad.next) == "`minions-evals agreement b` shows where people and the judge differ"
 
 
 async def test_without_a_label_everything_runs_and_one_line_says_what_is_not_known(engine: Engine) -> None:
@@ -65,7 +66,7 @@ async def test_without_a_label_everything_runs_and_one_line_says_what_is_not_kno
     assert found.in_words == (
         "Whether the judge can be trusted on tone is not known: 0 of the 30 labels that it takes."
     )
-    assert found.next.startswith(f"minions-evals label {run.id}")
+    assert typed(found.next).startswith(f"`minions-evals label {run.id}")
 
 
 async def test_where_no_model_judged_there_is_nothing_to_say(engine: Engine) -> None:
@@ -303,7 +304,7 @@ async def test_a_judge_that_people_contradict_has_no_version_approved_by_an_agen
     assert "person" in refused.value.remedy
     with pytest.raises(RuleError, match="cannot be trusted") as refused:
         await approve_prompt_version(engine, approval("maria"))
-    assert refused.value.remedy.startswith("An override reason lets it pass. minions-evals ")
+    assert typed(refused.value.remedy).startswith("An override reason lets it pass. `minions-evals ")
     assert (await approve_prompt_version(engine, approval("maria", "Read them all."))).fields.decision == "approved"
     assert "unqualified" in {one.fields.state for one in await all_of(engine, JudgeLicence)}
 
@@ -315,7 +316,7 @@ async def test_an_unknown_judge_is_said_and_backs_an_approval_unless_a_licence_i
     assert "not known" in made.judge_note
     summary = await summarize_comparison(engine, (await first_comparison(engine)).id)
     assert summary.judge is not None
-    assert summary.judge.next.startswith("minions-evals label ")
+    assert typed(summary.judge.next).startswith("`minions-evals label ")
     told = next(one for one in await outbox(engine) if "judgeState" in str(one))
     assert "unknown" in str(told)
     strict = engine.skills.compare_prompt_versions

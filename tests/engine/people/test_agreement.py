@@ -20,6 +20,7 @@ from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Subm
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.store.jobs import Job
 from tests.shared.fakes.llm_server import serving
+from tests.shared.presentation.typed import typed
 from tests.workshop import answer, bench, benchmark, case, config_in, fleet, found, opened, rubric, save
 
 Scores = Sequence[tuple[float, float]]
@@ -135,7 +136,7 @@ async def test_judgments_of_an_output_or_a_case_that_has_changed_are_no_pair(eng
     await answered(engine, second, PEOPLE, by="anna")
     with pytest.raises(BadInputError, match="judged by a person and by a model") as refused:
         await judges_agreement(engine, "b")
-    assert "--judge human" in refused.value.remedy
+    assert "--judge human" in typed(refused.value)
 
 
 async def test_a_model_that_judged_over_the_network_is_compared_with_the_person(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from minions_evals_mcp.errors import (
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.store.jobs import Job
 from tests.shared.fakes.llm_server import serving
+from tests.shared.presentation.typed import typed
 from tests.workshop import (
     Json,
     all_of,
@@ -397,7 +398,7 @@ async def test_a_packet_for_a_person_is_not_an_agents_to_answer_under_whatever_n
     for name in ("agent", "nobody"):
         with pytest.raises(BadInputError, match=r"asks a person .*, and an agent speaks here") as refused:
             await submit(engine, job.id, answered(packet, 1, 5), judged_by=name)
-        assert "minions-evals people add NAME" in refused.value.remedy
+        assert "minions-evals people add NAME" in typed(refused.value)
     with pytest.raises(BadInputError, match="anna is a person whom this store knows"):
         await submit(engine, job.id, answered(packet, 1, 5), judged_by="anna")
     assert not await all_of(engine, EvalJudgment)

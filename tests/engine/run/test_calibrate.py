@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.run.calibrate import CalibrationRequest, calibrate
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from tests.shared.fakes.llm_server import FakeSettings, serving
+from tests.shared.presentation.typed import typed
 from tests.workshop import all_of, answer, bench, benchmark, case, config_in, fleet, measured, opened, rubric, save
 
 
@@ -91,7 +92,7 @@ async def test_nothing_repeated_is_refused_with_the_remedy(tmp_path: Path) -> No
         await recorded(engine, "v1", [True, False])
         with pytest.raises(BadInputError, match="no case of b has more than one output") as refused:
             await calibrated(engine)
-        assert "--target" in refused.value.remedy
+        assert "--target" in typed(refused.value)
 
 
 async def test_a_stop_names_the_key_that_resumes_the_whole_calibration(tmp_path: Path) -> None:
@@ -101,7 +102,8 @@ async def test_a_stop_names_the_key_that_resumes_the_whole_calibration(tmp_path:
         await save(engine, benchmark("b", "c0"), [answer(f"{k}", "c0", f"{k}", promptVersionRef="v1") for k in "xyz"])
         with pytest.raises(InstrumentError) as stopped:
             await calibrated(engine, judge="llm", key="k")
-        assert stopped.value.remedy.startswith("Resume with --key k,")
+        assert "minions-evals calibrate b --repeats 3 --prompt-version v1" in typed(stopped.value)
+        assert "--key k` resumes it" in typed(stopped.value)
 
 
 @pytest.mark.parametrize(("noisy", "code"), [(True, 0), (False, 3)])

@@ -35,6 +35,7 @@ from minions_evals_mcp.store.seals import Seal
 from minions_evals_mcp.targets.live import Target
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings, serving
+from tests.shared.presentation.typed import typed
 from tests.workshop import (
     START,
     Json,
@@ -347,7 +348,7 @@ async def test_a_time_cap_stops_before_the_next_call_and_the_run_goes_on_under_i
         opened(config_in(tmp_path, model_url=server.url, concurrency=1)) as engine,
     ):
         await to_be_judged(engine, 40)
-        with pytest.raises(StoppedError, match=r"time cap of 0\.05 s.*--key k"):
+        with pytest.raises(StoppedError, match=r"time cap of 0\.05 s.*key=k"):
             await bench(engine, "b", key="k", max_seconds=0.05)
         stopped = await summarize(engine, "k")
         assert stopped.state == "stopped"
@@ -365,7 +366,7 @@ async def test_a_broken_instrument_stops_the_run_after_so_many_errors_in_a_row(t
         opened(config_in(tmp_path, model_url=server.url, concurrency=1)) as engine,
     ):
         await to_be_judged(engine, 3 * BREAKER)
-        with pytest.raises(InstrumentError, match=f"{BREAKER} units in a row failed.*--key k"):
+        with pytest.raises(InstrumentError, match=f"{BREAKER} units in a row failed.*key=k"):
             await bench(engine, "b", key="k")
         stopped = await summarize(engine, "k")
         assert stopped.state == "stopped"
@@ -426,7 +427,10 @@ async def test_a_cost_cap_holds_for_what_the_target_itself_says_and_a_higher_one
     assert target.made == 5
     with pytest.raises(StoppedError, match="a higher one goes on") as stopped:
         await ran(engine, target, key="k", max_cost_usd=0.05)
-    assert stopped.value.remedy == "With --key k what was judged is kept; without it all is made again."
+    assert typed(stopped.value.remedy) == (
+        "What was judged is kept: `minions-evals run-benchmark b --target own --max-cost-usd 0.1 --key k` resumes it under twice the"
+        " cost cap. Without the key all of it is made again."
+    )
     assert target.made == 5, "what was spent before counts"
     job = await ran(engine, target, key="k", max_cost_usd=1)
     assert (job.state, target.made) == ("completed", 20)

@@ -97,7 +97,7 @@ def test_vet_and_the_table_agree_on_the_known_types() -> None:
 
 @pytest.mark.parametrize("kind", ["max-score", "select-best", "not-max-score"])
 def test_a_type_that_chooses_among_outputs_is_refused_with_where_it_belongs(kind: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"{kind} chooses among several outputs.*`minions-evals pick`"):
+    with pytest.raises(UnsupportedError, match=f"{kind} chooses among several outputs.*pick takes max-score"):
         vet(Assertion(type=kind))
 
 

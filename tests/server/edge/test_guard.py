@@ -16,6 +16,7 @@ from mcp.server.session import ServerSession
 from mcp_types import CallToolResult, ToolAnnotations
 
 from minions_evals_mcp.errors import BadInputError, NotFoundError, StoreError
+from minions_evals_mcp.next_steps import WORKS, argument
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.edge.schemas import Schemas, schema_of
 from minions_evals_mcp.server.signatures.runs import GetRun, SubmitJudgments
@@ -70,10 +71,13 @@ async def test_a_refusal_out_of_a_task_group_is_told_as_itself() -> None:
 
 
 async def test_what_was_meant_for_the_command_line_is_said_of_the_tools() -> None:
-    error = BadInputError("--trials is wrong.", remedy="Use another --key. minions-evals doctor tells more.")
+    error = BadInputError(f"{argument('trials')} is wrong.", remedy=f"Use another {argument('key')}. {WORKS}.")
     with pytest.raises(ToolError) as told:
         await broken(error).run({"runId": "r"}, Context())
-    assert str(told.value) == "bad-input: trials is wrong. Use another idempotencyKey."
+    assert str(told.value) == (
+        "bad-input: trials is wrong. Use another idempotencyKey."
+        " Ask the operator to run `minions-evals doctor --ping`, which shows which keys and services work."
+    )
 
 
 async def test_what_only_an_operator_can_mend_says_whom_to_tell() -> None:

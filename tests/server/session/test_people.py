@@ -85,7 +85,7 @@ async def test_what_waits_for_a_person_says_so_to_the_agent_and_is_not_its_own_t
             "judgments": [{"criterionId": "r/tone", "score": 4, "rationale": "kind"}],
         }
         refused = await host.refused("submit_judgments", runId=left["runId"], judgedBy="Ada", packets=[handed_in])
-        assert "A person answers on the page or at a terminal with `minions-evals judge`" in refused
+        assert "A person answers on the page or at a terminal: ask a person to run `minions-evals judge" in refused
 
 
 async def test_a_persons_command_names_the_store_that_the_operator_named(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ async def test_a_persons_command_names_the_store_that_the_operator_named(tmp_pat
     async with hosted(replace(config, named_db=config.db)) as host:
         await host.call("save_records", records=read_by_people(1))
         left = await host.call("run_benchmark", benchmarkId="b", judge="human", waitSeconds=50)
-        assert f"`minions-evals judge --db {config.db}` at a terminal" in str(left["instructions"])
+        assert f"at a terminal (ask a person to run `minions-evals judge --db {config.db}`" in str(left["instructions"])
 
 
 async def test_what_waits_for_want_of_a_model_says_which_setting_would_be_one(tmp_path: Path) -> None:

@@ -323,8 +323,8 @@ async def test_a_sealed_case_is_not_edited_and_no_conflict_is_made_up(host: Host
     said = await host.refused("save_records", records=[edit], merge=True)
     assert said.startswith("sealed: test-case c0 belongs to the sealed benchmark b and is not edited.")
     said = await host.refused("run_benchmark", benchmarkId="b")
-    assert '"versionB": "VERSION", "target": "TARGET"}.' in said
-    assert "Only its operator ends a seal, for good: minions-evals seal b --unseal REASON" in said
+    assert '"versionB": "VERSION-B", "target": "openai:MODEL"}' in said
+    assert "Ask the operator to run `minions-evals seal b --unseal REASON`, which ends the seal for good" in said
 
 
 async def test_what_an_assistant_gets_wrong_is_told_with_what_it_is(host: Host) -> None:

@@ -372,8 +372,8 @@ async def test_a_version_is_refused_without_a_comparison_and_to_the_agent_that_h
         "approve_prompt_version", promptVersionRef="p@2", decidedBy="ide", comparisonId=comparison
     )
     assert "12 outputs of p@2" in said
-    assert "A person has to decide, with minions-evals approve p@2 --by NAME" in said
-    assert '"versionB": "p@2", "target": "TARGET"}' in said
+    assert "ask a person to run `minions-evals approve p@2 --by NAME`" in said
+    assert '"versionB": "p@2", "target": "openai:MODEL"}' in said
     tried = await host.call("try_version", benchmarkId="b", version="p@2", waitSeconds=50)
     assert tried["mayBeApproved"] is False, "it says what approve_prompt_version says"
     assert "12 outputs of p@2" in str(tried["next"])
@@ -437,7 +437,7 @@ async def test_a_comparison_without_outputs_says_what_to_record_before_it_goes_o
         "compare_prompt_versions", benchmarkId="b", versionA="p@1", versionB="p@2", waitSeconds=50
     )
     assert stopped["state"] == "stopped"
-    assert "save_records" in str(stopped["reason"])
+    assert "save_records" in str(stopped["next"])
     record, resume = cast("list[str]", stopped["next"])
     assert record.startswith("record the missing output, then run again: save_records")
     assert '"promptVersionRef": "p@1"' in record

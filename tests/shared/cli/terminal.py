@@ -14,6 +14,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.next_steps import is_rendered
 from tests.hang import HANG_S
 from tests.shared.cli.standby import STANDBYS, THEIRS, Asked, Forked
 
@@ -30,6 +31,10 @@ class Ended:
     code: int
     out: str
     err: str
+
+    def __post_init__(self) -> None:
+        """Refuses a next step that no interface put into its own terms."""
+        assert is_rendered(self.out + self.err), f"a next step was not rendered: {self.out}{self.err}"
 
     def one(self) -> Json:
         """The one JSON value on the one line of stdout."""

@@ -14,6 +14,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import JsonValue
 
 from minions_evals_mcp.engine.context import EngineConfig
+from minions_evals_mcp.next_steps import is_rendered
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
 from minions_evals_mcp.server.session.opened import Session
@@ -34,7 +35,9 @@ class Host:
 
     async def raw(self, tool: str, **arguments: Any) -> CallToolResult:
         """The result as it comes."""
-        return await self.client.call_tool(tool, arguments)
+        result = await self.client.call_tool(tool, arguments)
+        assert is_rendered(result.model_dump_json()), f"a next step was not rendered: {result}"
+        return result
 
     async def call(self, tool: str, **arguments: Any) -> Json:
         """The structured answer; fails where the tool refused."""

@@ -11,6 +11,7 @@ from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.real_change import real_change
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -90,7 +91,9 @@ def _page(db: Db, *, ident: str, filters: MatrixFilter, skip: int, limit: int) -
     config = [column.run_id for column in configured]
     chosen = list(filters.run_ids)[:MOST] or config or matrix_cells.newest_of_versions(db, ident, limit=VERSIONS)
     if not chosen:
-        raise BadInputError(f"{titles[ident]} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
+        raise BadInputError(
+            f"{titles[ident]} has no run yet.", remedy=f"{Next('run-benchmark', {'benchmark_id': ident}, 'makes one')}."
+        )
     cases, total = matrix_cells.matrix_cases(db, chosen, only=filters.only, text=filters.text, skip=skip, limit=limit)
     cells = matrix_cells.matrix_cells(db, chosen, [case.case_id for case in cases])
     labels = [""] * len(chosen) if filters.run_ids else [column.provider for column in configured]

@@ -12,6 +12,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.module_file import ModuleError, exported
 from minions_evals_mcp.targets.python_file import awaited, function_in
 
@@ -21,7 +22,7 @@ _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 EXEC = "exec:"
-TRUSTED = "JavaScript makes parts of a config only with --trust-code"
+TRUSTED = f"JavaScript makes parts of a config only with {argument('trust_code')}"
 TYPED = frozenset({".ts", ".cts", ".mts"})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
+from minions_evals_mcp.next_steps import SET_KEY, argument
 
 MOST_NAMED = 20
 NOTHING: Mapping[str, str] = {}
@@ -61,14 +62,14 @@ class Refusals:
         if refused and not allowed:
             raise UnsupportedError(
                 _listed("the config asks for what is not carried out:", refused),
-                remedy="Take it out, or leave it out of this evaluation with --allow-unsupported.",
+                remedy=f"Take it out, or leave it out of this evaluation with {argument('allow_unsupported')}.",
             )
         if ungraded and not allowed:
             raise UnsupportedError(
                 _listed("a model is to grade, and none is there:", ungraded),
-                remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --judge-model provider:model"
+                remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}"
                 " (behind an OPENAI_BASE_URL of your own, too: which models are there is not known)."
-                " Or run the rest with --allow-unsupported, which lists these checks as left out.",
+                f" Or run the rest with {argument('allow_unsupported')}, which lists these checks as left out.",
             )
         return refused + ungraded
 

@@ -118,7 +118,7 @@ def javascript_code(
         return _importing(path, node.source.base, function, arguments, default)
     if _STATEMENT.search(text):
         raise node.wrong(
-            "a module that imports others runs only with --trust-code; else write what it needs into one file"
+            "a module that imports others runs only with trust-code; else write what it needs into one file"
         )
     text = _as_script(text)
     chosen = (

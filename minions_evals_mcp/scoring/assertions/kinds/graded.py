@@ -189,7 +189,7 @@ def graded_share(need: GradeNeed, assertion: Assertion, evidence: Evidence) -> C
     )
 
 
-OR_A_CONFIG = ", or into a config for `minions-evals eval`"
+OR_A_CONFIG = ", or into a config that is evaluated"
 
 
 def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidence) -> CheckResult | Unmet:

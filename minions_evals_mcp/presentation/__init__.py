@@ -1,0 +1,1 @@
+"""Results and advice in the terms of each interface."""

@@ -1,0 +1,144 @@
+"""The operations that advice names: the command, the tool and the query of each, and what their arguments are called there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from minions_evals_mcp.next_steps import Value
+
+_NO_NAMES: Mapping[str, str] = {}
+_NO_VALUES: Mapping[str, Value] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """An operation at an interface that takes arguments by name.
+
+    `names` holds the arguments that it calls otherwise, "" for one that it does not take; `needs` what each call has to give
+    where the advice does not.
+    """
+
+    name: str
+    names: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
+    needs: Mapping[str, Value] = field(default_factory=lambda: _NO_VALUES)
+    fixed: Mapping[str, Value] = field(default_factory=lambda: _NO_VALUES)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An operation: its command with the arguments that are given by position, and where else it is offered.
+
+    `left_out`: arguments that the command does not take. An operation without a tool is for the operator, or with `person` for a
+    person, at the command line.
+    """
+
+    command: str
+    positions: tuple[str, ...] = ()
+    tool: At | None = None
+    graphql: At | None = None
+    message: At | None = None
+    left_out: tuple[str, ...] = ()
+    person: bool = False
+    has_store: bool = True
+
+
+OPTIONS: Mapping[str, str] = {
+    "version_a": "--from", "version_b": "--to", "prompt_version_ref": "--prompt-version", "branch_ids": "--branch",
+    "agent_run_id": "--agent-run", "with_": "--with", "as_": "--as", "from_file": "--from",
+    "winner_criteria": "--criteria",
+}  # fmt: skip
+"""Options that are called otherwise than their argument."""
+
+ARGUMENTS: Mapping[str, str] = {"key": "idempotencyKey", "case_ids": "testCaseIds", "run_id": "runId"}
+"""Tool arguments that are called otherwise than their argument in camel case."""
+
+OF_TOOLS = frozenset({
+    "key", "judge", "target", "trials", "fresh", "max_cost_usd", "prompt_version_ref", "agent_run_id", "case_ids", "columns",
+    "tie_threshold", "iterations", "branch_ids", "winner_criteria", "override_reason", "version_a", "version_b",
+})  # fmt: skip
+"""Arguments that a caller of tools can give; every other one is an option of whoever starts the program."""
+
+_RUN = {"cache": "", "max_seconds": "", "recorded": "", "judge_model": "", "embedder": ""}
+_MESSAGE_RUN = {**_RUN, "key": ""}
+
+_PICKS: Value = [{"outputs": ["OUTPUT-A", "OUTPUT-B"], "assert": [{"type": "max-score"}]}]
+_PACKETS: Value = [{"digest": "DIGEST", "judgments": [{"criterionId": "CRITERION", "score": 0, "rationale": "WHY"}]}]
+
+OPERATIONS: Mapping[str, Row] = {
+    "ab-test": Row(
+        "ab-test", ("test_case_id|benchmark_id|test_case_ids",),
+        At("run_ab_test", {"max_seconds": ""}, {"branchIds": ["BRANCH-A", "BRANCH-B"]}),
+    ),
+    "accept": Row(
+        "accept", ("test_case_id",),
+        At(
+            "save_records", {"test_case_id": ""},
+            fixed={
+                "records": [{"id": "{test_case_id}", "type": "test-case", "fields": {"expectedOutputs": {"output": "OUTPUT"}}}],
+                "merge": True,
+            },
+        ),
+    ),
+    "accept-run": Row("accept", ("run_id",), person=True),
+    "agreement": Row("agreement", ("benchmark_id",), person=True),
+    "approve": Row("approve", ("prompt_version_ref",), At("approve_prompt_version")),
+    "approve-as-person": Row("approve", ("prompt_version_ref",), person=True),
+    "audit": Row("audit", ("benchmark_id",), At("audit_benchmark", {"json": ""})),
+    "branches": Row(
+        "branches", ("test_case_id",), At("list_records", {"test_case_id": ""}, fixed={"type": "test-branch"}),
+        At("testBranches"),
+    ),
+    "calibrate": Row("calibrate", ("benchmark_id",)),
+    "classify": Row("classify", ("run_id",), At("classify_failure", {"run_id": "id"})),
+    "compare": Row("compare", ("benchmark_id",), At("compare_prompt_versions", {**_RUN, "sequential": ""})),
+    "db-check": Row("db check"),
+    "db-salvage": Row("db salvage", ("into",)),
+    "demo": Row("demo", has_store=False),
+    "diff": Row("diff", ("run_a", "run_b"), person=True),
+    "doctor": Row("doctor"),
+    "eval": Row("eval", ("config",)),
+    "history": Row(
+        "history", ("test_case_id",), At("get_statistics", fixed={"executions": True}), At("testCaseExecutions"),
+    ),
+    "import": Row(
+        "import", ("file",),
+        At("save_records", {"file": "", "as_": "", "map": ""}, fixed={"records": [{"type": "{as_}", "fields": {}}]}),
+    ),
+    "import-version": Row(
+        "import", ("file",),
+        At("save_records", {"file": ""}, fixed={"records": [{"type": "prompt-version", "fields": {}}]}),
+    ),
+    "init": Row("init", has_store=False),
+    "judge": Row("judge", person=True),
+    "label": Row("label", ("run_id",), person=True),
+    "lift": Row("lift", ("file",)),
+    "list": Row("list", ("type",), At("list_records")),
+    "outbox": Row("outbox"),
+    "people-add": Row("people add", ("name",)),
+    "people-list": Row("people list"),
+    "pick": Row("pick", ("file",), At("score_outputs", {"file": ""}, fixed={"picks": _PICKS}), has_store=False),
+    "promote": Row("promote", ("failure_id",), At("promote_failure", {"failure_id": "id"})),
+    "prompt-take": Row("prompt take", ("prompt_id", "benchmark_id")),
+    "prompt-use": Row("prompt use", ("prompt_version_ref",), person=True),
+    "rejudge": Row(
+        "rejudge", ("run_id",),
+        At("run_benchmark", {"run_id": "rejudgeRunId", **_RUN}, {"benchmarkId": "BENCHMARK"}),
+        left_out=("benchmark_id",),
+    ),
+    "run": Row("run", person=True),
+    "run-benchmark": Row(
+        "run-benchmark", ("benchmark_id",), At("run_benchmark", _RUN), message=At("run-benchmark", _MESSAGE_RUN)
+    ),
+    "run-test-case": Row(
+        "run-test-case", ("test_case_id",), At("run_test_case", _RUN), message=At("run-test-case", _MESSAGE_RUN)
+    ),
+    "runs": Row("runs", (), At("list_records", fixed={"type": "run"})),
+    "set-variable": Row(""),
+    "seal": Row("seal", ("benchmark_id",)),
+    "seals": Row("seal"),
+    "show": Row("show", ("id",), At("get_record")),
+    "show-run": Row("runs", ("run_id",), At("get_run")),
+    "submit": Row("submit", ("file",), At("submit_judgments", {"file": ""}, fixed={"runId": "RUN", "packets": _PACKETS})),
+}  # fmt: skip
+"""Each operation by its name."""
