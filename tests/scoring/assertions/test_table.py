@@ -213,10 +213,7 @@ def test_not_inverts_pass_for_every_type_and_text(example: Assertion, text: str)
     ((plain,), (turned,)) = (verdict([one], subject).results for one in (example, negated))
     assert plain.passed is not turned.passed
     assert 0 <= plain.score <= 1
-    if example.type == "tool-call-f1":  # its score is F1 under `not-` too
-        assert plain.score == turned.score
-    else:
-        assert plain.score + turned.score == (0 if example.type == "is-refusal" and not text.strip() else 1)
+    assert plain.score + turned.score == (0 if example.type == "is-refusal" and not text.strip() else 1)
 
 
 @settings(deadline=None)  # the first use of a type may import its parser
