@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 from graphql import parse, validate
+from pydantic import JsonValue
 
 from minions_evals_mcp.cli.command_lines import build
 from minions_evals_mcp.engine.asking_again import SETTINGS, resume_of
@@ -31,9 +32,9 @@ from tests.shared.presentation.sites import STAND_IN, sites
 
 STORE = Path("my evals.db")
 NUMBERS: dict[str, Value] = {"draw": 10, "repeats": 3, "trials": 2, "max_cost_usd": 1.5, "share": 0.3}
-NEEDED: dict[str, dict[str, Value]] = {"comparison": {"versionA": "a", "versionB": "b"}}
+NEEDED: dict[str, dict[str, JsonValue]] = {"comparison": {"versionA": "a", "versionB": "b"}}
 KINDS = ("test-case", "benchmark", "comparison", "ab-test")
-WHOLE: dict[str, Value] = {
+WHOLE: dict[str, JsonValue] = {
     "agentRunId": "r1", "promptVersionRef": "v", "versionA": "a", "versionB": "b", "target": "anthropic:m", "judge": "llm", "trials": 3,
     "fresh": True, "cache": True, "sequential": True, "tieThreshold": 0.1, "branchIds": ["x", "y"], "winnerCriteria": "fastest",
     "iterations": 4, "triggeredBy": "nightly",

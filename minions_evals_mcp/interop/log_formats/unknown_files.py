@@ -36,9 +36,11 @@ SHOWN, NEAREST = 12, 3
 
 def is_suite(seen: Seen, head: str) -> bool:
     """Whether the file may be a suite of ours: it names its records, or each line is one."""
-    first = obj(seen.first)
+    first = obj(seen.first[0]) if isinstance(seen.first, list) and seen.first else obj(seen.first)
+    if "type" in first and ("fields" in first or "id" in first):
+        return True
     if seen.is_lines:
-        return "type" in first and ("fields" in first or "id" in first)
+        return False
     if seen.path.suffix.lower() in {".yaml", ".yml"}:
         return "minions" in head or "relations" in head
     return "minions" in first or "relations" in first

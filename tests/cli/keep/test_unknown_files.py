@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from typing import Any, cast
 
@@ -116,3 +117,9 @@ def test_explain_names_scorers_errors_and_what_is_left_out(at: Terminal) -> None
     assert "check: inspect's includes: by its documented meaning, 2 samples" in words
     assert "errors: 1 samples ended in an error there" in words
     assert "not interpreted, kept under extra:" in words
+
+
+def test_a_bare_list_of_records_is_a_suite(at: Terminal) -> None:
+    at.file("list.json", json.dumps([{"id": "c", "type": "test-case", "fields": {"name": "c", "inputs": {"q": "x"}}}]))
+    taken = at.run("import", "list.json")
+    assert (taken.code, "1 new" in taken.out) == (0, True), taken.err

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import minions_evals_mcp
 
@@ -27,7 +28,9 @@ class Site:
 
 def docstrings(tree: ast.AST) -> set[int]:
     """The nodes that are docstrings."""
-    bodies = (body for node in ast.walk(tree) if isinstance(body := getattr(node, "body", None), list))
+    bodies = (
+        cast("list[ast.AST]", body) for node in ast.walk(tree) if isinstance(body := getattr(node, "body", None), list)
+    )
     return {
         id(line.value)
         for body in bodies
