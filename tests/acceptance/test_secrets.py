@@ -137,7 +137,7 @@ async def test_a_secret_that_a_config_gives_its_provider(knowing: Workplace) -> 
     (knowing.folder / "config.yaml").write_text(
         f"env: {{PROVIDER_TOKEN: {given}}}\nprompts: ['hello']\nproviders: ['file://provider.py']\ntests: [{{}}]\n"
     )
-    run = await knowing.tell("eval", "config.yaml", "--json")
+    run = await knowing.tell("eval", "config.yaml", "--yes", "--json")
     shown = await knowing.tell("runs", "--json")
     assert "wrong key [secret " in run.out + run.err
     assert given not in run.out + run.err + shown.out

@@ -96,7 +96,18 @@ def theirs(folder: Path, config: Path, node: str, address: str) -> list[Json]:
 def ours(config: Path, address: str, *, trust: bool) -> list[Json] | str:
     """Our cells, by the command line; what it said where it wrote none."""
     out = config.parent / "ours.json"
-    command = [sys.executable, "-m", "minions_evals_mcp.cli", "eval", config.name, "-o", out.name, "--db", "evals.db"]
+    command = [
+        sys.executable,
+        "-m",
+        "minions_evals_mcp.cli",
+        "eval",
+        config.name,
+        "--yes",
+        "-o",
+        out.name,
+        "--db",
+        "evals.db",
+    ]
     env = {"PATH": PATH, "HOME": str(config.parent / "home"), **environment(address)}
     done = subprocess.run(
         [*command, *(["--trust-code"] if trust else [])],

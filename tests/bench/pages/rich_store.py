@@ -18,6 +18,7 @@ import anyio
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, run_ab_test
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
@@ -162,7 +163,7 @@ class Fortnight:
             for number, one in enumerate(questions)
         ]
         yield benchmark(AGENT, *(f"agent/{one}" for one in questions), name="Research agent")
-        people: dict[str, Json] = {
+        manners: dict[str, Json] = {
             "tone": {
                 "name": "Tone",
                 "description": "Is it kind and calm?",
@@ -170,7 +171,7 @@ class Fortnight:
                 "minScore": 1,
                 "maxScore": 5,
                 "weight": 0.5,
-                "judgeType": "human",
+                "judgeType": "llm",
             },
             "right": {
                 "name": "Right",
@@ -179,10 +180,10 @@ class Fortnight:
                 "minScore": 1,
                 "maxScore": 5,
                 "weight": 0.5,
-                "judgeType": "human",
+                "judgeType": "llm",
             },
         }
-        yield rubric("manners", 0.6, **people)
+        yield rubric("manners", 0.6, **manners)
         yield [
             case(
                 f"tone/{number}",
@@ -314,6 +315,7 @@ class Fortnight:
         by_agent = await bench(self.engine, TONE, judge="caller", key="by-agent")
         await self._judged(by_agent.id, "claude", slip=0.25)
         waiting = await bench(self.engine, TONE, judge="human", key="by-people", fresh=True)
+        anna = self.engine.speaking(person("anna"))
         for _ in range(size // 2):
             found = (await next_question(self.engine, run_id=waiting.id)).question
             assert found is not None
@@ -321,7 +323,7 @@ class Fortnight:
                 GivenJudgment(criterion_id=one.id, score=float(self.chance.randint(2, 5)), rationale="Read it twice.")
                 for one in found.criteria
             ]
-            await hand_in(self.engine, waiting.id, found.digest, given, judged_by="anna")
+            await hand_in(anna, waiting.id, found.digest, given, judged_by="anna")
 
     async def _judged(self, run_id: str, by: str, *, slip: float) -> None:
         from minions_evals_mcp.engine.answers.run_summary import summarize  # noqa: PLC0415  used once

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.assertions import ScoringCode
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_text
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called, vet_source
 from minions_evals_mcp.scoring.assertions.scoring_code import ARGUMENTS
 from minions_evals_mcp.targets.code_files import files_digest
@@ -118,7 +119,7 @@ def javascript_code(
         return _importing(path, node.source.base, function, arguments, default)
     if _STATEMENT.search(text):
         raise node.wrong(
-            "a module that imports others runs only with trust-code; else write what it needs into one file"
+            f"a module that imports others runs only with {argument('trust_code')}; else write what it needs into one file"
         )
     text = _as_script(text)
     chosen = (
