@@ -191,9 +191,7 @@ async def test_the_same_answer_twice_is_one_and_another_one_is_refused(engine: E
     assert "judged already" in (await kept(engine, "other")).reason
 
 
-@pytest.mark.parametrize(
-    "more", [{"notify": False}, {"purpose": "comparison"}, {"isRegression": False}, {"triggeredBy": ""}]
-)
+@pytest.mark.parametrize("more", [{"notify": False}, {"purpose": "comparison"}, {"isRegression": False}])
 async def test_no_message_keeps_a_regression_quiet(engine: Engine, more: Json) -> None:
     await scene(engine)
     await fleet(engine, 8)

@@ -90,7 +90,8 @@ async def test_a_judge_that_replies_with_another_output_changes_none(led: tuple[
     engine, server = led
     await judged(engine, server, json.dumps({**GRADED, "actualOutput": {"output": "A better poem."}}))
     assert (await found(engine, "poem", AgentRun)).fields.outputs == {"output": "A poem."}
-    assert not [run for run in await all_of(engine, TestRun) if run.fields.test_case_id == "t"]
+    (run,) = [run.fields for run in await all_of(engine, TestRun) if run.fields.test_case_id == "t"]
+    assert run.actual_output == {"output": "A poem."}
 
 
 async def test_a_model_that_takes_steps_approves_nothing_without_a_comparison(led: tuple[Engine, Server]) -> None:

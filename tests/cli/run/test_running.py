@@ -199,7 +199,7 @@ def packets(found: Ended) -> list[Json]:
 
 def verdict(found: Ended, score: float, **more: JsonValue) -> Json:
     digests: list[JsonValue] = [
-        {"digest": one["digest"], "judgments": [{"criterionId": "r/kind", "score": score, "rationale": "Says “Dear”.", **more}]}
+        {"digest": one["digest"], "judgments": [{"criterionId": "r/kind", "score": score, "rationale": "It says “Dear”.", **more}]}
         for one in packets(found)
     ]  # fmt: skip
     return {"runId": str(found.one()["runId"]), "judgedBy": "claude", "packets": digests}
@@ -224,7 +224,7 @@ def test_a_caller_judges_the_packets_that_wait(at: Terminal, door: str) -> None:
     (judgment,) = at.run("export", "--type", "eval-judgment").rows()
     fields = judgment["fields"]
     assert isinstance(fields, dict)
-    assert (fields["judgedBy"], fields["rationale"]) == ("claude", "Says “Dear”.")
+    assert (fields["judgedBy"], fields["rationale"]) == ("claude", "It says “Dear”.")
     assert at.run("db", "check").code == 0
 
 

@@ -272,7 +272,7 @@ async def judge_all(engine: Engine, comparison: str, judged_by: str) -> None:
         rows = await engine.store.read(
             lambda db, ident=side.id: jobs.units_with(db, ident, ("awaiting-judgments",), limit=99)
         )
-        said = {"criterionId": "r/right", "score": score, "rationale": "read it"}
+        said = {"criterionId": "r/right", "score": score, "rationale": "I read it"}
         packets = [{"digest": row.packet, "judgments": [said]} for row in rows]
         told = to_json({"runId": side.id, "judgedBy": judged_by, "packets": packets})
         await submit_judgments(engine, Submission.model_validate_json(told))

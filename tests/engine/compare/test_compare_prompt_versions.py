@@ -247,7 +247,7 @@ async def test_outputs_that_wait_for_judgments_hold_the_comparison_until_the_las
             waiting = await engine.store.read(
                 lambda db, ident=side.id: db.execute("SELECT packet FROM unit WHERE job_id = ?", (ident,)).fetchone()[0]
             )
-            said: dict[str, JsonValue] = {"criterionId": "r/kind", "score": score, "rationale": "read it"}
+            said: dict[str, JsonValue] = {"criterionId": "r/kind", "score": score, "rationale": "I read it"}
             await submit_judgments(
                 engine,
                 Submission.model_validate_json(

@@ -129,7 +129,7 @@ async def judged_whole(engine: Engine, comparison: str, *people: str) -> None:
         rows = await engine.store.read(
             lambda db, ident=side.id: jobs.units_with(db, ident, ("awaiting-judgments",), limit=99)
         )
-        given = (GivenJudgment(criterion_id="r/right", score=score, rationale="read it"),)
+        given = (GivenJudgment(criterion_id="r/right", score=score, rationale="I read it"),)
         for place, row in enumerate(rows):
             assert row.packet is not None
             if people:

@@ -224,8 +224,10 @@ async def test_a_changed_judge_is_noted_and_the_newest_run_judged_alike_is_compa
     await save(engine, benchmark("b", *names))
     await measured(engine, "v1", first(8, 8))
     await save(engine, [answer(f"v2/{name}", name, "good", promptVersionRef="v2") for name in names])
+    await save(engine, rubric("r", 1, a={"judgeType": "llm"}))
     job = await bench(engine, "b", prompt_version_ref="v2", judge="caller")
     await answered_all(engine, job.id, score=0)
+    await save(engine, rubric("r", 1, a=says("good")))
     between = await benchmark_run(engine, job)
     assert (between.passed_count, between.is_regression) == (0, False)
     assert "judge or rubric changed since job1" in between.notes
@@ -242,7 +244,7 @@ async def answered_all(engine: Engine, run_id: str, *, score: float) -> None:
     packets: list[JsonValue] = []
     for packet in summary.packets:
         given: list[JsonValue] = [
-            {"criterionId": asked.criterion_id, "score": score, "rationale": "as read"} for asked in packet.criteria
+            {"criterionId": asked.criterion_id, "score": score, "rationale": "as it reads"} for asked in packet.criteria
         ]
         packets.append({"digest": packet.digest, "judgments": given})
     wire = {"runId": run_id, "judgedBy": "reader", "packets": packets}
