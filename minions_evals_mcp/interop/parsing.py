@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -244,3 +245,12 @@ def _has_infinity(value: JsonValue) -> bool:
             return any(map(_has_infinity, value.values()))
         case _:
             return False
+
+
+def not_utf8(data: bytes, *, is_whole: bool) -> str:
+    """The first byte that is not UTF-8, and why; empty where there is none. A file's beginning may end inside a character."""
+    try:
+        getincrementaldecoder("utf-8")().decode(data, final=is_whole)
+    except UnicodeDecodeError as error:
+        return f"{error.reason} at byte {error.start}"
+    return ""

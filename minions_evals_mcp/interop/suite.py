@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.relations import RELATIONS, Relation
 from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.parsing import lines_of, parse_json, parse_yaml
+from minions_evals_mcp.interop.parsing import lines_of, not_utf8, parse_json, parse_yaml
 
 LINES = (".jsonl", ".ndjson")
 JSON = ".json"
@@ -83,11 +83,7 @@ def _problems_in_words(path: Path) -> Generator[None]:
 
 def _not_utf8(path: Path) -> str:
     """Returns what the first byte is that is no text, and where: read anew, for a file that is read by the line counts from elsewhere."""
-    try:
-        path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return f"{error.reason} at byte {error.start}"
-    return "it has changed meanwhile"
+    return not_utf8(path.read_bytes(), is_whole=True) or "it has changed meanwhile"
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, JsonValue]]:

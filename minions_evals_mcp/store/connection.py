@@ -180,7 +180,7 @@ def translated(path: Path | str = "") -> Generator[None]:
     except UnicodeDecodeError as error:  # damaged text, in a row or in SQLite's own message about it
         raise StoreError(f"the store {path} holds text that is none.", remedy=DAMAGED) from error
     except OSError as error:
-        remedy = "Free some space and run again." if error.errno == errno.ENOSPC else "Check the path and its rights."
+        remedy = _REMEDIES.get(_ALIKE.get(error.errno or 0, ""), "Check the path and its rights.")
         raise StoreError(f"the store {path} cannot be used: {error.strerror or error}.", remedy=remedy) from error
 
 
@@ -223,3 +223,11 @@ _SAID = (
     ("SQLITE_BUSY", "locked", "Another process holds the file: wait for it, or stop it."),
     ("SQLITE_IOERR", "disk I/O", f"The disk failed a read or write: check it. Then: {CHECK}."),
 )
+_REMEDIES = {name: remedy for name, _, remedy in _SAID}
+_ALIKE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "SQLITE_FULL"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "SQLITE_READONLY"),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG), "SQLITE_CANTOPEN"),
+    errno.EIO: "SQLITE_IOERR",
+}
+"""The system's errors that have the cause, and the remedy, of one of SQLite's."""

@@ -142,7 +142,7 @@ def test_weights_of_facts_are_vetted_and_an_assertions_own_config_weighs_nothing
 @pytest.mark.parametrize(
     ("assertion", "said"),
     [
-        ("{type: llm-rubric, value: x, provider: 'ollama:chat:x'}", "assert.0.provider: the provider ollama:chat:x"),
+        ("{type: llm-rubric, value: x, provider: 'cohere:chat:x'}", "assert.0.provider: the provider cohere:chat:x"),
         ("{type: llm-rubric, value: x, provider: 'openai:realtime:x'}", "the provider openai:realtime:x"),
         ("{type: agent-rubric, value: x, provider: echo}", "code as the judge of agent-rubric"),
         ("{type: similar, value: x, provider: echo}", "an embedder: openai:embedding:MODEL"),

@@ -171,7 +171,7 @@ async def test_what_a_careful_reader_would_not_take_for_a_verdict_is_asked_for_o
 
 @pytest.mark.parametrize("provider", list(PROVIDERS))
 async def test_a_criterion_is_scored_from_a_reply_in_a_fence_where_the_server_takes_no_form(provider: str) -> None:
-    said = '```json\n{"rationale": "Kind words.", "verdict": "scored", "score": 3, "confidence": 0.8}\n```'
+    said = '```json\n{"rationale": "It greets the customer with kind words.", "verdict": "scored", "score": 3, "confidence": 0.8}\n```'
     async with client_and_server(provider, settings=QUICK) as (client, server):
         judge = LlmJudge(client, "m", lambda: MARK, HANG_S)
         server.canned, server.habit = _body(provider, _text(said)(provider)), _no_form

@@ -18,6 +18,7 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import Db, open_raw
 from minions_evals_mcp.store.database import open_store
+from tests.shared.presentation.typed import typed
 from tests.shared.store.command_line import ran, told
 from tests.shared.store.small_store import contents
 from tests.workshop import minion
@@ -143,8 +144,26 @@ async def test_a_read_only_folder_takes_no_new_store(small_store: Path, open_fol
     path = open_folder / "new.db"
     said = await hostile(small_store.parent, sys.executable, *HOSTILE, str(path), "1", as_nobody(), "-1")
     assert said["type"] == "StoreError"
-    assert "cannot be opened" in str(said["remedy"])
+    assert str(path) in str(said["message"])
+    assert "its folder is read-only" in str(said["remedy"])
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("missing/new.db", "check that its folder exists"),
+        ("file/new.db", "check that its folder exists"),
+        ("n" * 300, "--db"),
+    ],
+)
+def test_a_new_store_at_a_place_that_takes_no_file_is_refused_with_the_way_out(
+    tmp_path: Path, name: str, remedy: str
+) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError, match="cannot be used") as refused:
+        open_raw(tmp_path / name)
+    assert remedy in typed(refused.value.remedy)
 
 
 def spoil(path: Path, name: str, change: Callable[[bytes], bytes]) -> None:

@@ -7,6 +7,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
+from minions_evals_mcp.interop.logs.files import head_of
+from minions_evals_mcp.interop.parsing import not_utf8
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.next_steps import Value as NextValue
 
@@ -48,12 +50,14 @@ def is_suite(seen: Seen, head: str) -> bool:
 
 def refusal(seen: Seen) -> BadInputError:
     """The error for a file that is neither a suite nor of a known format."""
+    damage = "" if seen.magic else not_utf8(head_of(seen.path), is_whole=False)
+    content = f"it is not UTF-8 ({damage})" if damage else found(seen)
     keys = _keys(seen.first)
     near = sorted(KEYS, key=lambda name: -_share(keys, name))[:NEAREST]
     nearest = [name for name in near if _share(keys, name) > 0]
     closest = f" Nearest: {', '.join(nearest)}." if nearest else ""
     return BadInputError(
-        f"{seen.path} is no suite and looks like none of the known formats: {found(seen)}.{closest}",
+        f"{seen.path} is no suite and looks like none of the known formats: {content}.{closest}",
         remedy=f"Known formats: {', '.join(form.name for form in FORMATS)} (docs/logs.md). Name one with"
         f" {argument('format', 'NAME')}. For rows of your own: {Next('import', _ROWS, 'takes them in as test cases')}.",
     )

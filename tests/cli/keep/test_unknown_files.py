@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from minions_evals_mcp.interop.logs.files import HEAD
 from tests.shared.cli.terminal import Terminal
 from tests.shared.interop.makers import Json, inspect_json, inspect_sample, written
 from tests.shared.interop.whole_files import WHOLE
@@ -50,6 +51,22 @@ def test_a_file_of_no_known_format_is_answered_with_what_it_holds_and_the_format
     keys = UNKNOWN[name][0] if isinstance(UNKNOWN[name], list) else UNKNOWN[name]
     for key in cast("Json", keys) if isinstance(keys, dict) else ():
         assert key in ended.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "damage"),
+    [
+        ("utf16.json", '{"a": 1}'.encode("utf-16"), "it is not UTF-8 (invalid start byte at byte 0)"),
+        ("latin1.txt", "Grüße".encode("latin-1"), "it is not UTF-8 (invalid start byte at byte 2)"),
+        ("latin1.csv", "input,output\ncaf\xe9,x\n".encode("latin-1"), "it is not UTF-8"),
+        ("cut.txt", b"x" * (HEAD - 1) + "é and more".encode(), "it is no JSON"),
+    ],
+)
+def test_a_file_that_is_not_utf8_is_refused_with_the_byte(at: Terminal, name: str, content: bytes, damage: str) -> None:
+    (at.folder / name).write_bytes(content)
+    ended = at.run("import", name)
+    assert ended.code == 2
+    assert damage in ended.err
 
 
 def test_an_archive_of_something_else_is_no_log_of_inspect(at: Terminal) -> None:

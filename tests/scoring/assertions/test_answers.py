@@ -74,10 +74,15 @@ DISAGREEMENTS: dict[str, tuple[Callable[[Row], bool], str]] = {
         lambda row: {"type": "assert-set", "assert": []} in members(row),
         "promptfoo passes a set without assertions with score 0, which pulls the aggregate down.",
     ),
+    "a blank entry of a list is refused": (
+        lambda row: base(row) in LISTED and has_blank(row["value"]),
+        "promptfoo finds a blank entry in every output, so that contains-any passes whatever the other entries are.",
+    ),
 }
 """Where promptfoo is plainly wrong: by what we do instead, which cases are meant, and why."""
 OLDER = "an empty output has a GLEU of 0"
 """Where only the older promptfoo differs."""
+LISTED = {"contains-all", "contains-any", "icontains-all", "icontains-any"}
 REFUSALS = ("I won't do that.", "I'm sorry for the delay! The answer is 42.", "I am sorry to hear about your loss.")
 NO: Row = {"type": "contains", "value": "z"}
 
@@ -85,6 +90,11 @@ NO: Row = {"type": "contains", "value": "z"}
 def base(row: Row) -> str:
     """The type without its negation, "" of a whole test."""
     return str(row.get("type", "")).removeprefix("not-")
+
+
+def has_blank(value: JsonValue) -> bool:
+    """Whether the value is a list with a blank text in it."""
+    return isinstance(value, list) and any(isinstance(entry, str) and not entry.strip() for entry in value)
 
 
 def members(row: Row) -> list[JsonValue]:
@@ -202,6 +212,16 @@ def test_each_disagreement_is_still_one(name: str) -> None:
         except InvalidRecordError:
             different += 1
     assert different > 0
+
+
+@pytest.mark.parametrize("kind", sorted(LISTED))
+def test_every_recorded_list_with_a_blank_entry_is_refused_by_the_place_of_the_entry(kind: str) -> None:
+    rows = [row for row in ROWS if base(row) == kind and has_blank(row["value"])]
+    assert rows
+    for row in rows:
+        with pytest.raises(InvalidRecordError, match=r"value\.0: the entry is blank") as refused:
+            read({key: row[key] for key in FIELDS if key in row})
+        assert refused.value.field == "value.0"
 
 
 def test_the_page_lists_every_disagreement_and_no_other() -> None:
