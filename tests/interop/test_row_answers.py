@@ -48,7 +48,7 @@ async def test_a_model_decides_what_only_a_model_can(engine: Engine, server: Ser
     rubric: dict[str, JsonValue] = {"type": "llm-rubric", "value": "is polite"}
     assert (await score_output(engine, "Gladly.", assertions=[rubric]))["pass"] is True
     assert server.requests == 1
-    with pytest.raises(BadInputError, match="so --max-cost-usd cannot be held"):
+    with pytest.raises(BadInputError, match="so max-cost-usd cannot be enforced"):
         await score_output(engine, "Gladly.", assertions=[rubric], max_cost_usd=1)
     assert server.requests == 1
 

@@ -93,7 +93,7 @@ def test_columns_with_neither_are_left_out_and_named() -> None:
 @pytest.mark.parametrize("chosen", [("note",), ("id", "note"), ()])
 def test_where_nothing_remains_the_error_says_what_can_be_chosen(chosen: tuple[str, ...]) -> None:
     with pytest.raises(
-        BadInputError, match=r"nothing to score: .*'note'.*--columns among 'ok', 'kind', 'tone', 'length'"
+        BadInputError, match=r"nothing to score: .*'note'.*Choose with columns among 'ok', 'kind', 'tone', 'length'"
     ):
         card(*chosen)
 

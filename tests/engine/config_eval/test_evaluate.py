@@ -105,7 +105,7 @@ async def test_the_response_selection_of_seed_2_takes_prompts_and_providers_from
 ) -> None:
     code = f"def call_api(prompt, options, context):\n    assert context['vars']['query'] in prompt\n    return {WEATHER}\n"
     (judged.config.db.parent / "weather.py").write_text(code)
-    with pytest.raises(BadInputError, match=r"c\.yaml:1: prompts: is missing"):
+    with pytest.raises(BadInputError, match=r"c\.yaml:1: providers: is missing"):
         await evaluated(judged, RESPONSE)
     given = Given(("Tell me the {{query}} as JSON",), ("openai:gpt-5-mini", "python:weather.py"))
     (row,) = (await evaluated(judged, RESPONSE, given=given)).rows

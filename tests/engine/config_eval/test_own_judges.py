@@ -198,7 +198,7 @@ async def test_a_judge_that_cannot_be_read_is_an_error_of_its_cell_and_no_failed
     )
     cell = first(await run(engine, text))
     assert (cell.outcome, cell.passed, cell.score) == ("judge-error", None, None)
-    assert "no category" in cell.reason
+    assert "no usable reply" in cell.reason
     assert await all_of(engine, TestRun) == []
 
 

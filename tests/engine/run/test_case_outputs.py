@@ -101,7 +101,7 @@ async def test_a_targets_mapping_is_the_output_itself(engine: Engine) -> None:
 
 async def test_without_any_output_the_case_is_skipped_with_what_is_missing(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs=WANTS_GOOD, agentId="agent"))
-    with pytest.raises(BadInputError, match="no recorded agent-run by agent with these inputs, and no --target"):
+    with pytest.raises(BadInputError, match="no recorded agent-run by agent with these inputs, and no target"):
         await try_case(engine, "c", key="k")
     await save(engine, answer("elsewhere", "d", "good", promptVersionRef="v7"))
     with pytest.raises(BadInputError, match="no recorded agent-run of v7"):
