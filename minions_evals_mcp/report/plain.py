@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.next_steps import is_rendered, plain
 
 _TURNING = frozenset(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
 
@@ -29,6 +30,7 @@ def printable(text: str, limit: int = 200) -> str:
     text = masked(text)
     if len(text) <= limit and text.isprintable() and _TURNING.isdisjoint(text):
         return text
+    text = text if is_rendered(text) else _in_words(text)
     head = text[: limit * 4]
     clean = "".join(
         " " if character in "\n\t\r" else character
@@ -36,6 +38,14 @@ def printable(text: str, limit: int = 200) -> str:
         if character in "\n\t\r" or (character.isprintable() and character not in _TURNING)
     )
     return clean if len(clean) <= limit and len(head) == len(text) else clean[: limit - 1] + "…"
+
+
+def _in_words(text: str) -> str:
+    """The text with the advice in it in words, as a stored reason has it. Text from outside may only look like advice."""
+    try:
+        return plain(text)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return text
 
 
 def revealed(text: str) -> str:
