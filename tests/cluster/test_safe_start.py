@@ -16,7 +16,7 @@ from tests.cli.suites import answer, benchmark, case, suite
 from tests.hang import HANG_S
 from tests.shared.cli.terminal import Terminal
 
-CONNECT: Any = core.connect  # pyright: ignore[reportUnknownMemberType]  distributed has no types for it
+CONNECT: Any = core.connect  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  distributed has no types for it
 SHADOWING = ("re", "socket", "multiprocessing", "pickle", "random", "dask", "signal")
 
 
