@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import yaml
-from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
 
@@ -222,29 +220,6 @@ def _past(text: str, at: int, *, also: str = "") -> int:
 
 
 _DECODER = json.JSONDecoder()
-
-
-_HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
-_HUGE_BYTES = re.compile(_HUGE.pattern.encode())
-
-
-def vet_finite(document: JsonValue, text: str | bytes) -> None:
-    """Refuses a document with a number that is too large for JSON's kind, such as 1e400; `text` is what it was read from."""
-    hit = _HUGE.search(text) if isinstance(text, str) else _HUGE_BYTES.search(text)
-    if hit and _has_infinity(document):
-        raise InvalidRecordError("no JSON: a number is too large; JSON has no infinity")
-
-
-def _has_infinity(value: JsonValue) -> bool:
-    match value:
-        case float():
-            return not math.isfinite(value)
-        case list():
-            return any(map(_has_infinity, value))
-        case dict():
-            return any(map(_has_infinity, value.values()))
-        case _:
-            return False
 
 
 def not_utf8(data: bytes, *, is_whole: bool) -> str:

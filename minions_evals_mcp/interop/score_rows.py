@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import answered_record, output_value, value_text
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.frozen_types import tuples_of
-from minions_evals_mcp.interop.parsing import vet_finite
+from minions_evals_mcp.interop.finite_numbers import vet_finite
 from minions_evals_mcp.scoring.assertions.table import asks, is_type, vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination, answered_alone
@@ -144,7 +144,7 @@ def read_object(
         raise InvalidRecordError(f"no JSON: {error}") from None
     if not isinstance(document, dict):
         raise InvalidRecordError("a row is a JSON object")
-    vet_finite(document, line)
+    vet_finite(document)
     for name, meant in also.items():
         if name in document and meant not in document:
             document[meant] = document.pop(name)

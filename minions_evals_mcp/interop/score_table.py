@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 
 from minions_evals_mcp.errors import InvalidRecordError, legible
-from minions_evals_mcp.interop.parsing import vet_finite
+from minions_evals_mcp.interop.finite_numbers import vet_finite
 from minions_evals_mcp.interop.text_table import read_text_table
 from minions_evals_mcp.scoring.score_card import Row
 from minions_evals_mcp.scoring.score_matrix import CustomScore, custom_score
@@ -75,7 +75,7 @@ def _json(text: bytes, where: str) -> JsonValue:
     except ValueError as error:
         raise InvalidRecordError(f"no JSON: {error}", where=where) from None
     try:
-        vet_finite(document, text)
+        vet_finite(document)
     except InvalidRecordError as error:
         raise error.at(where) from None
     return document
