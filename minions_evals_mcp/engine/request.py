@@ -121,7 +121,7 @@ class RunRequest(RunSettings):
 class ComparisonRequest(RunSettings):
     """A benchmark to be run under two prompt versions, A (the current one) and B (the candidate), on the same cases.
 
-    Outputs come from recorded agent-runs of each version, else from the target.
+    A named target makes the outputs of both versions; without one, and with `recorded`, recorded agent-runs come first.
     `sequential`: looks after every case, in random order, and stops once the passes decide; it errs as rarely as one look.
     """
 

@@ -75,7 +75,7 @@ CATALOGUE: Mapping[str, Entry] = {
         "runs", "Run a test case", "run_test_case", runs.RunAnswer, "running:run_test_case", reach="judges",
         search="run one eval test case",
         description="""\
-Judges one output of one test case (recorded, else the target's); keeps score, reasons, failure.
+Judges one output of one test case (the named target's, else recorded); keeps score, reasons, failure.
 Use: to check one case, or promptId's. judge=caller: you judge a packet.
 Not: a benchmark (run_benchmark); to keep nothing (score_outputs).
 Costs: a model call a criterion for llm.
