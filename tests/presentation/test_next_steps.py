@@ -40,21 +40,11 @@ WHOLE: dict[str, JsonValue] = {
     "iterations": 4, "triggeredBy": "nightly",
 }  # fmt: skip
 OF_KIND = {
-    "test-case": {"agentRunId", "promptVersionRef", "target", "judge", "trials", "fresh", "triggeredBy"},
-    "benchmark": {"promptVersionRef", "target", "judge", "trials", "fresh", "cache", "triggeredBy"},
-    "comparison": {
-        "versionA",
-        "versionB",
-        "target",
-        "judge",
-        "trials",
-        "fresh",
-        "sequential",
-        "tieThreshold",
-        "triggeredBy",
-    },
-    "ab-test": {"branchIds", "winnerCriteria", "iterations", "triggeredBy"},
-}
+    "test-case": ("agentRunId", "promptVersionRef", "target", "judge", "trials", "fresh", "triggeredBy"),
+    "benchmark": ("promptVersionRef", "target", "judge", "trials", "fresh", "cache", "triggeredBy"),
+    "comparison": ("versionA", "versionB", "target", "judge", "trials", "fresh", "sequential", "tieThreshold", "triggeredBy"),
+    "ab-test": ("branchIds", "winnerCriteria", "iterations", "triggeredBy"),
+}  # fmt: skip
 
 
 def _advised() -> list[Next]:
