@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from minions_evals_mcp.engine.answers.overview import read_overview
-from minions_evals_mcp.engine.answers.run_list import read_runs
+from minions_evals_mcp.engine.answers.run_list import read_changes, read_runs
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.view.parameters import engine_of, named, page_number
 from minions_evals_mcp.view.rendering import part, rendered, unless_seen
@@ -44,6 +44,7 @@ async def runs(request: Request) -> Response:
     return rendered(
         "runs",
         runs=lines[:PAGE],
+        changes=await read_changes(engine, lines[:PAGE]),
         more=len(lines) > PAGE,
         page=page,
         subject=subject,

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
 from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.presentation import verdict_words
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.charts import changes, marks, timeline
 from minions_evals_mcp.report.charts.trend import chart_css
@@ -45,7 +46,7 @@ def _templates() -> Environment:
     }  # fmt: skip
     environment.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     template_globals: dict[str, object] = {
-        "words": sentences, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
+        "words": sentences, "verdicts": verdict_words, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
         "in_store": in_store, "failure_types": FAILURE_TYPES, "timeline": timeline, "word_diff": word_diff,
     }  # fmt: skip
     environment.globals.update(template_globals)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above

@@ -87,10 +87,10 @@ async def test_a_benchmark_shows_its_history_its_regression_and_its_runs(engine:
         await measured(engine, "v2", first(2, 10))
         page = await text(client, "/benchmark?id=b")
         assert 'class="drawn trend"' in page
-        assert "▼ regression" in page
+        assert "▼ regressed" in page
         assert "2 of 10" in page
         assert "/comparison?before=job1&amp;after=job2" in page
-        assert "▼ regression" in await text(client, "/")
+        assert "▼ regressed" in await text(client, "/")
         beside = await text(client, "/report?id=job2&compare=job1")
         assert "newly failing" in beside
 

@@ -184,9 +184,13 @@ class Tab:
         self.browser.told = [one for one in self.browser.told if one.get("sessionId") != self.session]
         return [json.dumps(one["params"]) for one in mine if one["method"] in COMPLAINTS]
 
-    def picture(self, file: Path) -> None:
-        """Writes what is seen as a PNG file, down to the end of the page."""
-        found = self.ask("Page.captureScreenshot", captureBeyondViewport=True)
+    def picture(self, file: Path, *, tallest: int = 100_000) -> None:
+        """Writes what is seen as a PNG file, down to the end of the page or so many pixels."""
+        width, height = cast(
+            "list[int]", self.ask_page("[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]")
+        )
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, tallest), "scale": 1}
+        found = self.ask("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         file.write_bytes(base64.b64decode(cast("str", found["data"])))
 
 
