@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.benchmark_levels import LevelStart
-from minions_evals_mcp.engine.answers.pair_reading import PairReading
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
 from minions_evals_mcp.engine.answers.trend_summary import TrendSummary
+from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses
 
 SIGNS = {
     "improved": "▲ improved",
@@ -76,3 +77,26 @@ def trend_heading(trend: TrendSummary) -> str:
     if trend.level_change is None:
         return trend.heading
     return f"{level_words(trend.level_change)}; its last runs: {trend.heading}"
+
+
+def uses_words(uses: BenchmarkUses, *, sealed: bool) -> str:
+    """What has been done with a benchmark that has no run of its own to show; empty where nothing has."""
+    ended = [
+        _counted(number, word)
+        for number, word in ((uses.runs, "run"), (uses.comparisons, "comparison"), (uses.ab_tests, "A/B test"))
+        if number
+    ]
+    done = f"{' and '.join(ended)} ended" if ended else ""
+    if sealed:
+        return f"Sealed: its cases and the results of its runs are hidden. {done or 'Nothing has ended'} so far."
+    if done:
+        return f"No benchmark run yet: {done}."
+    if uses.open:
+        return f"No run has ended yet: {_counted(uses.open, 'job')} in progress."
+    if uses.unfinished:
+        return f"No run has ended: {_counted(uses.unfinished, 'job')} stopped or failed."
+    return ""
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -24,7 +24,9 @@ from minions_evals_mcp.report.charts import changes, marks, timeline
 from minions_evals_mcp.report.charts.trend import chart_css
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, revealed
+from minions_evals_mcp.scoring.classification.classify import KNOWN_FROM
 from minions_evals_mcp.scoring.word_diff import word_diff
+from minions_evals_mcp.view import rich_output
 
 REST = Markup("<!-- the rest -->")
 LONG = 50_000
@@ -48,6 +50,7 @@ def _templates() -> Environment:
     template_globals: dict[str, object] = {
         "words": sentences, "verdicts": verdict_words, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
         "in_store": in_store, "failure_types": FAILURE_TYPES, "timeline": timeline, "word_diff": word_diff,
+        "rich": rich_output, "KNOWN_FROM": KNOWN_FROM,
     }  # fmt: skip
     environment.globals.update(template_globals)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
     return environment

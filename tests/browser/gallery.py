@@ -136,6 +136,6 @@ async def _waiting(engine: Engine) -> None:
 
 
 if __name__ == "__main__":
-    from tests.browser.pictures import main
+    from tests.browser import pictures, showcase
 
-    main(sys.argv[1:])
+    pictures.taken(sys.argv[1:], {"gallery": (filled, PAGES), "showcase": (showcase.filled, showcase.PAGES)})

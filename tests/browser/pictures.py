@@ -7,30 +7,27 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anyio
 
-from tests.browser import gallery, showcase
 from tests.shared.browser.driver import started, tab
 from tests.shared.view.process import viewing
 
+Fill = Callable[[Path], Awaitable[None]]
 WIDTHS = (1440, 1024, 390)
 HEIGHT = 900
 TALLEST = 2_000
 
 
-def main(arguments: Sequence[str]) -> None:
+def taken(arguments: Sequence[str], exhibitions: Mapping[str, tuple[Fill, Mapping[str, str]]]) -> None:
     """Writes the pictures of the pages whose name contains one of the words, all without any."""
     folder = Path(arguments[0] if arguments else "gallery").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as held:
-        for name, fill, pages in (
-            ("gallery", gallery.filled, gallery.PAGES),
-            ("showcase", showcase.filled, showcase.PAGES),
-        ):
+        for name, (fill, pages) in exhibitions.items():
             store = Path(held) / name
             store.mkdir()
             anyio.run(fill, store)

@@ -51,3 +51,91 @@ def test_the_overview_states_the_verdict_and_the_change_of_level(at: Tab, showin
     row = text_of(at, "tbody tr")
     assert "▼ regressed" not in row, "the newest run is on the level of the one before"
     assert "the level fell by" in row
+
+
+def test_the_first_screen_of_a_case_shows_what_was_wanted_and_found_before_any_cause(
+    at: Tab, showing: dict[str, str]
+) -> None:
+    at.seen(width=1440, height=900)
+    at.go(showing["markdown output"])
+    rows = text_of(at, ".checks tbody tr").split("\n")
+    assert rows[0].split("\t") == ["✗ failed not-icontains", "cancel", "contains 'cancel' (any case)", "fail", "1"]
+    assert [row.split("\t")[0] for row in rows] == [
+        "✗ failed not-icontains", "✗ failed word-count", "✓ passed icontains", "✓ passed javascript",
+    ]  # fmt: skip
+    top = "((one) => one.getBoundingClientRect().top)(document.querySelector({!r}))"
+    assert cast("float", at.ask_page(top.format(".checks tbody tr"))) < 320
+    assert cast("float", at.ask_page(top.format("#h-cause"))) > cast("float", at.ask_page(top.format("#output")))
+
+
+def test_a_cause_names_no_check_that_passed_and_a_weak_one_is_not_known(at: Tab, showing: dict[str, str]) -> None:
+    for page, cause in (
+        ("markdown output", "Likely cause"),
+        ("json output", "Cause: not known"),
+        ("python output", "Cause: not known"),
+    ):
+        at.go(showing[page])
+        text = text_of(at, "section[aria-labelledby=h-cause]")
+        assert text.startswith(cause), page
+        assert "javascript" not in text
+        assert "hallucination" not in text
+
+
+def test_an_output_is_rendered_and_nothing_of_it_can_act(at: Tab, showing: dict[str, str]) -> None:
+    at.go(showing["markdown output"])
+    shown = "document.querySelector('.pane-rendered')"
+    assert at.ask_page(f"{shown}.querySelectorAll('table td').length") == 4
+    assert at.ask_page(f"{shown}.querySelector('.hl .nf').textContent") == "total"
+    assert at.ask_page(f"{shown}.querySelectorAll('a, img, script, h1, h2').length") == 0
+    at.ask_page("document.querySelector('#as-text').click()")
+    assert "## Refund of order" in text_of(at, ".pane-text")
+    assert at.ask_page(f"getComputedStyle({shown}).display") == "none"
+    at.go(showing["json output"])
+    assert at.ask_page("document.querySelectorAll('.pane-rendered .tree').length") == 5
+    at.go(showing["conversation"])
+    assert at.ask_page("[...document.querySelectorAll('.bubble')].map((one) => one.className)") == [
+        "bubble system", "bubble user", "bubble assistant", "bubble user", "bubble assistant",
+    ]  # fmt: skip
+    assert at.complaints() == []
+
+
+def test_the_difference_to_what_was_expected_has_an_address(at: Tab, showing: dict[str, str]) -> None:
+    at.go(showing["markdown beside expected"])
+    assert text_of(at, "#output del") == "was sent\non 3 May"
+    assert "is on its way" in text_of(at, "#output ins")
+
+
+def test_sixty_steps_fit_one_screen_and_are_walked_by_keys(at: Tab, showing: dict[str, str]) -> None:
+    at.seen(width=1440, height=900)
+    at.go(showing["long trajectory"])
+    height = "document.querySelector('.outline').scrollHeight"
+    assert cast("float", at.ask_page(height)) <= 900 - 150
+    assert at.ask_page("document.querySelectorAll('.outline > ol > li').length") == 56, "five equal calls are one"
+    shown = "[...document.querySelectorAll('.step-view article')].filter((one) => one.checkVisibility()).map((one) => one.id).join()"
+    at.go(f"{showing['long trajectory']}#step-17")
+    assert at.ask_page(shown) == "step-17"
+    for key, step in (("j", "step-18"), ("k", "step-17"), ("e", "step-31"), ("e", "step-48"), ("e", "step-31")):
+        at.press(key)
+        at.until(f"{shown} === {step!r}")
+    assert at.ask_page("location.hash") == "#step-31"
+    assert at.complaints() == []
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("sealed benchmark", "Sealed: its cases and the results of its runs are hidden. 7 runs ended so far."),
+        ("compared benchmark", "No benchmark run yet: 1 comparison ended."),
+        ("branches benchmark", "No benchmark run yet: 1 A/B test ended."),
+    ],
+)
+def test_a_benchmark_that_only_one_kind_of_run_has_used_says_so(
+    at: Tab, showing: dict[str, str], page: str, sentence: str
+) -> None:
+    at.go(showing[page])
+    assert sentence in text_of(at, ".answer")
+    assert "None of its runs has ended" not in text_of(at, "main")
+    at.go(showing["cliff overview"])
+    assert "no finished run yet" not in text_of(at, "main")
+    assert "no run yet" not in text_of(at, "main")
+    assert sentence in text_of(at, "tbody")

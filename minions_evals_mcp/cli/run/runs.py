@@ -11,14 +11,11 @@ from minions_evals_mcp.cli.run.showing import show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, say, session
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.names import version_names
-from minions_evals_mcp.engine.answers.run_list import PairReading, changes_beside
+from minions_evals_mcp.engine.answers.run_changes import PairReading, RunLine, named_lines
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import LATEST, comparison_of, get_job, with_gone
 from minions_evals_mcp.presentation.verdict_words import verdict_sign
-from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.run_lines import RunLine, run_lines
 from minions_evals_mcp.store.queries.run_pairs import comparison
 
 
@@ -37,7 +34,7 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
     async with session(common) as engine:
         if id is not None:
             return await _one_run(engine, id, limit, common)
-        lines, names, changes = await engine.store.read(partial(_named_lines, limit=limit))
+        lines, names, changes = await engine.store.read(partial(named_lines, limit=limit))
         lines = [replace(line, job=with_gone(engine, line.job)) for line in lines]
     if common.json:
         say({"runs": [_job_line(line, changes.get(line.job.id)) for line in lines]})
@@ -49,12 +46,6 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
 
     show_jobs(lines, names, {ident: verdict_sign(change) for ident, change in changes.items()})
     return 0
-
-
-def _named_lines(db: Db, *, limit: int) -> tuple[list[RunLine], dict[str, str], dict[str, PairReading]]:
-    lines = run_lines(db, limit=limit)
-    names = version_names(db, (ident for line in lines for ident in (line.version, line.job.subject_id)))
-    return lines, names, changes_beside(db, [(line.job.id, line.job.subject_id) for line in lines])
 
 
 async def _one_run(engine: Engine, ident: str, limit: int, common: Common) -> int:

@@ -8,9 +8,9 @@ from functools import partial
 
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import Timestamp, Value
-from minions_evals_mcp.engine.answers.benchmark_levels import LevelStart, read_levels
 from minions_evals_mcp.engine.answers.names import named, version_names
-from minions_evals_mcp.engine.answers.pair_reading import PairReading, read_pair
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.stats.attempts import BUDGET
@@ -19,6 +19,7 @@ from minions_evals_mcp.store.queries import report_units, run_pairs
 from minions_evals_mcp.store.queries.drafts import count_drafts
 from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting
 from minions_evals_mcp.store.queries.pages import listings, overview
+from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses, benchmark_uses
 from minions_evals_mcp.store.queries.pages.overview import ConfigColumn, Listed, RunPoint
 
 POINTS = 24
@@ -91,6 +92,8 @@ class OverviewRow(Value):
     flaky: int | None
     standing: Standing | None
     config: HighestColumn | None
+    uses: BenchmarkUses | None = None
+    sealed: bool = False
 
 
 class Decided(Value):
@@ -162,6 +165,8 @@ def _row(db: Db, listed: Listed, waiting: int) -> OverviewRow:
         flaky=None,
         standing=_standing(db, listed.id, points) if points else None,
         config=_highest(db, columns),
+        uses=None if points or columns else benchmark_uses(db, listed.id),
+        sealed=listed.sealed,
     )
 
 

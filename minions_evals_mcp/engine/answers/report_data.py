@@ -311,6 +311,9 @@ def _tried(unit: UnitDetail, run_id: str) -> Tried:
         cause=_cause(unit.failure),
         latency_ms=unit.run.get("latencyMs"),  # pyright: ignore[reportArgumentType]  a number, as the test-run's type says
         cost_usd=unit.run.get("costUsd"),  # pyright: ignore[reportArgumentType]  as above
+        checks=tuple(one for one in kept if isinstance(one, dict))
+        if isinstance(kept := unit.run.get("checks"), list)
+        else (),
         regression_types=unit.run.get("regressionTypes", []),  # pyright: ignore[reportArgumentType]  as above
         flipped=unit.run.get("flipped") is True,
     )
@@ -325,6 +328,7 @@ def _cause(failure: Json) -> Cause | None:
         description=str(failure.get("description", "")),
         root_cause=str(failure.get("rootCause", "")),
         model_says=_model_says(failure.get("modelCause")),
+        confidence=confidence if isinstance(confidence := failure.get("confidence"), int | float) else None,
     )
 
 

@@ -6,7 +6,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
-from minions_evals_mcp.engine.answers.pair_reading import PairReading, read_pair
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, changes_of_shared, outputs_exchanged, setup_of
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import DiffPart, Evidence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.answers.names import renamed, version_names
-from minions_evals_mcp.engine.answers.pair_reading import PairReading, read_pair
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.conclude.comparison import unlike
 from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.context import Engine

@@ -11,10 +11,10 @@ from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
 from minions_evals_mcp.domain.values import Value, iso, to_millis
-from minions_evals_mcp.engine.answers.benchmark_levels import LevelStart, read_levels
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
-from minions_evals_mcp.engine.answers.pair_reading import PairReading, read_pair
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
 from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED

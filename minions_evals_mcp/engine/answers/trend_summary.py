@@ -5,8 +5,8 @@ from __future__ import annotations
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.results import Direction, EvalTrend
 from minions_evals_mcp.domain.values import Value, iso
-from minions_evals_mcp.engine.answers.benchmark_levels import Levels, LevelStart, read_levels
-from minions_evals_mcp.engine.answers.pair_reading import PairReading, read_pair
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.conclude.detect_trend import directions_of, trend_id
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError

@@ -12,7 +12,7 @@ from statistics import fmean
 
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.values import Count, Value, iso
-from minions_evals_mcp.engine.answers.benchmark_levels import HistoryRun, moved_cases, segments, with_setup
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import HistoryRun, moved_cases, segments, with_setup
 from minions_evals_mcp.engine.answers.trend_summary import no_points
 from minions_evals_mcp.engine.conclude.newly_failing import FailureGroups, groups_of_runs
 from minions_evals_mcp.engine.conclude.setup import changes

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from typing import Literal
 
 from minions_evals_mcp.domain.values import Count, Timestamp, Value
-from minions_evals_mcp.engine.answers.benchmark_levels import Levels, LevelStart, read_levels
-from minions_evals_mcp.engine.answers.real_change import difference
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
+from minions_evals_mcp.engine.answers.readings.real_change import difference
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db, file_of
