@@ -126,7 +126,7 @@ def run_verdict(summary: RunSummary) -> str:
     passed = fields.get("passed")
     moved = "" if change is None or change.verdict not in {"improved", "regressed"} else change.verdict
     fallen = "has not recovered" if summary.regression is not None and "fallenSince" in summary.regression else ""
-    reached = "is below its threshold" if passed is False else "reached its threshold" if passed is True else "has run"
+    reached = "is below its threshold" if passed is False else "passed" if passed is True else "has run"
     if not moved and not fallen:
         return reached
     return f"{moved or fallen} and {reached}" if passed is False else moved or fallen

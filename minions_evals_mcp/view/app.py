@@ -65,6 +65,7 @@ def routes() -> list[Route]:
         Route("/", overview.overview),
         Route("/running", overview.running),
         Route("/runs", overview.runs),
+        Route("/compare", overview.compare),
         Route("/run", run.run),
         Route("/cases", run.cases),
         Route("/progress", run.progress),

@@ -19,7 +19,7 @@ from tests.shared.view.process import viewing
 Fill = Callable[[Path], Awaitable[None]]
 WIDTHS = (1440, 1024, 390)
 HEIGHT = 900
-TALLEST = 2_000
+TALLEST = 1_500
 
 
 def taken(arguments: Sequence[str], exhibitions: Mapping[str, tuple[Fill, Mapping[str, str]]]) -> None:

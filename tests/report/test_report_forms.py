@@ -249,8 +249,8 @@ async def test_the_answer_comes_first_in_words_that_say_whether_it_is_good(engin
     for version, passing in (("v", 9), ("w", 6), ("x", 4)):
         await measured(engine, version, first(passing, 10), key=version)
         answers.append(json.loads(await written(engine, ".json", version))["answer"])
-    assert answers[0] == "b reached its threshold: 9 of 10 passed (90 %, 95 %: 55–100 %), score 0.900, 0.5 is needed."
-    assert answers[1].startswith("b reached its threshold: 6 of 10 passed"), "three of ten cases decide nothing"
+    assert answers[0] == "b passed: 9 of 10 passed (90 %, 95 %: 55–100 %), score 0.900, 0.5 is needed."
+    assert answers[1].startswith("b passed: 6 of 10 passed"), "three of ten cases decide nothing"
     beside = json.loads(await written(engine, ".json", "x", compare="v"))["answer"]
     assert beside == "b: inconclusive; 5 newly failing, of 10 comparable cases; passed 9 → 4 of 10."
 

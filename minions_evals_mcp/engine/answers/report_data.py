@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import ModelCause, PromptComparison
 from minions_evals_mcp.engine.answers.audited_checks import audited_checks
 from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.answers.readings.pair_reading import run_before
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
 from minions_evals_mcp.engine.answers.report_values import (
     NAMED,
@@ -38,9 +39,7 @@ from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units, run_pairs
-from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.report_units import Place, UnitDetail, UnitLine
-from minions_evals_mcp.store.rows import WHOLE
 
 HISTORY = 60
 
@@ -159,7 +158,7 @@ def _since(db: Db, summary: RunSummary) -> Before | None:
     """The run before the run, where it is concluded and there was one."""
     if summary.benchmark_run is None:
         return None
-    previous, _ = run_cases.beside(db, summary.run_id, summary.subject_id, whole=WHOLE)
+    previous = run_before(db, summary.run_id)
     return None if previous is None else read_before(db, summary.run_id, previous)
 
 

@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.values import Value, iso, to_millis
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
-from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair, run_before
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
 from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED
@@ -39,9 +39,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
 from minions_evals_mcp.store.queries import run_pairs, shared_cases
 from minions_evals_mcp.store.queries.judging.judgment_origins import JudgmentOrigins, judgment_origins
-from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.trend_points import pass_rates
-from minions_evals_mcp.store.rows import WHOLE
 
 NAMED_CAUSES = 20
 """So many causes stand in a summary that asks for no failures."""
@@ -336,7 +334,7 @@ def _fall(run: Record[BenchmarkRun] | None) -> Json | None:
 
 def _change(db: Db, run: Record[BenchmarkRun]) -> PairReading | None:
     """The reading beside the whole run before it; None where there was none."""
-    previous, _ = run_cases.beside(db, run.id, run.fields.benchmark_id, whole=WHOLE)
+    previous = run_before(db, run.id)
     return None if previous is None else read_pair(db, previous, run.id)
 
 

@@ -16,7 +16,9 @@ from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db, file_of
 from minions_evals_mcp.store.queries import run_pairs
+from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.run_pairs import BothScores
+from minions_evals_mcp.store.rows import WHOLE
 
 Basis = Literal["comparison", "level", "test"]
 OPPOSITE: dict[str, ComparisonVerdict] = {"regressed": "improved", "improved": "regressed"}
@@ -58,6 +60,14 @@ def read_pair(db: Db, before: str, after: str, *, scores: BothScores | None = No
         if len(_cache) > CACHED:
             _cache.popitem(last=False)
     return _cache[key]
+
+
+def run_before(db: Db, run_id: str) -> str | None:
+    """The whole run of the benchmark before that one; None for the first, and for the sides of a comparison, which have each other."""
+    run = runs.benchmark_run(db, run_id)
+    if run is None or run.fields.purpose == "comparison":
+        return None
+    return run_cases.beside(db, run_id, run.fields.benchmark_id, whole=WHOLE)[0]
 
 
 def _reading(db: Db, before: str, after: str, levels: Levels | None, scores: BothScores | None) -> PairReading:
