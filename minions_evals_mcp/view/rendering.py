@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -142,13 +143,32 @@ async def _pieces(page: str, rest: Callable[[], Awaitable[str]]) -> AsyncGenerat
 def stylesheet() -> str:
     """Returns how all pages look, in light and dark: as reports do, and what only pages have."""
     shared = files("minions_evals_mcp.report").joinpath("templates/design.css").read_text("utf-8")
-    return "\n".join((shared, chart_css(), _own("page.css")))
+    return chosen_theme("\n".join((shared, chart_css(), _own("page.css"))))
+
+
+_DARK = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n(.*?)\n\}\n", re.DOTALL)
+"""A block for the dark theme: whole lines, its closing brace alone on the last."""
+
+
+def chosen_theme(css: str) -> str:
+    """The stylesheet with its dark theme where the system asks for it, or the reader chose it on the page."""
+    blocks = [match[1] for match in _DARK.finditer(css)]
+    dark = "\n".join(block.replace(":root", ':root[data-theme="dark"]') for block in blocks)
+    asked = _DARK.sub(lambda match: match[0].replace(":root", ':root:not([data-theme="light"])'), css)
+    scheme = ':root[data-theme="dark"] { color-scheme: dark; }\n:root[data-theme="light"] { color-scheme: light; }'
+    return f"{asked}\n{dark}\n{scheme}\n"
 
 
 @cache
 def script() -> str:
     """Our one script: keys, what htmx is not told by attributes, the reader's time zone, and what a person has begun to write."""
     return _own("page.js")
+
+
+@cache
+def theme_script() -> str:
+    """The script that sets the chosen theme before the page is painted."""
+    return _own("theme.js")
 
 
 @cache

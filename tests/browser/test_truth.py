@@ -139,3 +139,51 @@ def test_a_benchmark_that_only_one_kind_of_run_has_used_says_so(
     assert "no finished run yet" not in text_of(at, "main")
     assert "no run yet" not in text_of(at, "main")
     assert sentence in text_of(at, "tbody")
+
+
+def test_the_theme_that_a_reader_chooses_stays(at: Tab, showing: dict[str, str]) -> None:
+    at.seen(dark=True)
+    at.go(showing["cliff runs"])
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert at.ask_page(paper) == "rgb(15, 17, 20)"
+    at.ask_page("document.querySelector('[data-theme-switch]').click()")
+    assert at.ask_page(paper) == "rgb(251, 251, 252)"
+    at.go(showing["cliff run"])
+    assert at.ask_page(paper) == "rgb(251, 251, 252)"
+    at.seen()
+    at.ask_page("document.querySelector('[data-theme-switch]').click()")
+    assert at.ask_page(paper) == "rgb(15, 17, 20)"
+    at.ask_page("document.querySelector('[data-theme-switch]').click()")
+    assert at.ask_page(paper) == "rgb(251, 251, 252)", "as the system"
+
+
+def test_two_ticked_runs_are_compared_and_the_address_keeps_the_facets(at: Tab, showing: dict[str, str]) -> None:
+    at.go(showing["cliff runs"])
+    assert "24 runs" in text_of(at, "#runs .toolbar")
+    at.ask_page(
+        "(one => { one.value = 'ab-test'; one.dispatchEvent(new Event('change', {bubbles: true})) })(document.querySelector('#runs-kind'))"
+    )
+    at.until("location.search.includes('kind=ab-test') && document.querySelectorAll('#runs tbody tr').length === 1")
+    at.go(showing["cliff runs"])
+    ticks = "[...document.querySelectorAll('#runs tbody tr')].filter((one) => one.textContent.includes('Refunds')).map((one) => one.querySelector('[type=checkbox]'))"
+    at.ask_page(f"(list => {{ list[5].click(); list[6].click(); }})({ticks})")
+    at.ask_page("document.querySelector('.compare button').click()")
+    at.loads()
+    assert "/comparison" in cast("str", at.ask_page("location.pathname"))
+    assert "▼ regressed" in text_of(at, ".answer")
+
+
+def test_the_heads_of_columns_stay_in_sight(at: Tab, showing: dict[str, str]) -> None:
+    at.seen(width=1440, height=700)
+    at.go(showing["cliff runs"])
+    table = "document.querySelector('.heads-stay')"
+    at.ask_page(f"{table}.scrollTop = {table}.scrollHeight")
+    assert cast("float", at.ask_page(f"{table}.scrollTop")) > 50
+    top = f"{table}.querySelector('thead th').getBoundingClientRect().top - {table}.getBoundingClientRect().top"
+    assert abs(cast("float", at.ask_page(top))) <= 1
+
+
+def test_the_first_case_of_a_run_is_on_the_first_screen(at: Tab, showing: dict[str, str]) -> None:
+    at.seen(width=1440, height=900)
+    at.go(showing["cliff run"])
+    assert cast("float", at.ask_page("document.querySelector('#cases tbody tr').getBoundingClientRect().top")) < 300

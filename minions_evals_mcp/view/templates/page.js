@@ -16,6 +16,25 @@
   };
   localised(document);
 
+  // The theme: as the system, light, dark.
+  const THEMES = ["", "light", "dark"];
+  const NAMED = { "": "as the system", light: "light", dark: "dark" };
+  const SIGNS = { "": "◐", light: "☀", dark: "☾" };
+  const switched = by("[data-theme-switch]");
+  const themed = (theme) => {
+    if (theme) document.documentElement.dataset.theme = theme; else delete document.documentElement.dataset.theme;
+    if (!switched) return;
+    switched.setAttribute("aria-label", `theme: ${NAMED[theme]}`);
+    switched.title = `theme: ${NAMED[theme]}`;
+    switched.firstElementChild.textContent = SIGNS[theme];
+  };
+  themed(THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "");
+  switched?.addEventListener("click", () => {
+    const next = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length];
+    if (next) localStorage.setItem("theme", next); else localStorage.removeItem("theme");
+    themed(next);
+  });
+
   // Live parts are htmx's: the templates say what is asked, when, and where it goes. Here stands what its attributes cannot say.
   const polls = (elt) => elt.matches('[hx-trigger^="every"]');
   const asked = new WeakMap(); // a part: what the reader asked of it last
