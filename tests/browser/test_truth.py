@@ -165,7 +165,8 @@ def test_two_ticked_runs_are_compared_and_the_address_keeps_the_facets(at: Tab, 
     )
     at.until("location.search.includes('kind=ab-test') && document.querySelectorAll('#runs tbody tr').length === 1")
     at.go(showing["cliff runs"])
-    ticks = "[...document.querySelectorAll('#runs tbody tr')].filter((one) => one.textContent.includes('Refunds')).map((one) => one.querySelector('[type=checkbox]'))"
+    rows = "[...document.querySelectorAll('#runs tbody tr')].filter((one) => one.textContent.includes('Refunds'))"
+    ticks = f"{rows}.map((one) => one.querySelector('[type=checkbox]'))"
     at.ask_page(f"(list => {{ list[5].click(); list[6].click(); }})({ticks})")
     at.ask_page("document.querySelector('.compare button').click()")
     at.loads()
