@@ -91,10 +91,7 @@ async def import_(
     if explain:
         if as_ is not None:
             raise BadInputError("--explain is for suites and logs.", remedy="Leave --as out.")
-        for file in files:
-            for member in members(file)[0] if file.is_dir() else (file,):
-                _explain(member, format, common)
-        return 0
+        return sum(_explain_all(file, format, common) for file in files) and 1
     if as_ is None:
         if map or set or into:
             raise BadInputError("--map, --set and --into are for rows.", remedy="Say what they are: --as test-case.")
@@ -107,6 +104,21 @@ async def import_(
         for file in files:
             _say(file, *await rows.take(engine, file), common)
     return 0
+
+
+def _explain_all(file: Path, name: str | None, common: Common) -> int:
+    """Explain the file, or each of a folder; returns how many of a folder were refused, each of which is named."""
+    if not file.is_dir():
+        _explain(file, name, common)
+        return 0
+    refused = 0
+    for member in members(file)[0]:
+        try:
+            _explain(member, name, common)
+        except BadInputError as error:
+            refused += 1
+            tell(f"refused: {error.message}\n", aside=True)
+    return refused
 
 
 def _explain(file: Path, name: str | None, common: Common) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.interop.logs.conversation import count, number, objects
+from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.interop.sessions.session import Call, Session, Tokens
 
 HOST = "opencode"
@@ -43,7 +44,8 @@ def read(lines: Iterable[Json]) -> Session:
 def _export(session: Session, document: Json) -> None:
     info = obj(document.get("info"))
     session.id, session.version, session.folder = (_text(info.get(key)) for key in ("id", "version", "directory"))
-    for message in objects(document.get("messages")):
+    for place, given in enumerate(listed_values(document.get("messages")), 1):
+        message = the_object(given, f"messages.{place}")
         about = obj(message.get("info"))
         times = obj(about.get("time"))
         session.seen_at(times.get("created"))
