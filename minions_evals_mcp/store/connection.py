@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import aiosqlite
+import anyio
 import anyio.to_thread
 
 from minions_evals_mcp.errors import ConflictError, EvalsError, RuleError, SealedError, StoreError
@@ -65,19 +66,24 @@ class Connection(aiosqlite.Connection):
         return await self._execute(_outcome, work, self._conn)
 
     async def run_whole(self, work: Callable[[Db], None]) -> None:
-        """As `run`, and returns, or raises, when the work is over even where the waiting task was cancelled meanwhile."""
+        """As `run`, and returns, or raises, when the work is over however often the waiting task was cancelled meanwhile."""
         errors: list[Exception] = []
+        over = False
 
         def noted(db: Db) -> None:
+            nonlocal over
             try:
                 work(db)
             except Exception as error:  # noqa: BLE001  raised below, in the task that waits
                 errors.append(error)
+            finally:
+                over = True
 
-        try:
+        with suppress(anyio.get_cancelled_exc_class()):
             await self.run(noted)
-        except anyio.get_cancelled_exc_class():
-            await self.run(lambda _: None)  # the thread comes to it once the work is over
+        while not over:
+            with suppress(anyio.get_cancelled_exc_class()):
+                await self.run(lambda _: None)  # the thread comes to it once the work is over
         if errors:
             raise errors[0]
 
