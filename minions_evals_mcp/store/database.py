@@ -17,7 +17,16 @@ from anyio.abc import TaskStatus
 from minions_evals_mcp.errors import ConflictError, StoreError, ungrouped
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.store import row_digests
-from minions_evals_mcp.store.connection import Connection, Db, connect, make_durable, open_raw, sqlite, translated
+from minions_evals_mcp.store.connection import (
+    Connection,
+    Db,
+    OpenedFile,
+    connect,
+    make_durable,
+    open_raw,
+    sqlite,
+    translated,
+)
 from minions_evals_mcp.store.migrate import migrate, refuse_foreign, require_store, vet_version
 from minions_evals_mcp.store.veil import connect_veiled, is_anything_sealed
 
@@ -112,7 +121,7 @@ class WriteQueue:
             await self.woken.wait()
 
 
-def _commit_group(db: Db, path: Path, group: list[Ticket[Any]]) -> None:
+def _commit_group(db: Db, path: Path, file: OpenedFile | None, group: list[Ticket[Any]]) -> None:
     """Runs every caller's work in one transaction; where one of several fails, each again in a savepoint of its own."""
     with translated(path):
         row_digests.keep(db)
@@ -123,6 +132,8 @@ def _commit_group(db: Db, path: Path, group: list[Ticket[Any]]) -> None:
                 db.execute("BEGIN IMMEDIATE")
                 for ticket in group:
                     _run_one(db, path, ticket)
+            if file is not None:
+                file.vet()
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
@@ -182,14 +193,14 @@ class Store:
 
     async def read(self, work: Callable[[Db], T]) -> T:
         """Returns what the read returned, from one snapshot of committed data as doors may see it: without what is sealed."""
-        result = await self.reader.run(partial(_unless_sealed, self.path, work))
+        result = await self.reader.run(partial(_unless_sealed, self.path, self.reader.file, work))
         if not isinstance(result, _Sealed):
             return result
-        return await (await self._behind_the_veil()).run(partial(_in_snapshot, self.path, work))
+        return await (await self._behind_the_veil()).run(partial(_in_snapshot, self.path, self.reader.file, work))
 
     async def read_whole(self, work: Callable[[Db], T]) -> T:
         """Returns what the read returned, sealed content and all: for the engine's own work, never for what a door answers."""
-        return await self.reader.run(partial(_in_snapshot, self.path, work))
+        return await self.reader.run(partial(_in_snapshot, self.path, self.reader.file, work))
 
     async def version(self) -> int:
         """A number that is another one as soon as anybody, in this process or in another, has committed something."""
@@ -222,8 +233,8 @@ class _Sealed:
 _SEALED = _Sealed()
 
 
-def _unless_sealed(path: Path, work: Callable[[Db], T], db: Db) -> T | _Sealed:
-    return _in_snapshot(path, lambda raw: _SEALED if is_anything_sealed(raw) else work(raw), db)
+def _unless_sealed(path: Path, file: OpenedFile | None, work: Callable[[Db], T], db: Db) -> T | _Sealed:
+    return _in_snapshot(path, file, lambda raw: _SEALED if is_anything_sealed(raw) else work(raw), db)
 
 
 def _version(path: Path, db: Db) -> int:
@@ -231,8 +242,10 @@ def _version(path: Path, db: Db) -> int:
         return db.execute("PRAGMA data_version").fetchone()[0]
 
 
-def _in_snapshot(path: Path, work: Callable[[Db], T], db: Db) -> T:
+def _in_snapshot(path: Path, file: OpenedFile | None, work: Callable[[Db], T], db: Db) -> T:
     with translated(path):
+        if file is not None:
+            file.vet()
         db.execute("BEGIN")
         try:
             return work(db)
@@ -262,7 +275,7 @@ async def _serve(
 
 async def _settle(db: Connection, path: Path, group: list[Ticket[Any]]) -> None:
     try:
-        await db.run_whole(lambda raw: _commit_group(raw, path, group))
+        await db.run_whole(lambda raw: _commit_group(raw, path, db.file, group))
     except ConflictError as error:  # a deferred reference, checked at COMMIT: each caller answers for its own
         if len(group) == 1:
             group[0].error = group[0].error or error
