@@ -54,9 +54,9 @@ async def test_a_run_whose_store_is_taken_away_ends_with_an_error(tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be taken away there")
-@pytest.mark.parametrize("take", [os.unlink, lambda path: os.rename(path, f"{path}.moved")], ids=["deleted", "moved"])
+@pytest.mark.parametrize("take", [Path.unlink, lambda path: path.rename(f"{path}.moved")], ids=["deleted", "moved"])
 async def test_reads_and_writes_of_a_store_that_was_taken_away_are_refused_and_write_nothing(
-    tmp_path: Path, take: Callable[[Path], None]
+    tmp_path: Path, take: Callable[[Path], object]
 ) -> None:
     path, kept = tmp_path / "evals.db", tmp_path / "kept.db"
     async with open_store(path) as store:
