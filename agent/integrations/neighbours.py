@@ -14,6 +14,7 @@ import anyio
 from agent.daemon import Route, log
 from agent.integrations.neighbours_file import NeighboursFile, Reading, Telling
 from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.mcp_version import vet_mcp
 from minions_evals_mcp.ports import Neighbour, Source
 from minions_evals_mcp.toolboxes.files import FilesSource
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
@@ -50,6 +51,7 @@ async def open_neighbours(
     async with anyio.create_task_group() as tasks:
         lines: dict[str, McpLine] = {}
         if file.servers:
+            vet_mcp()
             from minions_evals_mcp.toolboxes.mcp_line import McpLine  # noqa: PLC0415  0.6 s that few agents need
 
             lines = {name: McpLine(name, server, secrets, tasks) for name, server in file.servers.items()}

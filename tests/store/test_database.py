@@ -330,6 +330,7 @@ def test_an_interrupt_that_strikes_the_writer_itself_leaves_nobody_waiting(
     said: list[str] = []
 
     async def struck(*_: object) -> None:
+        await anyio.sleep(0.01)
         raise KeyboardInterrupt
 
     async def main() -> None:
