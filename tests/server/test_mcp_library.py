@@ -43,9 +43,9 @@ def old(tmp_path: Path) -> Path:
 async def ended(folder: Path, *command: str) -> tuple[int, str, str]:
     environment = {
         "HOME": str(folder),
-        "PATH": os.environ["PATH"],
+        "PATH": os.defpath,
         "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT))),
-    }  # noqa: TID251  a program that starts anew
+    }
     done = await anyio.run_process(command, check=False, env=environment, cwd=folder)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
