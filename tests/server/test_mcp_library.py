@@ -88,7 +88,7 @@ async def test_a_neighbour_that_is_asked_over_mcp_is_refused_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mcp_version, "version", lambda _: "1.30.0")
-    file = NeighboursFile.model_validate({"servers": {"one": {"command": ["true"]}}})
+    file = NeighboursFile.model_validate({"servers": {"one": {"run": ["true"]}}})
     with pytest.raises(BadInputError, match=r"installed is mcp 1\.30\.0") as caught:
         async with open_neighbours(file, secrets={}, folder=tmp_path, otherwise=lambda _: None):
             pass

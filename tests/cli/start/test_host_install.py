@@ -18,7 +18,7 @@ from minions_evals_mcp.interop.hosts.toml_settings import with_toml_entry
 from tests.shared.cli.standby import Asked
 from tests.shared.cli.terminal import Terminal, shown_on_terminal
 
-ENTRY = {"command": "/bin/minions-evals-mcp", "args": [], "env": {"MINIONS_EVALS_DB": '/tmp/a "b".db'}}
+ENTRY = {"command": "/bin/minions-evals-mcp", "args": [], "env": {"MINIONS_EVALS_DB": '/home/me/a "b".db'}}
 WITH_COMMENTS = """{
     // what I like
     "theme": "dark", /* not "light" */
