@@ -48,10 +48,11 @@ async def open_neighbours(
     file: NeighboursFile, *, secrets: Mapping[str, str], folder: Path, otherwise: Route
 ) -> AsyncGenerator[Neighbours]:
     """The neighbours, each server's line open from its first use to the end; relative paths begin at `folder`."""
+    if file.servers:
+        vet_mcp()
     async with anyio.create_task_group() as tasks:
         lines: dict[str, McpLine] = {}
         if file.servers:
-            vet_mcp()
             from minions_evals_mcp.toolboxes.mcp_line import McpLine  # noqa: PLC0415  0.6 s that few agents need
 
             lines = {name: McpLine(name, server, secrets, tasks) for name, server in file.servers.items()}

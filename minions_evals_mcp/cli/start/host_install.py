@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,13 @@ from minions_evals_mcp.interop.hosts.table import HOSTS, HostName, Start
 from minions_evals_mcp.mcp_version import vet_mcp
 
 PROGRAM = "minions-evals-mcp"
+AFTERWARDS: Mapping[str, str] = {
+    "claude-code": "In headless sessions allow its tools: claude -p … --allowedTools mcp__minions-evals",
+    "codex": "Codex asks before a tool that writes. default_tools_approval_mode changes that.",
+    "gemini-cli": 'With "trust" it runs these tools without asking. A headless session is offered none without it.',
+    "vscode": "It holds for this folder.",
+}
+"""What is to be known or done in the host, once it is written."""
 
 
 def install(
@@ -90,6 +98,6 @@ def _told(common: Common, host: HostName, change: Change, *, written: bool) -> i
         tell(f"{change.file} has this entry already.\n")
     else:
         tell(f"{change.file}:\n{change.snippet}")
-    if row.afterwards:
-        tell(f"{row.afterwards}\n")
+    if host in AFTERWARDS:
+        tell(f"{AFTERWARDS[host]}\n")
     return 0

@@ -14,6 +14,8 @@ from minions_evals_mcp.errors import BadInputError
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
 _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _WORD = re.compile(r"[^\s,\]}/\"\[{:]+")
+_REMARK = re.compile(r"[ \t]*(?://[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
+"""A comment on the line on which a member ends."""
 _COLON = re.compile(":")
 DEEPEST = 200
 
@@ -158,8 +160,10 @@ def _added(text: str, within: _Object, name: str, value: JsonValue, depth: int) 
     if not within.members:
         return f"{text[: within.begin + 1]}{member}\n{unit * (depth - 1)}{text[within.end :]}"
     comma = "" if within.ends_with_comma else ","
-    end = "" if "\n" in text[within.last : within.end] else f"\n{unit * (depth - 1)}"
-    return f"{text[: within.last]}{comma}{member}{end}{text[within.last :]}"
+    remark = _REMARK.match(text, within.last)
+    at = within.last if remark is None else min(remark.end(), within.end)
+    end = "" if "\n" in text[at : within.end] else f"\n{unit * (depth - 1)}"
+    return f"{text[: within.last]}{comma}{text[within.last : at]}{member}{end}{text[at:]}"
 
 
 def _unit(text: str) -> str:

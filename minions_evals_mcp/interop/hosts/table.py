@@ -33,8 +33,6 @@ class Host:
     table: str
     entry: Callable[[Start], Json]
     is_toml: bool = False
-    afterwards: str = ""
-    """What is to be known or done in the host, once it is written."""
 
 
 def _plain(start: Start) -> Json:
@@ -62,7 +60,6 @@ HOSTS: Mapping[HostName, Host] = {
         lambda home, _: home / ".claude.json",
         "mcpServers",
         lambda start: {"type": "stdio", **_plain(start)},
-        afterwards="In headless sessions allow its tools: claude -p … --allowedTools mcp__minions-evals",
     ),
     "claude-desktop": Host("Claude Desktop", _claude_desktop, "mcpServers", _plain),
     "codex": Host(
@@ -71,7 +68,6 @@ HOSTS: Mapping[HostName, Host] = {
         "mcp_servers",
         lambda start: {"command": start.program, "required": True, **_env(start)},
         is_toml=True,
-        afterwards="Codex asks before a tool that writes. default_tools_approval_mode changes that.",
     ),
     "cursor": Host("Cursor", lambda home, _: home / ".cursor" / "mcp.json", "mcpServers", _plain),
     "gemini-cli": Host(
@@ -79,7 +75,6 @@ HOSTS: Mapping[HostName, Host] = {
         lambda home, _: home / ".gemini" / "settings.json",
         "mcpServers",
         lambda start: {**_plain(start), "trust": True},
-        afterwards='With "trust" it runs these tools without asking. A headless session is offered none without it.',
     ),
     "opencode": Host(
         "opencode",
@@ -97,7 +92,6 @@ HOSTS: Mapping[HostName, Host] = {
         lambda _, folder: folder / ".vscode" / "mcp.json",
         "servers",
         lambda start: {"type": "stdio", **_plain(start)},
-        afterwards="It holds for this folder.",
     ),
     "windsurf": Host(
         "Windsurf", lambda home, _: home / ".codeium" / "windsurf" / "mcp_config.json", "mcpServers", _plain

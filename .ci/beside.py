@@ -1,6 +1,6 @@
 """Whether we install beside what agents are written with: for each, the version of it that is chosen alone and beside us.
 
-python -m tests.bench.beside
+python .ci/beside.py
 
 Asks the package index, by uv. Exit 1 where one cannot be installed beside us, or only in an older version.
 """
@@ -13,7 +13,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 BESIDE = (
     "langchain-mcp-adapters", "mcp-use", "langgraph", "openai-agents", "pydantic-ai-slim[mcp]", "llama-index-tools-mcp",
     "google-adk", "agno", "strands-agents", "autogen-ext[mcp]", "smolagents[mcp]", "fastmcp", "crewai", "semantic-kernel", "mcp<2",
