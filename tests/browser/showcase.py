@@ -138,7 +138,7 @@ async def agents(engine: Engine) -> None:
     """One run over outputs of every kind, all of which fail a check."""
     outputs: dict[str, Json] = {
         "long": {"output": "The refund was sent."}, "markdown": {"output": TABLE}, "json": {"output": json.dumps(ORDER)},
-        "talk": {"messages": TALK}, "code": {"output": CODE}, "close": {"output": "Your refund of £35.75 is on its way."},
+        "talk": {"messages": TALK}, "code": {"output": CODE}, "close": {"output": "Your refund of £35.75 is on its way."}, "word": {"output": "W" * 400},
     }  # fmt: skip
     checks: dict[str, list[JsonValue]] = {
         "markdown": [

@@ -188,3 +188,15 @@ def test_the_first_case_of_a_run_is_on_the_first_screen(at: Tab, showing: dict[s
     at.seen(width=1440, height=900)
     at.go(showing["cliff run"])
     assert cast("float", at.ask_page("document.querySelector('#cases tbody tr').getBoundingClientRect().top")) < 300
+
+
+def test_one_unbroken_word_widens_no_table(at: Tab, showing: dict[str, str]) -> None:
+    wide = (
+        "[...document.querySelectorAll('main .scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
+        ".map((one) => one.getAttribute('aria-label'))"
+    )
+    for name, address in showing.items():
+        for width in (1440, 1024):
+            at.seen(width=width)
+            at.go(address)
+            assert at.ask_page(wide) == [], (name, width)

@@ -29,6 +29,8 @@ def history(seed: int) -> list[Drawn]:
     length = draw.randint(FEWEST, MOST)
     order = draw.sample(range(CASES), CASES)
     change = draw.randint(2, length - 1) if draw.random() < 0.7 else length
+    if draw.random() < 0.5:
+        length = min(length, change + 1)
     back = draw.randint(change + 1, length) if draw.random() < 0.3 and change + 1 < length else length
     low, high = sorted((draw.randint(0, 4), draw.randint(3, 22)))
     if draw.random() < 0.3:
