@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from pydantic import JsonValue
 from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
+from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]  its options are not typed
 from pygments.util import ClassNotFound
 
 from minions_evals_mcp.report.plain import revealed

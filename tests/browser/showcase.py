@@ -138,7 +138,8 @@ async def agents(engine: Engine) -> None:
     """One run over outputs of every kind, all of which fail a check."""
     outputs: dict[str, Json] = {
         "long": {"output": "The refund was sent."}, "markdown": {"output": TABLE}, "json": {"output": json.dumps(ORDER)},
-        "talk": {"messages": TALK}, "code": {"output": CODE}, "close": {"output": "Your refund of £35.75 is on its way."}, "word": {"output": "W" * 400},
+        "talk": {"messages": TALK}, "code": {"output": CODE}, "close": {"output": "Your refund of £35.75 is on its way."},
+        "word": {"output": "W" * 400},
     }  # fmt: skip
     checks: dict[str, list[JsonValue]] = {
         "markdown": [
@@ -151,13 +152,13 @@ async def agents(engine: Engine) -> None:
     }  # fmt: skip
     records: list[Record[Fields]] = []
     for ident, output in outputs.items():
-        asked = {"message": f"The {ident} one: where is my refund for order A-1009?"}
+        asked: Json = {"message": f"The {ident} one: where is my refund for order A-1009?"}
         if ident in checks:
             records.append(case(ident, name=f"Agent, {ident}", inputs=asked, assertions=checks[ident]))
         else:
-            expected = {"output": "Your refund of £35.75 was sent on 3 May."}
+            expected: Json = {"output": "Your refund of £35.75 was sent on 3 May."}
             records.append(case(ident, name=f"Agent, {ident}", inputs=asked, expectedOutputs=expected))
-        log = {"toolCallsLog": steps()} if ident == "long" else {}
+        log: Json = {"toolCallsLog": steps()} if ident == "long" else {}
         records.append(
             minion(
                 f"agents/{ident}",

@@ -33,7 +33,8 @@ async def stated(folder: Path, seeds: Sequence[int]) -> Stated:
             async def page(address: str) -> str:
                 return html.unescape(re.sub(r"<[^>]+>", " ", (await client.get(address)).text))
 
-            overview = (await client.get("/")).text
+            pages = range(1, len(runs) // 50 + 2)
+            overview = "".join([(await client.get(f"/?page={number}")).text for number in pages])
             for seed, (before, after) in runs.items():
                 row = re.search(rf"<tr>\s*<th[^>]*><a [^>]*>History {seed}</a>.*?</tr>", overview, re.DOTALL)
                 assert row is not None

@@ -104,10 +104,8 @@ def in_order(db: Db, *, idents: Sequence[str]) -> list[str]:
 
 def _run_line(*row: Any) -> RunLine:
     *head, at, purpose, version, passed, judged, score, fell, target, asked_by, judge, cost, ended = row
-    return RunLine(
-        *head, from_millis(at), purpose, version, passed, judged, score, bool(fell),  # pyright: ignore[reportCallIssue]  a row's columns
-        target.removeprefix("config:"), asked_by, judge, cost, from_millis(ended),
-    )  # fmt: skip
+    rest = (purpose, version, passed, judged, score, bool(fell), target.removeprefix("config:"), asked_by, judge, cost)
+    return RunLine(*head, from_millis(at), *rest, from_millis(ended))  # pyright: ignore[reportCallIssue]  a row's columns
 
 
 @dataclass(frozen=True, slots=True)
