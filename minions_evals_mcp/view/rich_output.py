@@ -22,7 +22,7 @@ from pygments.util import ClassNotFound
 
 from minions_evals_mcp.report.plain import revealed
 
-LONG = 50_000
+LONG = 20_000
 """Characters of an output that are rendered; its text tab has the rest."""
 OPEN_LEVELS, MANY = 2, 40
 """Levels of a JSON tree that are open at first, and entries from which a level is closed."""
@@ -99,7 +99,11 @@ def markdown_text(text: str) -> Markup:
     """The text as Markdown: headings are paragraphs, links and pictures are text with their address beside it."""
     shown = revealed(text[:LONG])
     more = (
-        "" if len(text) <= LONG else Markup('<p class="quiet">… {} more characters</p>').format(f"{len(text) - LONG:,}")
+        ""
+        if len(text) <= LONG
+        else Markup(
+            '<p class="quiet">… {} more characters: the text tab shows more, minions-evals report RUN -o FILE.json has all.</p>'
+        ).format(f"{len(text) - LONG:,}")
     )
     return Markup('<div class="md">{}{}</div>').format(Markup(_markdown().render(shown)), more)  # noqa: S704  markdown-it escapes every text, and no rule of ours lets one through
 

@@ -141,7 +141,9 @@ _CODE_LINE = re.compile(
     r"|(?:if|for|while) .+[:{]$|function \w*\(|(?:const|let|var) \w+ ?=|(?:public|private|static) |#include|@\w+|//|/\*|[{}\])]+[;,]?$"
     r"|[\w.\[\]]+ ?(?:[-+*/]|:)?= ?\S|[\w.]+\(.*\)[;:]?$|.*[;{]$)"
 )
-_LEADING_NUMBER = re.compile(r"(?m)^[ \t]*(?:[-*#>]+[ \t]*)?(?:\d{1,3}(?:\.\d{1,3})+[.):]?|\d{1,3}[.)])(?=\s|$)")
+_LEADING_NUMBER = re.compile(
+    r"(?m)^[ \t]*(?:[-*#>]+[ \t]*)?(?:\d{1,3}(?:\.\d{1,3})+[.):]?(?=[ \t]+[A-Z])|\d{1,3}[.)](?=\s|$))"
+)
 _DOTTED = re.compile(r"(?<![\d.$€£])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d%]|\.\d)")
 _BETWEEN = re.compile(r"[\s,;]*(?:(?:and|und|et|y|e|to|or)\b)?[\s,;]*")
 _FEWEST_SECTIONS = 3
@@ -149,7 +151,17 @@ _FEWEST_SECTIONS = 3
 
 def stated(text: str, longest: int) -> str:
     """What the text states to a reader: its prose without code, doc comments and the numbers of sections."""
-    return _without_sections(_without_code(prose(text)[:longest]))
+    said = prose(text)[:longest]
+    return said if _is_json(text) else _without_sections(_without_code(said))
+
+
+def _is_json(text: str) -> bool:
+    if not _JSON_BEGINS.match(text):
+        return False
+    with suppress(ValueError):
+        parsed(text)
+        return True
+    return False
 
 
 def _without_code(text: str) -> str:
