@@ -114,7 +114,7 @@ class Agent:
 
     async def run_recorded(self, of: str) -> str:
         """A run of that version on the outputs that were handed in."""
-        asked: Json = {"benchmarkId": "b", "promptVersionRef": of, "waitSeconds": 50, "target": "recorded"}
+        asked: Json = {"benchmarkId": "b", "promptVersionRef": of, "waitSeconds": 50, "recorded": True}
         return str((await self.host.call("run_benchmark", **asked))["runId"])
 
     async def by_rubric(self) -> None:
@@ -435,10 +435,11 @@ async def _(agent: Agent) -> str:
     return await agent.refused()
 
 
-@attack("the benchmark is sealed after it was changed", refused_as="made, changed or deleted by an agent,")
+@attack("a sealed benchmark of cases of its own", refused_as="made, changed or deleted by an agent,")
 async def _(agent: Agent) -> str:
-    fields: Json = {"name": "s", "testCaseIds": [*NAMES], "sealed": True}
-    await agent.save({"id": "s", "type": "benchmark", "fields": fields})
+    names = [f"x{number}" for number in range(CASES)]
+    fields: Json = {"name": "s", "testCaseIds": [*names], "sealed": True}
+    await agent.save(*map(a_case, names), {"id": "s", "type": "benchmark", "fields": fields})
     SCRIPT[:] = [iter([*WRONG, *RIGHT])]
     asked: Json = {"benchmarkId": "s", "versionA": "p@1", "versionB": "p@2", "waitSeconds": 50, "fresh": True}
     await agent.host.call("compare_prompt_versions", **asked)
@@ -497,7 +498,7 @@ async def _(agent: Agent) -> str:
 @attack("a failure is promoted into the operator's benchmark as a case of its own", refused_as=_measured_by("b"))
 async def _(agent: Agent) -> str:
     run = await agent.run("p@1", WRONG)
-    await agent.host.call("promote_failure", id=f"{run}:c0", corrected="good", benchmarkId="b")
+    await agent.host.call("promote_failure", id=f"{run}:c0", corrected="good", into="b")
     await agent.compare([*WRONG, False], [*RIGHT, True])
     return await agent.refused()
 
@@ -561,8 +562,9 @@ async def test_an_agent_approves_what_the_operator_measures_and_what_was_accepte
         assert "minions-evals import SUITE" in said
         async with opened(agent.config) as operator:
             await keep(operator, a_case("c1"))
-        found = await agent.host.call("approve_prompt_version", promptVersionRef="p@2")
-        assert part(found, "approval")["decision"] == "approved"
+        await agent.host.call("approve_prompt_version", promptVersionRef="p@2")
+    async with opened(config_in(tmp_path)) as engine:
+        assert await engine.store.read(lambda db: current_version(db, "p@2")) == "p@2"
 
 
 def test_there_are_forty_attacks_and_more() -> None:

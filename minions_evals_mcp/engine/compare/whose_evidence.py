@@ -73,7 +73,7 @@ def _vet_ruler(db: Db, comparison: Record[PromptComparison], remedy: str) -> Non
             "HR2",
             f"{len(made)} of the records by which {comparison.id} is measured were made, changed or deleted by an agent{which},"
             " and an agent decides.",
-            remedy=f"{remedy} Or a person or the operator saves them as they are: {Next('import', {'file': 'SUITE'}, 'does')}.",
+            remedy=f"{remedy} Or the operator saves them as they are: {Next('import-as-person', {'file': 'SUITE'}, 'accepts them')}.",
         )
 
 
