@@ -11,8 +11,8 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs import otlp_endpoint
-from minions_evals_mcp.interop.logs.otlp_endpoint import is_loopback, listening_socket
-from minions_evals_mcp.interop.logs.otlp_requests import Rejected
+from minions_evals_mcp.interop.logs.otlp_endpoint import Take, is_loopback, listening_socket
+from minions_evals_mcp.interop.logs.otlp_requests import Rejected, Signal
 from minions_evals_mcp.interop.sessions.telemetry import events_of
 from minions_evals_mcp.interop.spans import spans_of
 
@@ -48,7 +48,7 @@ def otlp_app(intake: TraceIntake, token: str | None) -> Starlette:
     def logs(document: Json) -> Rejected | None:
         return intake.add_events(events_of(document))
 
-    takes = {"traces": traces, "logs": logs, "metrics": _no_metrics}
+    takes: dict[Signal, Take] = {"traces": traces, "logs": logs, "metrics": _no_metrics}
     return otlp_endpoint.otlp_app(takes, token, lambda: intake.is_full)
 
 

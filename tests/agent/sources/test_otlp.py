@@ -214,9 +214,8 @@ async def test_what_is_not_taken_is_said_in_partial_success() -> None:
     in_protobuf = await posted(_logs_protobuf(other), PROTOBUF, path="/v1/logs")
     part = ExportLogsServiceResponse.FromString(in_protobuf.content).partial_success
     assert (part.rejected_log_records, part.error_message) == (1, said["errorMessage"])
-    points: Json = {
-        "resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "x", "sum": {"dataPoints": [{}] * 300}}]}]}]
-    }
+    data: list[JsonValue] = [{} for _ in range(300)]
+    points: Json = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "x", "sum": {"dataPoints": data}}]}]}]}
     metrics = await posted(
         ParseDict(points, ExportMetricsServiceRequest()).SerializeToString(), PROTOBUF, path="/v1/metrics"
     )

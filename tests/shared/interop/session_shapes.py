@@ -101,7 +101,8 @@ class Clock:
 
 def claude_session(made: Plan) -> list[Json]:
     """`~/.claude/projects/…/SESSION.jsonl`: an answer of several blocks is several lines that repeat its usage."""
-    clock, lines = Clock(), [{"type": "queue-operation", "operation": "enqueue", "sessionId": made.ident}]
+    clock = Clock()
+    lines: list[Json] = [{"type": "queue-operation", "operation": "enqueue", "sessionId": made.ident}]
     common = {"sessionId": made.ident, "version": "2.1.332", "cwd": "/p", "isSidechain": False}
 
     def line(kind: str, message: Json) -> None:
