@@ -81,6 +81,10 @@ FAILED: dict[HostStream, Json] = {
     "gemini-json": {"type": "result", "status": "error", "error": {"message": "quota"}},
     "opencode-run": {"type": "error", "error": {"name": "APIError", "data": {"message": "quota"}}},
 }
+NO_STREAMS = (
+    b"", b"plain words\n", b"{}\n[]\nnull\n", b'{"type": "item.completed", "item": []}',
+    b'{"type": "result"}\n{"type": "user", "message": {"content": [{}]}}\n',
+)  # fmt: skip
 WHOLE: dict[HostStream, Json] = {
     "claude-stream": {
         "type": "result",
@@ -128,16 +132,7 @@ async def test_an_agent_that_says_that_it_failed_is_a_target_error_with_its_word
 
 
 @pytest.mark.parametrize("form", STREAMS)
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"",
-        b"plain words\n",
-        b"{}\n[]\nnull\n",
-        b'{"type": "result"}\n{"type": "user", "message": {"content": [{}]}}\n',
-        b'{"type": "item.completed", "item": []}',
-    ],
-)
+@pytest.mark.parametrize("text", NO_STREAMS)
 def test_what_is_no_such_stream_is_a_target_error_and_breaks_nothing(form: HostStream, text: bytes) -> None:
     assert isinstance(read_stream(form, text), TargetErrored)
 
