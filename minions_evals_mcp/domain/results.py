@@ -15,6 +15,8 @@ Outcome = Literal[
 ]
 UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
 """Outcomes of outputs that were to be judged and could not be: the instrument's, never the agent's."""
+JUDGED: tuple[Outcome, ...] = ("scored", "timed-out")
+"""Outcomes that have a verdict; every other is none, and no pass."""
 DecidedBy = Literal["rubric_threshold", "assertions", "max_score", "similarity_0_8"]
 Severity = Literal["critical", "major", "minor"]
 RegressionType = Literal["FAILED", "SCORE_DROP", "LENGTH_CHANGE"]

@@ -1,0 +1,56 @@
+"""A gate on a figure: the limit is reached, missed beyond chance, or missed within chance."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.stats.intervals import Bounds
+from minions_evals_mcp.stats.regression import Gate
+
+Undecided = Literal["pass", "fail"]
+"""What a gate that cannot be decided becomes, where somebody says so."""
+SLACK = 1e-9
+MOST_CASES = 100_000
+"""More than this is no advice."""
+
+
+@frozen_type
+class Limit:
+    """A figure from 0 to 1 beside the limit that it is to reach.
+
+    `gate`: held where the figure reaches the limit, failed where its whole interval lies below it, else undecided. `cases_needed`
+    is the number of cases in all at which the interval would lie below the limit if the figure stayed as it is; None where the
+    gate is decided, or where that number is no advice.
+    """
+
+    figure: float
+    limit: float
+    interval: Bounds | None
+    gate: Gate
+    cases_needed: int | None = None
+
+
+def limit_gate(figure: float, interval: Bounds | None, limit: float, *, cases: int, literal: bool = False) -> Limit:
+    """The gate on a figure of so many cases; `literal` compares the figure alone."""
+    if figure >= limit - SLACK:
+        return Limit(figure, limit, interval, "held")
+    if literal or (interval is not None and interval[1] < limit - SLACK):
+        return Limit(figure, limit, interval, "failed")
+    return Limit(figure, limit, interval, "undecided", _cases_needed(figure, interval, limit, cases))
+
+
+def _cases_needed(figure: float, interval: Bounds | None, limit: float, cases: int) -> int | None:
+    """The interval narrows with the square root of the number of cases."""
+    if interval is None or cases < 1:
+        return None
+    needed = math.ceil(cases * ((interval[1] - figure) / (limit - figure)) ** 2)
+    return max(cases + 1, needed) if needed <= MOST_CASES else None
+
+
+def settled(gate: Gate, undecided: Undecided | None) -> Gate:
+    """The gate once somebody said what becomes of one that is undecided."""
+    if gate != "undecided" or undecided is None:
+        return gate
+    return "held" if undecided == "pass" else "failed"
