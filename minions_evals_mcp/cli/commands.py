@@ -32,6 +32,7 @@ COMMANDS = {
         "Tell when a benchmark moved, and which cases are flaky.",
     ),
     "calibrate": ("decide.calibrating:calibrate", "Find the noise floor of a benchmark, for gates to use."),
+    "plan": ("decide.planning:plan", "Say how many cases find a difference of a given size."),
     "seal": ("keep.sealing:seal", "Hide cases of a benchmark: comparisons tell a verdict only."),
     "rejudge": ("decide.comparing:rejudge", "Judge a run's stored outputs anew; no target is called."),
     "ab-test": ("decide.ab_tests:ab_test", "Run branches of a test case side by side; say which wins."),
@@ -91,7 +92,9 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
         "A prompt's versions, cases, A/B tests; how sure one may be.",
         {
-            **_under("versions", "branches", "compare", "approve", "ab-test", "lift", "calibrate", "rejudge", "seal"),
+            **_under(
+                "versions", "branches", "compare", "approve", "ab-test", "lift", "calibrate", "plan", "rejudge", "seal"
+            ),
             **_under("cases", "batch-run-tests"),
             "use": ("look.versions:use", "Say which version is in use, before any was approved."),
             "take": ("look.versions:take", "Make the wordings of a config versions of one prompt."),

@@ -114,6 +114,7 @@ OPERATIONS: Mapping[str, Row] = {
     "label": Row("label", ("run_id",), person=True),
     "lift": Row("lift", ("file",)),
     "list": Row("list", ("type",), At("list_records")),
+    "plan": Row("plan", ("benchmark_id",), At("plan_benchmark", {})),
     "outbox": Row("outbox"),
     "people-add": Row("people add", ("name",)),
     "people-list": Row("people list"),
