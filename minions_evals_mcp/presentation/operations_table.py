@@ -111,6 +111,7 @@ OPERATIONS: Mapping[str, Row] = {
     ),
     "init": Row("init", has_store=False),
     "judge": Row("judge", person=True),
+    "judge-check": Row("judge-check", ("run_id",)),
     "label": Row("label", ("run_id",), person=True),
     "lift": Row("lift", ("file",)),
     "list": Row("list", ("type",), At("list_records")),

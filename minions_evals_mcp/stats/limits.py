@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Literal
 
 from minions_evals_mcp.frozen_types import frozen_type
@@ -42,10 +43,14 @@ def limit_gate(figure: float, interval: Bounds | None, limit: float, *, cases: i
 
 
 def _cases_needed(figure: float, interval: Bounds | None, limit: float, cases: int) -> int | None:
-    """The interval narrows with the square root of the number of cases."""
-    if interval is None or cases < 1:
+    """An interval narrows with the square root of the number of cases; that of a pass rate is as wide as the rate at its end is uncertain."""
+    if interval is None or cases < 1 or limit >= 1:
         return None
-    needed = math.ceil(cases * ((interval[1] - figure) / (limit - figure)) ** 2)
+    upper, at_limit = interval[1], limit * (1 - limit)
+    narrower = ((upper - figure) / (limit - figure)) ** 2
+    of_rate = at_limit / (upper * (1 - upper)) if 0 < upper < 1 else math.inf
+    alone = NormalDist().inv_cdf(0.975) ** 2 * at_limit / (limit - figure) ** 2
+    needed = math.ceil(alone if math.isinf(of_rate) else cases * narrower * max(1.0, of_rate))
     return max(cases + 1, needed) if needed <= MOST_CASES else None
 
 

@@ -63,7 +63,7 @@ async def run_(
     undecided
         What a gate becomes that too few cases decide (exit 3): pass or fail.
     allow_skipped
-        Let the gates hold over the outputs that are there (else the project's); else exit 3 where a case has none.
+        Evaluate the gates over the outputs that are there (else the project's); else exit 3 where a case has none.
     """
     project = settings_here().project
     if project is None and not ids:

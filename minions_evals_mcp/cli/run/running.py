@@ -102,7 +102,7 @@ async def run_benchmark(
     undecided
         What a gate becomes that too few cases decide (exit 3): pass or fail.
     allow_skipped
-        Let the gates hold over the outputs that are there; else exit 3 where a case has none.
+        Evaluate the gates over the outputs that are there; else exit 3 where a case has none.
     cluster
         Let the workers of a dask cluster carry it out: tcp://HOST:8786, tls://HOST:8786, or local:4 for four processes here.
         Trusted machines only, for they run what they are sent. --concurrency then counts for each worker.

@@ -227,6 +227,23 @@ def probe_result(probe: str, outputs: int, wrong: int) -> ProbeResult:
     return ProbeResult(probe=probe, outputs=outputs, wrong=wrong, failed=failed)
 
 
+def unprobed(probes: Sequence[ProbeResult]) -> str:
+    """Why the probes do not speak for a judge that nobody labelled; empty where they do.
+
+    They do where enough outputs were probed, padded ones among them, and no kind of probe misled the judge in more than the share
+    that is allowed: without labels, few outputs must show what many could not.
+    """
+    if not probes:
+        return "it was never probed"
+    wrong = [probe for probe in probes if probe.wrong > PROBE_ERROR * probe.outputs]
+    if wrong:
+        return f"probes misled it: {', '.join(f'{probe.probe} ({probe.wrong} of {probe.outputs})' for probe in wrong)}"
+    outputs = sum(probe.outputs for probe in probes)
+    if outputs < PROBED:
+        return f"only {outputs} outputs were probed, and {PROBED} are needed"
+    return "" if any(probe.probe == "padded" and probe.outputs for probe in probes) else "no padded output was probed"
+
+
 def _state(
     figures: _Figures, probes: Sequence[ProbeResult], before: JudgeLicence | None
 ) -> tuple[LicenceState, str]:  # fmt: skip
