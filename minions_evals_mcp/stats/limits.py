@@ -43,7 +43,10 @@ def limit_gate(figure: float, interval: Bounds | None, limit: float, *, cases: i
 
 
 def _cases_needed(figure: float, interval: Bounds | None, limit: float, cases: int) -> int | None:
-    """An interval narrows with the square root of the number of cases; that of a pass rate is as wide as the rate at its end is uncertain."""
+    """Intervals narrow with the square root of the number of cases.
+
+    That of a pass rate is as wide as the rate at its end is uncertain (Wilson), which counts where that is more at the limit.
+    """
     if interval is None or cases < 1 or limit >= 1:
         return None
     upper, at_limit = interval[1], limit * (1 - limit)

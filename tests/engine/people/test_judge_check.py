@@ -138,7 +138,7 @@ async def test_an_agent_approves_on_a_models_judgments_only_once_probes_speak_fo
         assert (made.verdict, made.judge_state) == ("improved", "unknown")
         asked = ApprovalAsked(prompt_version_ref="v2", decided_by="an-agent", decided_by_type="agent")
         with pytest.raises(
-            RuleError, match="it was never probed. An agent's approval needs a qualified judge"
+            RuleError, match=r"it was never probed\. An agent's approval needs a qualified judge"
         ) as refused:
             await approve_prompt_version(engine, asked)
         remedy = typed(refused.value.remedy)
