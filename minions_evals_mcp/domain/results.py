@@ -383,6 +383,7 @@ class TestBranchExecution(Fields):
     similarity_score: Unit | None = None
     clarity_score: Unit | None = None
     valid_json: bool | None = None
+    checks_passed: Annotated[bool | None, Field(exclude_if=lambda passed: passed is None)] = None
     consistency_hash: str | None = None
     prompt_version: int | None = None
     prompt_version_ref: Id | None = None

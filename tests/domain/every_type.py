@@ -124,7 +124,7 @@ FULL: tuple[Fields, ...] = (
     TestBranchExecution(
         branch_id="br1", execution_id="e1", output="{}", error="none", status="success", latency_ms=10.5,
         time_to_first_token=1.5, tokens_per_second=55.5, input_tokens=10, output_tokens=5, total_tokens=15,
-        estimated_cost=0.002, quality_score=0.9, similarity_score=0.8, clarity_score=0.7, valid_json=True,
+        estimated_cost=0.002, quality_score=0.9, similarity_score=0.8, clarity_score=0.7, valid_json=True, checks_passed=True,
         consistency_hash="abc", prompt_version=3, prompt_version_ref="p3", test_case_id="t1",
         configuration={"provider": "openai"}, configuration_digest="abc",
     ),
