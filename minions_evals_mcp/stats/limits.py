@@ -57,6 +57,32 @@ def _cases_needed(figure: float, interval: Bounds | None, limit: float, cases: i
     return max(cases + 1, needed) if needed <= MOST_CASES else None
 
 
+@frozen_type
+class NonInferiority:
+    """The answer whether a new version is worse by no more than a margin, at 97.5 % one-sided.
+
+    `gate`: held where the whole interval of the difference lies above -margin, failed where it lies below, else undecided.
+    """
+
+    margin: float
+    interval: Bounds
+    gate: Gate
+    cases_needed: int | None = None
+
+
+def non_inferiority(
+    delta: float, interval: Bounds, margin: float, *, cases: int, held_with_missing: bool = True
+) -> NonInferiority:
+    """The gate on a difference of so many cases; `held_with_missing`: it holds with missing outputs as failures, too."""
+    if interval[0] > -margin - SLACK:
+        return NonInferiority(margin, interval, "held" if held_with_missing else "undecided")
+    if interval[1] < -margin + SLACK:
+        return NonInferiority(margin, interval, "failed")
+    room = delta + margin
+    needed = math.ceil(cases * ((delta - interval[0]) / room) ** 2) if room > SLACK else MOST_CASES + 1
+    return NonInferiority(margin, interval, "undecided", max(cases + 1, needed) if needed <= MOST_CASES else None)
+
+
 def settled(gate: Gate, undecided: Undecided | None) -> Gate:
     """The gate once somebody said what becomes of one that is undecided."""
     if gate != "undecided" or undecided is None:
