@@ -55,7 +55,8 @@ class DiffPart(Value):
 class TestRun(Fields):
     """One output of one test case, judged. Only the outcomes `scored` and `timed-out` become test runs.
 
-    `group` is the test case's, else the agent-run's, when it was judged.
+    `group` is the test case's, else the agent-run's, when it was judged. `answeredBy`: the models that the replies of the judges
+    name, which change where a provider moves an alias.
     """
 
     __test__ = False
@@ -97,6 +98,7 @@ class TestRun(Fields):
     output_tokens: Count | None = None
     cost_usd: Amount | None = None
     group: Annotated[str | None, Field(exclude_if=lambda group: group is None)] = None
+    answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
 
 
 class EvalJudgment(Fields):
@@ -173,6 +175,7 @@ class BenchmarkRun(Fields):
     canaries_passed: Annotated[Ids, Field(exclude_if=lambda passed: not passed)] = ()
     groups: Annotated[Count | None, Field(exclude_if=lambda groups: groups is None)] = None
     effective_cases: Annotated[Amount | None, Field(exclude_if=lambda cases: cases is None)] = None
+    answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
     digests: Digests = Digests.trusted()
 
 
