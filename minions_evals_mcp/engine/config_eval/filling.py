@@ -63,6 +63,7 @@ class Filled:
             trial=trial,
             cells=tuple(_with_choice(cell, selections) for cell in cells),
             selections=tuple(selections),
+            group=case.fields.group or "",
         )
 
     def _prompt(self, cell: Cell, inputs: Json, unit: UnitRow | None) -> str | None:

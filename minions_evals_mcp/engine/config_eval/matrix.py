@@ -103,6 +103,7 @@ class Row(Value):
     trial: int
     cells: tuple[Cell, ...]
     selections: tuple[Selected, ...] = ()
+    group: Annotated[str, Field(exclude_if=lambda group: not group)] = ""
 
     @property
     def holds(self) -> bool:

@@ -31,6 +31,8 @@ ERROR = 0.015
 _EARLY, _FADING = 20, 1.5
 _SPENT = 2 / math.sqrt(_EARLY + FIRST_LEVEL)
 """About the sum of (t + 20)^-1.5 over all looks t."""
+RECENT = 14
+"""The newest runs before a place, which say how far runs scatter now: scatter that grew is no fall."""
 _DECIMALS = 9
 
 
@@ -113,7 +115,14 @@ def _tested(seen: Sequence[float], levels: Sequence[int], place: int) -> Change 
     tested = level_step(seen[first:], remembered, place - first)
     if tested is None:
         return None
+    recent = max(begun, place - RECENT)
+    p_value = tested.p_value
+    if recent > begun:
+        lately = level_step(seen[recent:], [0], place - recent)
+        if lately is None or lately.step * tested.step <= 0:
+            return None
+        p_value = max(p_value, lately.p_value)
     lasts = median(seen[place:]) - fmean(seen[begun:place])
     if lasts * tested.step <= 0 or abs(lasts) < abs(tested.step) / 2:  # one run far off is no level
         return None
-    return Change(place, len(seen), tested.step, tested.p_value)
+    return Change(place, len(seen), tested.step, p_value)
