@@ -83,7 +83,7 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     for line in change_lines(result):
         yield Text(line)
     if (limit := result.limit) is not None and limit.gate == "undecided":
-        yield in_terms(limit_words(limit, "pass rate"), PythonCalls(_store(result)))
+        yield in_terms(limit_words(limit, result.name, "pass rate"), PythonCalls(_store(result)))
     if result.asked.fail_on_regression and result.gate != "held":
         yield in_terms(stays_red(short_id(result.run_id)), Terminal(_store(result)))
     if result.summary.outcomes.get("awaiting-judgments") and result.asked.lacks_judge:
@@ -130,7 +130,11 @@ def _why_undecided(result: Figures) -> str:
     if result.summary.unscored:
         return result.summary.unscored[0].reason
     limit = result.limit
-    return "" if limit is None or limit.gate == "held" else in_terms(limit_words(limit, "pass rate"), PythonCalls())
+    return (
+        ""
+        if limit is None or limit.gate == "held"
+        else in_terms(limit_words(limit, result.name, "pass rate"), PythonCalls())
+    )
 
 
 def _standing(result: Figures) -> str:

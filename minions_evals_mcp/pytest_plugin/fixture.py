@@ -231,7 +231,7 @@ def _vet(
     if min_score is not None:
         limit = score_gate(summary, min_score, literal=literal)
         gate = settled(limit.gate, undecided)
-        words = in_terms(limit_words(limit), PythonCalls())
+        words = in_terms(limit_words(limit, summary.subject_id), PythonCalls())
         if gate == "failed":
             raise AssertionError(f"{summary.subject_id}: {words}: {_failed(summary)}")
         if gate == "undecided":

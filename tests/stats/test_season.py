@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from minions_evals_mcp.stats.series.season import without_season
-from tests.bench.level_shifts import FLAT, STEPS, measured
+from tests.bench.verdicts.level_shifts import FLAT, STEPS, measured
 
 BEGIN = datetime(2026, 1, 5, tzinfo=UTC)
 

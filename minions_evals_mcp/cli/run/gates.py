@@ -49,7 +49,7 @@ def gate(
     reasons: list[str] = []
     open_gates: list[str] = []
     if min_score is not None and (limit := score_gate(summary, min_score, literal=literal)).gate != "held":
-        (reasons if limit.gate == "failed" else open_gates).append(as_typed(limit_words(limit)))
+        (reasons if limit.gate == "failed" else open_gates).append(as_typed(limit_words(limit, summary.subject_id)))
     if fallen == "failed":
         reasons.append(f"{fallen_words(summary)}. {as_typed(stays_red(summary.run_id))}")
     if fallen == "undecided":

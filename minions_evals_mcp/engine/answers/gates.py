@@ -64,7 +64,7 @@ def _interval(value: JsonValue) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def limit_words(limit: Limit, name: str = "score") -> str:
+def limit_words(limit: Limit, benchmark_id: str, name: str = "score") -> str:
     """Why a figure does not reach its limit and, where that can be chance, what would decide it."""
     text = f"{limit.figure:.3f}"
     shown = text if float(text) < limit.limit else f"{limit.figure:g}"
@@ -79,6 +79,7 @@ def limit_words(limit: Limit, name: str = "score") -> str:
     return (
         f"gate undecided: {below}, which can be chance. {decide} {argument('literal')} compares the figure alone."
         f" {argument('undecided')} (pass or fail) decides for you."
+        f" {Next('plan', {'benchmark_id': benchmark_id}, 'computes how many cases a difference takes')}."
     )
 
 

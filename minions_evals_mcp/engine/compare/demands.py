@@ -39,7 +39,9 @@ class UntestedJudgeError(RuleError):
 
     def __init__(self, evidence: Record[PromptComparison], untested: CriterionStanding, price: str = "") -> None:
         self.evidence, self.untested = evidence, untested
-        self.run_id = evidence.fields.benchmark_run_id_b
+        self.run_id = (
+            evidence.fields.benchmark_run_id_a
+        )  # where the candidate is better outputs failed, which may be padded
         probe = Next("judge-check", {"run_id": self.run_id}, f"probes the judge without labels{price}")
         label = Next("label", {"run_id": self.run_id, "draw": FEWEST_LABELS}, "draws outputs for people to judge")
         version = evidence.fields.prompt_version_b

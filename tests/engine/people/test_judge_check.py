@@ -142,7 +142,7 @@ async def test_an_agent_approves_on_a_models_judgments_only_once_probes_speak_fo
         ) as refused:
             await approve_prompt_version(engine, asked)
         remedy = typed(refused.value.remedy)
-        run_id = made.benchmark_run_id_b
+        run_id = made.benchmark_run_id_a
         assert remedy.startswith(f"`minions-evals judge-check {run_id}` probes the judge without labels (")
         estimate = await estimate_check(engine, CheckRequest(ident=run_id))
         assert f"({estimate.calls} calls, at most ${estimate.cost_usd:g})" in remedy

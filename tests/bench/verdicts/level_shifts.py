@@ -1,4 +1,4 @@
-"""Falls that flat histories are given, and steps that are seen: `python -m tests.bench.level_shifts [--histories 200]`.
+"""Falls that flat histories are given, and steps that are seen: `python -m tests.bench.verdicts.level_shifts [--histories 200]`.
 
 Flat: plain noise, noise whose sd grows from .03 to .08 half way, a wave of ±.08 over 30 runs, an outage of -.40 on 5 % of days, a
 weekly season of -.10; 60 daily runs each. Steps: -.20 after 20 runs at sd .05; -.20 after 21 runs at sd .03 beside the weekly

@@ -1,4 +1,4 @@
-"""How often an unchanged build fails or ends undecided at a gate on a figure: `python -m tests.bench.figure_gates [--builds 400]`.
+"""How often an unchanged build fails or ends undecided at a gate on a figure: `python -m tests.bench.verdicts.figure_gates [--builds 400]`.
 
 Each build is a benchmark-run of an agent that passes a case with the chance `TRUE_RATE`. The limit of the gate is .05 or .10
 below it. The exit codes are those of `run-benchmark --min-score`, with `--literal` and without: 0 passed, 1 failed, 3 undecided.
@@ -20,7 +20,7 @@ from minions_evals_mcp.cli.run.gates import gate
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from tests.workshop import bench, config_in, fleet, opened
 
-TARGET = "python:tests.bench.figure_gates:coin"
+TARGET = "python:tests.bench.verdicts.figure_gates:coin"
 TRUE_RATE, FALL, MOST_FAILED = 0.80, 0.30, 0.025
 DRAW = random.Random(1)  # noqa: S311  a simulation, no secret
 CHANCE = [TRUE_RATE]
@@ -73,7 +73,7 @@ def main() -> int:
     """Measures all; 0 where the limit holds."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--builds", type=int, default=400)
-    from tests.bench import figure_gates  # noqa: PLC0415  the module that the target is found in, not `__main__`
+    from tests.bench.verdicts import figure_gates  # noqa: PLC0415  the module that the target is found in, not `__main__`
 
     return 0 if anyio.run(figure_gates.measured, options.parse_args().builds) else 1
 
