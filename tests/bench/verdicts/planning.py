@@ -1,4 +1,4 @@
-"""How often a planned number of cases finds the difference that it was planned for: `python -m tests.bench.verdicts.planning [--pairs 400]`.
+"""How often a planned number of cases finds what it was planned for: `python -m tests.bench.verdicts.planning [--pairs 400]`.
 
 A pilot of 60 cases is run twice under one version. The plan is made of it. Then pairs of versions are drawn with the planned number
 of cases and the true difference, and compared. The share that is decided is to be .8; ends with 1 below .72.
