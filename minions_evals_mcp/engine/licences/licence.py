@@ -26,8 +26,13 @@ FEWEST_LABELS = 30
 LEAST_KAPPA = LEAST_YOUDEN = 0.4
 """What the lower bounds of kappa, and of sensitivity + specificity - 1, must reach."""
 ERROR = 0.05
-PROBED, PROBE_ERROR = 20, 0.1
-"""A probe fails when, over at least so many outputs, the lower bound of its wrong verdicts exceeds this share."""
+PROBED = 20
+"""So many outputs must have been probed before probes speak for a judge."""
+FEWEST_PROBED, PROBE_ERROR = 6, 0.1
+"""A probe fails when, over at least so many outputs, the lower bound of its wrong verdicts exceeds this share.
+
+Few outputs can be padded, for only those that fail are: the bound itself allows for how few they are.
+"""
 SAME = 1e-9
 
 Output = tuple[str, str]
@@ -223,7 +228,7 @@ def _rounded(scores: Sequence[float]) -> list[float]:
 def probe_result(probe: str, outputs: int, wrong: int) -> ProbeResult:
     """The probe's result: it fails where more verdicts are wrong than chance allows."""
     bounds = wilson(wrong, outputs)
-    failed = outputs >= PROBED and bounds is not None and bounds[0] > PROBE_ERROR
+    failed = outputs >= FEWEST_PROBED and bounds is not None and bounds[0] > PROBE_ERROR
     return ProbeResult(probe=probe, outputs=outputs, wrong=wrong, failed=failed)
 
 
