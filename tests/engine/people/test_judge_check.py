@@ -150,7 +150,7 @@ async def test_an_agent_approves_on_a_models_judgments_only_once_probes_speak_fo
         barred = await barred_for_agents(engine, "v2", (await all_of(engine, PromptComparison))[0].id)
         assert barred is not None
         assert barred.remedy == refused.value.remedy
-        kinds = ("padded", "injected", "empty", "truncated", "reference", "order")
+        kinds = ("padded", "injected", "empty", "truncated", "reference")
         await judge_check(engine, CheckRequest(ident=run_id, probes=kinds))
         if judge == "sound":
             assert (await approve_prompt_version(engine, asked)).fields.decision == "approved"
