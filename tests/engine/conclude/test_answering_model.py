@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,8 +58,8 @@ class Moved(Models):
 async def judged(tmp_path: Path) -> AsyncGenerator[Engine]:
     async with serving() as server:
         config = replace(config_in(tmp_path, model_url=server.url), judge_model="anthropic:judge")
-        async with opened(config) as engine:
-            moved = Moved(config.providers)
+        async with AsyncExitStack() as stack, opened(config) as engine:
+            moved = await stack.enter_async_context(Moved(config.providers))
             moved.names = ["judge-2026-03"]
             engine.models = moved
             names = [f"c{number:02}" for number in range(CASES)]
@@ -66,7 +67,6 @@ async def judged(tmp_path: Path) -> AsyncGenerator[Engine]:
             await save(engine, [case(name, rubricId="r") for name in names], benchmark("b", *names))
             await save(engine, [answer(f"a{name}", name, f"It is GOOD, {name}.") for name in names])
             yield engine
-            await moved.aclose()
 
 
 async def ran(engine: Engine, model: str) -> tuple[BenchmarkRun, str]:
