@@ -27,7 +27,7 @@ from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.seals import is_sealed
 
 RUNS_READ = 6
-MOST_UNITS = 2000
+MOST_UNITS = 1000
 """A run of more test-runs has no minimum detectable difference in its summary: `plan` computes it."""
 
 
@@ -141,7 +141,7 @@ def detectable(db: Db, run_id: str, benchmark_id: str) -> float | None:
     """The smallest difference that another run beside this one finds in 80 %; None where it is not known."""
     if is_sealed(db, benchmark_id):
         return None
-    newest = [run_id, *(ident for ident in run_pairs.newest_whole(db, benchmark_id, limit=3) if ident != run_id)][:3]
+    newest = [run_id, *(ident for ident in run_pairs.newest_whole(db, benchmark_id, limit=2) if ident != run_id)][:2]
     found = variation_between(db, newest)
     if found is None:
         return None
