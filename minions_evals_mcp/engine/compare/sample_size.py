@@ -10,7 +10,7 @@ from pydantic import Field
 from minions_evals_mcp.domain.values import Id, Value
 from minions_evals_mcp.engine.conclude.comparison import pairing
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError, SealedError
-from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.next_steps import Next, list_them
 from minions_evals_mcp.stats.case_pairs import CasePair, score_differences
 from minions_evals_mcp.stats.settling import (
     POWER,
@@ -68,7 +68,7 @@ class PlanRequest(Value):
 def sample_plan(db: Db, request: PlanRequest) -> SamplePlan:
     """The plan from the benchmark's newest runs; raises `NotFoundError`, and `BadInputError` where no run has two cases."""
     if records.minion(db, request.benchmark_id) is None:
-        raise NotFoundError(f"no benchmark with the id {request.benchmark_id!r}.")
+        raise NotFoundError("benchmark", request.benchmark_id, remedy=list_them("benchmark"))
     if is_sealed(db, request.benchmark_id):
         raise SealedError(
             f"{request.benchmark_id} is sealed: how its scores vary is not told.", remedy="Plan with an open benchmark."
