@@ -141,14 +141,21 @@ def run_look(summary: RunSummary) -> str:
         return "bad"
     if summary.regression is not None:
         return "bad" if summary.regression.get("evidence") == "supported" else "warn"
-    return "good" if verdict == "improved" or summary.benchmark_run.get("passed") is True else ""
+    if verdict != "improved" and summary.benchmark_run.get("passed") is not True:
+        return ""
+    return "warn" if left_open(summary) else "good"
+
+
+def left_open(summary: RunSummary) -> bool:
+    """True where outputs of the run have no verdict."""
+    return any(outcome not in {"scored", "timed-out"} for outcome in summary.outcomes)
 
 
 def run_sign(summary: RunSummary) -> str:
     """The sign beside a run's verdict; a state is no verdict and has the neutral one."""
     look = run_look(summary)
     if look in {"bad", "warn"}:
-        return "▼" if run_fell(summary) or look == "warn" else "✗"
+        return "▼" if run_fell(summary) or summary.regression is not None else "✗" if look == "bad" else "◌"
     if look == "good":
         return "▲" if summary.change is not None and summary.change.verdict == "improved" else "✓"
     return "•" if summary.benchmark_run is not None else "◌"

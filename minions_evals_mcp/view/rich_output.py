@@ -98,13 +98,10 @@ def _bubble(turn: tuple[str, str]) -> Markup:
 def markdown_text(text: str) -> Markup:
     """The text as Markdown: headings are paragraphs, links and pictures are text with their address beside it."""
     shown = revealed(text[:LONG])
-    more = (
-        ""
-        if len(text) <= LONG
-        else Markup(
-            '<p class="quiet">… {} more characters: the text tab shows more, minions-evals report RUN -o FILE.json has all.</p>'
-        ).format(f"{len(text) - LONG:,}")
-    )
+    more = Markup("")
+    if len(text) > LONG:
+        rest = "more characters: the text tab shows more, minions-evals report RUN -o FILE.json has all."
+        more = Markup('<p class="quiet">… {} {}</p>').format(f"{len(text) - LONG:,}", rest)
     return Markup('<div class="md">{}{}</div>').format(Markup(_markdown().render(shown)), more)  # noqa: S704  markdown-it escapes every text, and no rule of ours lets one through
 
 
