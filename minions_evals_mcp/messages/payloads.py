@@ -23,18 +23,6 @@ from minions_evals_mcp.messages.derived import payload_of
 from minions_evals_mcp.messages.testing_api import VERBS
 
 
-class ClassifyFailure(Value):
-    """Say why a test-run failed, or why each failed test-run of a run did."""
-
-    run_id: Id
-
-
-class DetectTrend(Value):
-    """Say where a benchmark is heading."""
-
-    benchmark_id: Id
-
-
 class AgentRunCompleted(Value):
     """An agent has produced something: a recorded agent-run by its id, or the whole record. Judged by `testCaseId`, else by
     every active test case with the same inputs."""
@@ -147,8 +135,8 @@ KINDS: dict[str, Kind[Any]] = {
     "run-test-case": Kind(payload_of("run-test-case"), lambda payload: payload.test_case_id),
     "run-benchmark": Kind(payload_of("run-benchmark"), lambda payload: payload.benchmark_id),
     "compare-prompts": Kind(payload_of("compare-prompts"), lambda payload: payload.benchmark_id),
-    "classify-failure": Kind(ClassifyFailure, lambda payload: payload.run_id),
-    "detect-trend": Kind(DetectTrend, lambda payload: payload.benchmark_id),
+    "classify-failure": Kind(payload_of("classify-failure"), lambda payload: payload.run_id),
+    "detect-trend": Kind(payload_of("detect-trend"), lambda payload: payload.benchmark_id),
     "agent-run-completed": Kind(AgentRunCompleted, _agent_run_topic),
     "approve-prompt-version": Kind(ApprovePromptVersion, lambda payload: payload.prompt_version_ref),
     "approval-decided": Kind(ApprovalDecided, lambda payload: payload.run_id or payload.approval_request_id),

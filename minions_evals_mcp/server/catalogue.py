@@ -113,7 +113,7 @@ Costs: two benchmark runs a part; same idempotencyKey goes on, or repeats the an
 Errors: no budget left, unknown version, no outputs.""",
     ),
     "classify_failure": Entry(
-        "analysis", "Say why a run failed", analysis.ClassifyFailure, analysis.FailuresAnswer, "analysis:classify_failure",
+        "analysis", "Say why a run failed", "classify_failure", analysis.FailuresAnswer, "analysis:classify_failure",
         idempotent=True, reach="explains",
         search="why did an eval fail; root cause",
         description="""\
@@ -135,7 +135,7 @@ Costs: nothing.
 Errors: the run passed; unknown id; corrected changes nothing.""",
     ),
     "detect_trend": Entry(
-        "analysis", "Tell a benchmark's trend", analysis.DetectTrend, analysis.TrendAnswer, "analysis:detect_trend", writes=False,
+        "analysis", "Tell a benchmark's trend", "detect_trend", analysis.TrendAnswer, "analysis:detect_trend", writes=False,
         search="quality drift over time",
         description="""\
 Tells whether a benchmark improves, degrades or is stable over its last runs, and why: slope, interval, p-value, breaks.
@@ -145,7 +145,7 @@ Costs: nothing; it is computed with each run.
 Errors: the benchmark has no completed run.""",
     ),
     "audit_benchmark": Entry(
-        "analysis", "Audit a benchmark's checks", analysis.AuditBenchmark, analysis.AuditAnswer, "auditing:audit_benchmark",
+        "analysis", "Audit a benchmark's checks", "audit_benchmark", analysis.AuditAnswer, "auditing:audit_benchmark",
         search="can a wrong answer pass the checks",
         description="""\
 Tries cheats and mutants on a benchmark's checks: which wrong answers pass, case by case, and what would close each hole.
