@@ -217,7 +217,11 @@ TABLE: Mapping[str, Operation] = {
     ),
     "classify_failure": Operation(
         "classify_failure",
-        cli=Offer("classify", names={"run_id": "RUN_ID"}, left_out={"ask_model": "an option of its own can also forbid what the operator allowed"}),
+        cli=Offer(
+            "classify",
+            names={"run_id": "RUN_ID"},
+            left_out={"ask_model": "an option of its own can also forbid what the operator allowed"},
+        ),
         mcp=Offer(
             "classify_failure",
             names={"run_id": "id"},
