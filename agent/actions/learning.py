@@ -7,16 +7,14 @@ from dataclasses import replace
 from agent.message_work import MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.seals import SealedVerdict
-from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.derived import payload_of
-from minions_evals_mcp.operations import classify_failure, compare_versions, detect_trend
-from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.operations import approve_prompt_version, classify_failure, compare_versions, detect_trend
+from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.agent import explained
 
 
@@ -33,15 +31,11 @@ async def compare(work: MessageWork) -> Json:
 
 async def decide_version(work: MessageWork) -> Json:
     """approve-prompt-version: a decision is written down, or refused by HR2; the same message decides once."""
-    payload = work.payload_as(payloads.ApprovePromptVersion)
+    request = work.payload_as(payload_of("approve-prompt-version")).request(approve_prompt_version.Request)
+    speaker = work.spoken_by(request.decided_by or "")
     ident = f"approval:{text_digest(work.message.id)}"
-    approval = await work.engine.store.read(lambda db: records.get(db, ident, Approval))
-    if approval is None:
-        speaker = work.spoken_by(payload.decided_by)
-        fields = payload.model_dump(by_alias=False)
-        asking = ApprovalAsked.model_validate({**fields, "decided_by": speaker.name, "decided_by_type": speaker.kind})
-        approval = await approve_prompt_version(replace(work.engine, new_id=lambda: ident), asking)
-    return {"approvalId": approval.id, "decision": approval.fields.decision}
+    decided = await approve_prompt_version.run(work.engine, request, by=speaker, ident=ident)
+    return {"approvalId": decided.approval.id, "decision": decided.approval.fields.decision}
 
 
 async def classify(work: MessageWork) -> Json:

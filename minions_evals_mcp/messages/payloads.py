@@ -50,21 +50,6 @@ class AgentRunCompleted(Value):
         return run
 
 
-class ApprovePromptVersion(Value):
-    """A decision on a prompt version; it needs a comparison that the version wins (HR2).
-
-    Who decides is known by where the message came from: `decidedByType` says nothing more.
-    """
-
-    prompt_version_ref: Id
-    comparison_id: Id | None = None
-    decision: Literal["approved", "refused"] = "approved"
-    reason: Visible | None = None
-    decided_by: Visible
-    decided_by_type: Literal["human", "agent"] | None = None
-    override_reason: Visible | None = None
-
-
 class ApprovalDecided(Value):
     """A person's answer to an approval-request: its id, or run and digest. Its judgments are the scores; "approved" alone is none."""
 
@@ -138,7 +123,7 @@ KINDS: dict[str, Kind[Any]] = {
     "classify-failure": Kind(payload_of("classify-failure"), lambda payload: payload.run_id),
     "detect-trend": Kind(payload_of("detect-trend"), lambda payload: payload.benchmark_id),
     "agent-run-completed": Kind(AgentRunCompleted, _agent_run_topic),
-    "approve-prompt-version": Kind(ApprovePromptVersion, lambda payload: payload.prompt_version_ref),
+    "approve-prompt-version": Kind(payload_of("approve-prompt-version"), lambda payload: payload.prompt_version_ref),
     "approval-decided": Kind(ApprovalDecided, lambda payload: payload.run_id or payload.approval_request_id),
     "instruction": Kind(Instruction, _no_topic),
     **{name: Kind(verb.payload, verb.topic) for name, verb in VERBS.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Optional, TypeVar, cast
+from typing import Annotated, Any, Literal, Optional, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
@@ -16,7 +16,11 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.operations.table import DEFAULTS, LEFT_OUT, LIMITED, NAMES, Interface, Offer, Operation
 
 R = TypeVar("R", bound=BaseModel)
-LIMITED_TYPES: Mapping[str, Any] = {"subject": Id, "target": Optional[ModelTarget]}  # noqa: UP045  pyright: an alias and `|` do not go together
+LIMITED_TYPES: Mapping[str, Any] = {
+    "decision": Literal["approved", "refused"],
+    "subject": Id,
+    "target": Optional[ModelTarget],  # noqa: UP045  pyright: an alias and `|` do not go together
+}
 """The types of the fields in `LIMITED`."""
 
 

@@ -102,11 +102,15 @@ DEFAULTS: Mapping[Interface, Mapping[str, object]] = {
 MODEL_TARGET = "a model only: code, commands and addresses are the operator's to name"
 LIMITED: Mapping[Interface, Mapping[str, str]] = {
     "mcp": {"target": MODEL_TARGET, "subject": "a benchmark only: files are the operator's to name"},
-    "message": {"target": MODEL_TARGET},
+    "message": {
+        "target": MODEL_TARGET,
+        "decision": "a person names the version in use where they are known: not by message",
+    },
 }
 """Fields of which an interface takes less than the request does, each with the reason; `fields.py` has their types."""
 
 _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
+_KNOWN_SPEAKER = "the terminal, or the token of the call, says who speaks"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
 _RUN_CLI = {"prompt_version_ref": "prompt_version"}
 
@@ -252,6 +256,21 @@ TABLE: Mapping[str, Operation] = {
         graphql=_NO_BENCHMARKS,
         python="`audit` takes a file, and functions that are handed each case",
         browsed=True,
+    ),
+    "approve_prompt_version": Operation(
+        "approve_prompt_version",
+        cli=Offer(
+            "approve",
+            names={"prompt_version_ref": "VERSION", "comparison_id": "comparison", "decided_by": "by"},
+            left_out={
+                "decision": "an option of its own refuses; a command of its own names the version in use",
+                "decided_by_type": _KNOWN_SPEAKER,
+            },
+        ),
+        mcp=Offer("approve_prompt_version", left_out={"decided_by_type": _KNOWN_SPEAKER}),
+        message=Offer("approve-prompt-version", required={"decided_by": "a message says in whose name it decides"}),
+        graphql="document 5 has no approvals",
+        python=_ENGINE_REQUEST.format("approve_prompt_version", "ApprovalAsked"),
     ),
 }  # fmt: skip
 """Each operation by the name of its module."""

@@ -243,7 +243,7 @@ Costs: nothing; saving the same twice changes nothing.
 Errors: the record, field and reason.""",
     ),
     "approve_prompt_version": Entry(
-        "release", "Approve a prompt version", release.ApprovePromptVersion, release.ApprovalAnswer, "release:approve_prompt_version",
+        "release", "Approve a prompt version", "approve_prompt_version", release.ApprovalAnswer, "release:approve_prompt_version",
         destructive=True,
         search="release gate for a prompt version",
         description="""\

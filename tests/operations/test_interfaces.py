@@ -34,6 +34,7 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "detect_trend": {"benchmark_id": "b"},
     "classify_failure": {"run_id": "run"},
     "audit": {"subject": "b"},
+    "approve_prompt_version": {"prompt_version_ref": "p@2", "decided_by": "ada"},
 }
 """A request that fits, for each operation."""
 OFFERED: list[tuple[str, Interface]] = [
