@@ -141,11 +141,8 @@ def figures() -> dict[str, int]:
     }
 
 
-RATCHET = (
-    "longestImportChain", "repeatedClassNames", "repeatedBasenames", "modulesNamingCheckTypes",
-    "interfaceModulesBeforeTheRunLoop",
-)  # fmt: skip
-"""The figures that may not become larger than their baseline."""
+RATCHET = ("interfaceModulesBeforeTheRunLoop",)
+"""The figures that may not become larger than their baseline; the others are recorded, to be looked at."""
 
 
 def _is_text(node: ast.AST) -> bool:
