@@ -27,6 +27,7 @@ from minions_evals_mcp.server.tasks.run_tasks import STARTING
 
 SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "ab_test": {"test_case_id": "case", "branch_ids": ["a", "b"]},
+    "plan_benchmark": {"benchmark_id": "b", "effect": 0.2},
     "run_benchmark": {"benchmark_id": "b"},
     "run_test_case": {"test_case_id": "c"},
     "compare_versions": {"benchmark_id": "b", "version_a": "p@1", "version_b": "p@2"},
