@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.cases.promote import promote_failure as promote
 from minions_evals_mcp.errors import StoppedError
 from minions_evals_mcp.operations import classify_failure as classify
 from minions_evals_mcp.operations import detect_trend as trends
+from minions_evals_mcp.presentation.verdict_words import trend_heading
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge.derived import Detailed, Timed
 from minions_evals_mcp.server.edge.refusals import in_tools
@@ -120,7 +121,7 @@ def _with_changes(trend: TrendAnswer, changed: WhatChanged) -> TrendAnswer:
 def trend_answer(trend: TrendSummary) -> TrendAnswer:
     """The trend, its summary with direction and reason."""
     sentence = (
-        f"{trend.benchmark_id}: {trend.heading}, over {trend.series_length} runs;"
+        f"{trend.benchmark_id}: {trend_heading(trend)}, over {trend.series_length} runs;"
         f" {trend.consecutive_degrading} degrading in a row; {trend.reason}"
     )
     return TrendAnswer.of(trend, summary=sentence)
