@@ -181,7 +181,7 @@ async def _retry(db: Path | None, ident: str) -> Revived:
 
 
 def main() -> None:
-    """Runs the command line: exit 0 ok, 2 bad input, 3 the instrument failed."""
+    """Runs the command line: exit 0 ok, 2 bad input, 3 the evaluation could not be completed."""
     arguments = sys.argv[1:]
     try:
         app(arguments, result_action="return_value", exit_on_error=False, print_error=False)

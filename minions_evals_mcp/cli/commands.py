@@ -21,7 +21,7 @@ COMMANDS = {
     ),
     "run-benchmark": ("run.running:run_benchmark", "Judge a benchmark's cases, catch regressions, keep everything."),
     "watch": ("run.watching:watch", "Run a benchmark again whenever its suite files change."),
-    "compare": ("decide.comparing:compare", "Say which prompt version is better, and how sure that is."),
+    "compare": ("decide.comparing:compare", "Compare two prompt versions: which one is better?"),
     "cases": ("look.cases:cases", "Show the test cases of a prompt with their figures."),
     "versions": ("look.versions:versions", "Show the versions of a prompt, or what changed between two."),
     "approve": ("decide.comparing:approve", "Approve a version that a comparison shows to be better."),
@@ -53,7 +53,7 @@ COMMANDS = {
     "view": ("look.viewing:view", "Look at everything in the browser, and judge there."),
     "stats": ("look.history:stats", "Show a test case's pass rate, mean score and trend by day."),
     "history": ("look.history:history", "Show a test case's runs beside what was expected."),
-    "accept": ("look.history:accept", "Accept an output as expected, or a fallen run as the base."),
+    "accept": ("look.history:accept", "Accept an output as expected, or a regressed run as baseline."),
     "runs": ("run.runs:runs", "Show runs: how far they are, what they wait for."),
     "outbox": ("keep.outboxes:outbox", "Show what was told to other agents and people."),
     "score": ("keep.scoring:score", "Check recorded outputs: a JSON row in, a verdict out."),
@@ -89,7 +89,7 @@ def _under(*names: str) -> dict[str, tuple[str, str]]:
 
 NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
-        "A prompt's versions, cases, A/B tests; how sure one may be.",
+        "Manage prompt versions, cases and A/B tests.",
         {
             **_under("versions", "branches", "compare", "approve", "ab-test", "lift", "calibrate", "rejudge", "seal"),
             **_under("cases", "batch-run-tests"),
@@ -107,7 +107,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         },
     ),
     "data": (
-        "Records, tables and messages: in, out, listed, scored.",
+        "Import, export and inspect records.",
         _under(
             "import",
             "export",

@@ -115,7 +115,7 @@ async def session(
                 raise await with_near_ids(engine, error) from None
     except BaseException:
         if is_new and remove_unused(config.db) and not common.quiet:
-            tell("It is removed again, for nothing was kept.\n", aside=True)
+            tell("Removed the empty store.\n", aside=True)
         raise
 
 

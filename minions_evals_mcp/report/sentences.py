@@ -29,7 +29,7 @@ KIND_WORDS: dict[Kind, str] = {
     "newly-passing": "newly passing",
     "better": "better",
     "same": "the same",
-    "not-alike": "not measured alike",
+    "not-alike": "not comparable",
     "only-before": "only in the run before",
     "only-after": "only in the run after",
 }
@@ -83,7 +83,7 @@ EVIDENCE = {
 }
 
 
-_SURE = re.compile(r" \((\d[\d.]* %: [^()]*)\)")
+_SURE = re.compile(r" \((\d[\d.]* %(?: CI|:) [^()]*)\)")
 DOUBTS = {"provisional": "provisional: few runs", "volatile": "its scores jump from run to run"}
 """What makes the direction of a trend doubtful."""
 
@@ -223,7 +223,7 @@ def changed_words(difference: Difference, before: str, after: str) -> str:
             return f"No difference worth having: {after} scores {moved} {sure}."
         case _:
             why = why_undecided(difference.interval, difference.p_value, ERROR)
-            return f"It could be chance: {after} scores {moved}{why} {sure}."
+            return f"Not significant: {after} scores {moved}{why} {sure}."
 
 
 def delta_words(comparison: PromptComparison) -> str:
@@ -269,7 +269,7 @@ def _side_by_side(diff: RunDiff) -> str:
     changes_text = ", ".join(changed) or "nothing changed"
     tried = " trials" if diff.after.trials > diff.alike else ""
     passed = f"passed {diff.before.passed} → {diff.after.passed} of {diff.after.trials}{tried}"
-    return f"{diff.title}: {changes_text}, of {diff.alike} cases measured alike; {passed}."
+    return f"{diff.title}: {changes_text}, of {diff.alike} comparable cases; {passed}."
 
 
 def change_words(change: CaseChange) -> str:

@@ -202,8 +202,8 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
     out.print()
     out.print(f"Kept in {db}", style="dim", markup=False, soft_wrap=True)
     for label, command in (
-        ("what the orchestrator is told", f"outbox --db {shlex.quote(db)}"),
-        ("a failure's whole story", f"classify {shlex.quote(last.failures[0].test_run_id)} --db {shlex.quote(db)}")
+        ("notifications", f"outbox --db {shlex.quote(db)}"),
+        ("failure details", f"classify {shlex.quote(last.failures[0].test_run_id)} --db {shlex.quote(db)}")
         if last.failures
         else ("every run", f"runs --db {shlex.quote(db)}"),
         ("your own suite", "import SUITE.yaml, then run-benchmark ID"),

@@ -76,7 +76,7 @@ CATALOGUE: Mapping[str, Entry] = {
         search="run one eval test case",
         description="""\
 Judges one output of one test case (the named target's, else recorded); keeps score, reasons, failure.
-Use: to check one case, or promptId's. judge=caller: you judge a packet.
+Use: to check one case, or promptId's. judge=caller: returns a prompt for you to judge.
 Not: a benchmark (run_benchmark); to keep nothing (score_outputs).
 Costs: a model call a criterion for llm.
 Errors: unknown id, no output, reused key.""",

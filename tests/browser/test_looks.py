@@ -66,7 +66,7 @@ def test_the_theme_is_the_reader_s(at: Tab, shown: dict[str, str]) -> None:
     [
         ("report of a run", FELL),
         ("report of a benchmark", FELL),
-        ("report of two runs", "Support quality: 6 newly failing, of 12 cases measured alike; passed 11 → 5 of 12."),
+        ("report of two runs", "Support quality: 6 newly failing, of 12 comparable cases; passed 11 → 5 of 12."),
         (
             "report of a comparison",
             WORSE,

@@ -16,7 +16,7 @@ TYPED = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SAID = {
     "assistant-user": ["regressed", "written to support.html"],
     "platform-owner": ["desk", "2 of 2 passed", "anna", "copy.db", "ok"],
-    "prompt-engineer": ["which can be chance", "more than chance would", "written to replies.html"],
+    "prompt-engineer": ["not significant", "statistically significant", "written to replies.html"],
     "python-engineer": ["3 of 3 passed", "2 of 3 passed", "2 passed", "1 of 1 passed"],
 }
 """What is seen on the way, in its order."""

@@ -37,4 +37,6 @@ BANNED: dict[str, str] = {
     r"python -m tests\.bench": "a figure in the development pages",
     r"in a way of its own": "differently",
 }
+ALLOWED_IN_DEVELOPMENT = frozenset({r"python -m tests\.bench"})
+"""What pages for contributors may have."""
 PHRASES = {re.compile(phrase, re.IGNORECASE): instead for phrase, instead in BANNED.items()}

@@ -6,54 +6,12 @@ import re
 
 import pytest
 
-from tests.language.banned import PHRASES
+from tests.language.banned import ALLOWED_IN_DEVELOPMENT, PHRASES
 from tests.language.measures import MAX_PARAGRAPH, figures
 from tests.language.surfaces import help_parts, met, pages
 
 PAGES = pages()
-EXEMPT = (
-    "README",
-    "concepts/error-budget",
-    "concepts/failures-and-causes",
-    "concepts/identity",
-    "concepts/prompt-versions",
-    "concepts/sealed-benchmarks",
-    "concepts/store",
-    "development/architecture",
-    "development/design",
-    "development/speed",
-    "development/style",
-    "how-to/audit-checks",
-    "how-to/browse-results",
-    "how-to/check-a-judge",
-    "how-to/compare-models",
-    "how-to/connect-your-assistant",
-    "how-to/day-by-day",
-    "how-to/evaluate-python",
-    "how-to/evaluate-traces",
-    "how-to/find-what-changed",
-    "how-to/gate-a-pull-request",
-    "how-to/import-from-other-tools",
-    "how-to/run-the-agent",
-    "how-to/test-a-skill",
-    "how-to/use-a-cluster",
-    "index",
-    "reference/definitions",
-    "reference/embedders",
-    "reference/glossary",
-    "reference/graphql",
-    "reference/limits",
-    "reference/log-formats",
-    "reference/mcp-server",
-    "reference/promptfoo",
-    "reference/python",
-    "reference/secrets",
-    "reference/settings",
-    "reference/testing-api",
-    "tutorials/assistant-user",
-    "tutorials/platform-owner",
-    "tutorials/prompt-engineer",
-)
+EXEMPT: tuple[str, ...] = ()
 """Pages that are still to be rewritten."""
 PENDING = (
     r"more than chance would",
@@ -101,5 +59,6 @@ def test_help_has_short_paragraphs_and_few_semicolons() -> None:
 
 @pytest.mark.parametrize("phrase", PHRASES, ids=lambda phrase: str(getattr(phrase, "pattern", "")))
 def test_nothing_that_a_user_meets_has_a_phrase_to_guess(phrase: re.Pattern[str]) -> None:
-    places = [where for where, text in met() if phrase.search(text)]
+    skipped = "docs/development/" if phrase.pattern in ALLOWED_IN_DEVELOPMENT else "\0"
+    places = [where for where, text in met() if phrase.search(text) and not where.startswith(skipped)]
     assert bool(places) == (phrase.pattern in PENDING), (f"write: {PHRASES[phrase]}", places)

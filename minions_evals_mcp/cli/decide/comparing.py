@@ -51,13 +51,14 @@ async def compare(
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     literal: Annotated[bool, Parameter(negative="")] = False,
     allow_skipped: Annotated[bool, Parameter(negative="")] = False,
+    explain: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Say which of two prompt versions is better on a benchmark, and how sure that is.
+    """Compare two prompt versions on a benchmark: which is better, and is that significant?
 
     Runs the benchmark under both versions on the same cases, or compares two runs that are stored.
-    Exit 1 with --fail-on-regression if it got worse beyond chance, 3 if outputs could not be judged or that not decided.
+    Exit 1 with --fail-on-regression if it got significantly worse, 3 if outputs could not be judged or the data do not decide.
     Example: minions-evals compare support/quality --from support/prompt@1 --to support/prompt@2
 
     Parameters
@@ -67,13 +68,15 @@ async def compare(
     other
         The second benchmark-run, by id or key.
     limit
-        At most so many cases that got worse, and better.
+        Maximum number of cases shown that got worse, and that got better.
     fail_on_regression
-        Exit 1 if the new version is worse beyond chance; 3 if passes fell by more than 10 points on too few cases to tell.
+        Exit 1 if the new version is significantly worse, 3 if passes fell by more than 10 points on too few cases to decide.
     literal
-        Let --fail-on-regression fail on a fall by more than 10 points alone, whatever chance can do.
+        Fail on any drop of more than 10 points, even if it is not statistically significant.
     allow_skipped
-        Let --fail-on-regression hold over the outputs that are there; else exit 3 where a case has none.
+        Evaluate the gate on the available outputs. Without this, missing outputs exit with 3.
+    explain
+        Also show the method: test, significance level, criteria, runs.
     """
     gates = partial(_gate, literal=literal) if fail_on_regression else None
     async with options.session(common) as engine:
@@ -97,7 +100,7 @@ async def compare(
     else:
         from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
-        show_comparison(summary, store=common.db, place=kept_in(common))
+        show_comparison(summary, store=common.db, place=kept_in(common), explain=explain)
     if any(map(unscored, sides)):
         return BROKEN
     code = 0 if gates is None else gates(summary)

@@ -69,22 +69,22 @@ async def import_(
     Parameters
     ----------
     files
-        Suite files: `minions: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
-        Logs and data sets of other tools (docs/reference/log-formats.md); what they are is seen from what they hold.
+        Suite files: `records: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
+        Logs and data sets of other tools (docs/reference/log-formats.md). The format is detected from the content.
         With --as, rows: .csv, .tsv, .jsonl, .parquet.
     as_
-        Each row becomes one of these. A row without an id gets one made of what it says.
+        Each row becomes one of these. A row without an id gets one computed from its content.
     map
-        FIELD=COLUMN, as often as needed; dotted for a part (inputs.question) and for a nested column (meta.id).
-        Without it each column fills the field of its name; with it other columns are left out.
+        FIELD=COLUMN, repeatable. Use dots for a part (inputs.question) or a nested column (meta.id).
+        Without it each column fills the field of its name. With it other columns are left out.
     set
         FIELD=VALUE, the same for every row (agentId=support).
     into
-        Puts the test cases into this benchmark, which is made if there is none.
+        Adds the test cases to this benchmark, which is created if necessary.
     format
-        What the files are, where that is not to be seen: suite, or a format that docs/reference/log-formats.md names.
+        The format, if it cannot be detected: suite, or a format of docs/reference/log-formats.md.
     explain
-        Say what each file is taken for and why, what is read of it, and what is not. Nothing is kept.
+        Show the detected format, what is read and what is not. Nothing is saved.
     """
     if explain:
         if as_ is not None:

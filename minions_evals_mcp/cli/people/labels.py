@@ -31,7 +31,7 @@ async def label(
 ) -> int:
     """Draw outputs that a model judged at random and queue them for people, who see no verdict of the model.
 
-    What people say of them tells whether the judge can be trusted (agreement), and corrects the pass rate (runs, compare).
+    Their labels show whether the judge can be trusted (agreement), and corrects the pass rate (runs, compare).
     Example: minions-evals label support/quality --draw 30
     Example: minions-evals label support/quality --from labels.csv
 

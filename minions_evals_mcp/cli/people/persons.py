@@ -19,7 +19,7 @@ async def add(name: str, /, *, common: Common = DEFAULTS) -> int:
     Parameters
     ----------
     name
-        Who speaks with the token.
+        The person who acts with the token.
     """
     async with session(common, makes=True) as engine:
         token = await persons.add_person(engine, name)

@@ -58,7 +58,7 @@ def gate(
 
 
 def undecided(why: str) -> int:
-    """The exit code of a gate that held, unless something says that it could not be decided: that is told."""
+    """The exit code of a gate that passed, unless something says that it could not be decided: that is told."""
     if not why:
         return 0
     tell(f"{why}\n", aside=True)

@@ -56,11 +56,11 @@ async def run_(
     min_score
         Exit 1 if an overall score (0 to 1) is below this (else the project's).
     fail_on_regression
-        Exit 1 if a pass rate fell by more than chance explains (else the project's).
+        Exit 1 if a pass rate dropped significantly (else the project's).
     literal
-        Let --fail-on-regression fail on the limit alone, whatever chance can do.
+        Fail on any drop beyond the limit, even if it is not statistically significant.
     allow_skipped
-        Let the gates hold over the outputs that are there (else the project's); else exit 3 where a case has none.
+        Evaluate gates on the available outputs (else the project's). Without this, missing outputs exit with 3.
     """
     project = settings_here().project
     if project is None and not ids:
@@ -133,6 +133,6 @@ async def _run_one(
     show_summary(summary, common)
     code = gates(summary)
     if not common.json:
-        verdict = {0: "the gates hold", GATE: "a gate failed"}.get(code, "not decided")
+        verdict = {0: "gates passed", GATE: "a gate failed"}.get(code, "not decided")
         tell(f"{ident}: {verdict}\n")
     return code

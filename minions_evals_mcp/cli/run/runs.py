@@ -65,7 +65,7 @@ async def _one_run(engine: Engine, ident: str, limit: int, common: Common) -> in
     from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
     compared = await summarize_comparison(engine, job.id, limit=limit)
-    show_comparison(compared, store=common.db, place=kept_in(common))
+    show_comparison(compared, store=common.db, place=kept_in(common), explain=True)
     return 0
 
 

@@ -29,7 +29,8 @@ class GetRun(Arguments):
     detail: Detail = "summary"
     fields: Fields = []
     packet: Annotated[
-        Annotated[str, Field(max_length=80)] | None, Field(description="A packet's digest: read it in whole")
+        Annotated[str, Field(max_length=80)] | None,
+        Field(description="Digest of a judgment request: returns it in full"),
     ] = None
 
 

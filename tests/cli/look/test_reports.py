@@ -57,9 +57,7 @@ def test_a_report_puts_two_runs_side_by_side(two_runs: Terminal, tmp_path: Path)
     found = at.run("report", "demo-after", "--compare", "demo-before", "-o", "r.json", "--json")
     assert found.code == 0
     told = found.one()
-    assert (
-        told["answer"] == "Support quality: 8 newly failing, 2 worse, of 26 cases measured alike; passed 24 → 16 of 26."
-    )
+    assert told["answer"] == "Support quality: 8 newly failing, 2 worse, of 26 comparable cases; passed 24 → 16 of 26."
     assert told["bytes"] == (tmp_path / "r.json").stat().st_size
     cases = json.loads((tmp_path / "r.json").read_text())["cases"]
     assert [one["change"]["kind"] for one in cases[:8]] == ["newly-failing"] * 8
@@ -137,8 +135,8 @@ def test_diff_names_what_was_not_measured_alike_and_lets_no_text_act(at: Termina
     assert [one.code for one in ran] == [0] * 4
     out = at.run("diff", "one", "two").out
     assert "1 the same" in out
-    assert "left out of these figures: 1 not measured alike" in out
-    assert "· edited  not measured alike (testCase differ)" in out
+    assert "left out of these figures: 1 not comparable" in out
+    assert "· edited  not comparable (testCase differ)" in out
     assert "{+ [red]boo[/red] [31m<b>bold</b>+}" in out
     assert not {"\x1b", "\u202e"} & set(out)
 

@@ -22,7 +22,7 @@ def test_what_init_writes_is_run_by_one_command(at: Terminal) -> None:
     at.run("init")
     ran = at.run("run")
     assert "3 of 4 passed" in ran.out
-    assert "starter/quality: the gates hold\n" in ran.out
+    assert "starter/quality: gates passed\n" in ran.out
     assert ran.code == 0
 
 
