@@ -22,6 +22,7 @@ COMMANDS = {
     "run-benchmark": ("run.running:run_benchmark", "Judge a benchmark's cases, catch regressions, keep everything."),
     "watch": ("run.watching:watch", "Run a benchmark again whenever its suite files change."),
     "compare": ("decide.comparing:compare", "Compare two prompt versions: which one is better?"),
+    "try-version": ("decide.trying:try_version", "Try a candidate version, on sealed cases too."),
     "cases": ("look.cases:cases", "Show the test cases of a prompt with their figures."),
     "versions": ("look.versions:versions", "Show the versions of a prompt, or what changed between two."),
     "approve": ("decide.comparing:approve", "Approve a version that a comparison shows to be better."),
@@ -71,7 +72,7 @@ DB_COMMANDS = {
     "path": ("keep.database:path", "Print where the store is."),
 }
 SHOWN = {
-    "Start": ("init", "demo", "doctor"),
+    "Start": ("init", "demo", "doctor", "mcp"),
     "Run": ("run", "watch", "eval", "score"),
     "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "compare", "approve", "lift", "prompt"),
@@ -91,7 +92,18 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
         "Manage prompt versions, cases and A/B tests.",
         {
-            **_under("versions", "branches", "compare", "approve", "ab-test", "lift", "calibrate", "rejudge", "seal"),
+            **_under(
+                "versions",
+                "branches",
+                "compare",
+                "try-version",
+                "approve",
+                "ab-test",
+                "lift",
+                "calibrate",
+                "rejudge",
+                "seal",
+            ),
             **_under("cases", "batch-run-tests"),
             "use": ("look.versions:use", "Say which version is in use, before any was approved."),
             "take": ("look.versions:take", "Make the wordings of a config versions of one prompt."),
@@ -125,5 +137,9 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         ),
     ),
     "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
+    "mcp": (
+        "Register the MCP server with your host (Claude Code, Codex, …).",
+        {"install": ("start.host_install:install", "Write the server's entry into a host's settings.")},
+    ),
 }
 """Nouns with their verbs; every verb of the first three is a command of its own as well."""

@@ -50,7 +50,7 @@ class Judgment(Arguments):
 
 
 class AnsweredPacket(Arguments):
-    """All judgments of one packet."""
+    """All judgments of one request."""
 
     digest: Annotated[str, Field(min_length=1, max_length=80)]
     judgments: Annotated[list[Judgment], Field(min_length=1, max_length=100)]
@@ -105,6 +105,7 @@ class RunAnswer(Answer):
     running: list[str] = []
     comparison: Annotated[Object | None, Field(description=COMPARISON)] = None
     ab_test: Object | None = None
+    trial: Object | None = None
     packets_of: str = ""
     part: str = ""
     judge: Object | None = None
