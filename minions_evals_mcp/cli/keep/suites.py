@@ -160,7 +160,7 @@ async def _import_folder(engine: Engine, folder: Path, name: str | None, common:
         except BadInputError as error:
             refused += 1
             tell(f"refused: {error.message}\n", aside=True)
-    total = f"{folder}: {len(known) - refused} files taken in, {refused} refused, {others} of no known format"
+    total = f"{folder}: {len(known) - refused} files taken in, {refused} refused, {others} of an unsupported format"
     if common.json:
         say({"folder": str(folder), "taken": len(known) - refused, "refused": refused, "others": others})
     else:
