@@ -37,7 +37,7 @@ app = App(
     help="The EvalAgent: follows its skills on every message and event.",
     help_format="plaintext",
 )
-Db = Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")]
+Db = Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")]
 AsJson = Annotated[bool, Parameter(name="--json", help="Answer in JSON, for programs.", negative="")]
 DEFAULTS = Working()
 

@@ -6,7 +6,7 @@ ABOUT = "A memory of quality for fleets of LLM agents. Start with: minions-evals
 COMMANDS = {
     "demo": ("start.demo:demo", "See it work: a regression is caught. No key, no network."),
     "init": ("start.starting:init", "Write a small suite and a project file; they run at once."),
-    "import": ("keep.suites:import_", "Take records in from suite files or tables of your own."),
+    "import": ("keep.suites:import_", "Import records from suite files or tables of your own."),
     "export": ("keep.suites:export", "Write records as JSON lines."),
     "list": ("keep.suites:list_", "List the records of one type."),
     "show": ("keep.suites:show", "Show one record and what it is linked to."),

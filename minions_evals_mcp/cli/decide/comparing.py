@@ -179,9 +179,9 @@ async def rejudge(
     key: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now; no target is called.
+    """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now. No target is called.
 
-    The new run is appended; it is no point of a trend and no regression.
+    The new run is added. It does not count for trends and regressions.
     Example: minions-evals rejudge RUN --judge llm --judge-model anthropic:claude-sonnet-5-5
 
     Parameters
@@ -189,7 +189,7 @@ async def rejudge(
     id
         The benchmark-run, by id or key.
     judge
-        auto: each criterion's own; heuristic: rules; llm; human; caller: you judge what is handed out.
+        auto (each criterion's own), heuristic (rules), llm, human, or caller (returns prompts for you to judge).
     judge_model
         Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     key
@@ -226,9 +226,9 @@ async def approve(
     version
         The prompt version.
     by
-        Who decides: a person by their token, or at a terminal where they confirmed once who they are; else an agent.
+        Who decides: a person by their token, or at a terminal where they confirmed once who they are. Else an agent.
     comparison
-        The comparison that it rests on; else the newest that has the version against the current one.
+        The comparison that it rests on. Else the newest that has the version against the current one.
     refuse
         Write down that the version is refused.
     reason

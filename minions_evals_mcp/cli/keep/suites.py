@@ -59,10 +59,10 @@ async def import_(
     explain: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Take records in from suite files, other tools' logs, or rows of your own data; importing twice changes nothing.
+    """Import records from suite files, other tools' logs, or rows of your own data. Importing twice changes nothing.
 
     Each file is taken whole or, with file, line, field and reason, not at all.
-    What a case expected before is kept; outputs that waited for something to be judged by are judged.
+    What a case expected before is kept. Outputs that waited for something to be judged by are judged.
     Example: minions-evals import evals.yaml
     Example: minions-evals import logs/2026-11-20_popularity.eval
     Example: minions-evals import tickets.csv --as test-case --map inputs.question=Question --map expectedOutputs.output=Answer
@@ -214,7 +214,7 @@ async def export(
     out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Write records as JSON lines to standard output, the definitions first; or a run in the format of another tool.
+    """Write records as JSON lines to standard output, the definitions first. Or a run in the format of another tool.
 
     Example: minions-evals export --type test-case > cases.jsonl
     Example: minions-evals export RUN --format inspect-json -o log.json
@@ -228,7 +228,7 @@ async def export(
     format
         every-eval-ever, inspect-json, junit, otel-events, parquet or promptfoo (docs/reference/log-formats.md).
     out
-        With --format: the file; one that is there already is replaced.
+        With --format: the file. An existing one is replaced.
     """
     if format is not None or id is not None or out is not None:
         if format is None or id is None or out is None or type is not None:
@@ -340,7 +340,7 @@ async def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  
 
 
 async def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Hide a record from lists; runs that refer to it keep it.
+    """Hide a record from lists. Runs that refer to it keep it.
 
     Example: minions-evals delete support/old-case
 

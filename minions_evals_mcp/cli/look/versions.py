@@ -19,7 +19,7 @@ from minions_evals_mcp.report.plain import printable
 
 
 async def versions(id: str, other: str | None = None, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Show the versions of a prompt and which is current; with two versions, what changed from the first to the second.
+    """Show the versions of a prompt and which is current. With two versions, what changed from the first to the second.
 
     Example: minions-evals versions support/prompt@1 support/prompt@2
 

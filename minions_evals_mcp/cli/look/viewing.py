@@ -25,7 +25,7 @@ def view(*, port: Port = 0, browser: bool = True, by: str = "", common: Common =
     Parameters
     ----------
     port
-        Where to listen; 0 takes any free port.
+        Port. 0 takes any free port.
     browser
         Open the browser (--no-browser prints the address only).
     by

@@ -40,7 +40,7 @@ async def label(
     id
         A benchmark (its newest run that a model judged), or a benchmark-run by id or key.
     draw
-        So many cases; none that was drawn before. The chance of each is kept.
+        Number of cases to draw, none of which was drawn before. Their probability is saved.
     max_judge_error
         Let the judge's verdicts stand only where labels certify that at most this share of them is wrong, and queue the
         rest for people. Exit 1 where that cannot be promised.

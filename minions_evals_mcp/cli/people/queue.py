@@ -42,7 +42,7 @@ WORDS: dict[str, Word] = {"u": "undo", "s": "skip", "m": "more", "q": "leave"}
 def judge(run_id: str | None = None, /, *, by: str = "", common: Common = DEFAULTS) -> int:
     """Judge what waits for a person, one output at a time: a score and a reason for each criterion.
 
-    You are shown the criterion, its guide, input, output and what was expected; not the version, nor any other verdict.
+    You are shown the criterion, its guide, input, output and what was expected. Not the version, nor any other verdict.
     Leave whenever you like: what was handed in is kept, and the next `judge` goes on with the rest.
     Example: minions-evals judge --by anna
 

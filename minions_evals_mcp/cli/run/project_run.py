@@ -52,7 +52,7 @@ async def run_(
     Parameters
     ----------
     ids
-        Benchmarks or test cases; without any, those of the project's suites.
+        Benchmarks or test cases. Without any, those of the project's suites.
     min_score
         Exit 1 if an overall score (0 to 1) is below this (else the project's).
     fail_on_regression

@@ -30,7 +30,7 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
     id
         One run, by id, the beginning of its id, its key, or latest.
     limit
-        At most so many runs; of one run so many failures and judgment requests.
+        Maximum number of runs. For one run, of failures and judgment requests.
     """
     async with session(common) as engine:
         if id is not None:
