@@ -98,6 +98,10 @@ FORMATS: tuple[Format, ...] = (
     Format("adk-evalset", "an eval set of ADK", lambda seen: eval_cases.is_adk(seen.first), eval_cases.read_adk),
     Format("pydantic-evals", "a data set of pydantic-evals", lambda seen: eval_cases.is_pydantic(seen.first), eval_cases.read_pydantic),
     Format("strands", "an experiment of Strands", lambda seen: eval_cases.is_strands(seen.first), eval_cases.read_strands),
+    Format(
+        session_log.TELEMETRY, "OpenTelemetry logs of a coding agent",
+        lambda seen: session_log.telemetry.is_logs(seen.first), session_log.read_telemetry,
+    ),
     *(
         Format(name, title, lambda seen, name=name: session_log.HOSTS[name][0](seen.first), session_log.reader_of(name))
         for name, title in (
