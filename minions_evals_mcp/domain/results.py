@@ -140,7 +140,7 @@ class BenchmarkRun(Fields):
 
     `overallScore` is 0–1, `passRate` 0–100; `passed` is null where the benchmark has no `passingThreshold`.
     `canariesPassed` are cases that no honest output passes and this run did: it approves nothing. `fallenSince` is the last
-    run that held, where this one is still below it though no further below the run before. `groups`: the independent groups
+    passing run, where this one is still below it though no further below the run before. `groups`: the independent groups
     that its cases form, where some share one; `effectiveCases`: the number of independent cases that would tell as much.
     `fall`: passes or scores fell significantly since the run that it is compared with.
     """
