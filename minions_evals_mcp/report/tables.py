@@ -137,7 +137,7 @@ def _interval_line(fields: Json, summary: RunSummary, width: int) -> Text:
         low, high = (_float(end) for end in interval)
         parts.append(f"pass rate {_float(fields['passRate']):.0f} % (95 %: {low:.0f}–{high:.0f} %)")
     if summary.bounds is not None and summary.bounds.worst != summary.bounds.best:
-        parts.append(f"with what was not scored: {summary.bounds.worst:.0f}–{summary.bounds.best:.0f} %")
+        parts.append(f"{summary.bounds.worst:.0f}–{summary.bounds.best:.0f} % if unscored cases are counted")
     if summary.trend is not None:
         parts.append(trend_words(summary.trend))
     notes = str(fields.get("notes") or "").removeprefix(summary.outputs).removeprefix("; ")

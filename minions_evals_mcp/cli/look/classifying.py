@@ -75,7 +75,7 @@ def _causes_told(causes: Sequence[Cause]) -> str:
     lines: list[str] = []
     for cause in causes:
         affected = [printable(case.test_case_id) for case in cause.affected]
-        share = f"{100 * cause.share_of_loss:.0f} % of what was lost; " if cause.share_of_loss < 1 else ""
+        share = f"{100 * cause.share_of_loss:.0f} % of lost points; " if cause.share_of_loss < 1 else ""
         lines += [
             printable(cause.summary, 500),
             f"  {share}cases: {first_named(affected, len(affected), of=cause.cases)}",
