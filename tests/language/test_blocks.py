@@ -21,6 +21,7 @@ from tests.language.surfaces import DOCS, pages
 PAGES = pages()
 RUN = [name for name, text in PAGES.items() if any(block.is_run for block in blocks(text))]
 MOST_FRAGMENTS = 10
+RUN_PROGRAM = re.compile(r"(?:^|[|&;(]\s*)(?:[A-Z_]+=\S+ )*(minions-evals|minions-eval-agent) +([^|&;]*)")
 OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]+)")
 
 
@@ -103,18 +104,23 @@ def _vet_python(code: str) -> None:
 
 
 def _vet_command(line: str) -> None:
-    for program, rest in re.findall(r"\b(minions-evals|minions-eval-agent)\s+([^|&;]*)", line):
+    for program, rest in RUN_PROGRAM.findall(line):
         words = rest.split()
         assert words, line
-        name = words[0] if words[0] != "db" else " ".join(words[:2])
-        if program == "minions-evals":
-            assert words[0] in COMMANDS or words[0] in NOUNS or words[0] == "db", line
-            known = _help_of("minions-evals " + name)
-            assert [option for option in OPTION.findall(rest) if option not in known] == [], (line, known)
+        if program == "minions-eval-agent":
+            continue
+        assert words[0] in COMMANDS or words[0] in NOUNS or words[0] == "db", line
+        known = _help_of(words)
+        assert [option for option in OPTION.findall(rest) if option not in known] == [], (line, known)
 
 
-def _help_of(command: str) -> set[str]:
+def _help_of(words: list[str]) -> set[str]:
     text = (DOCS / "reference" / "commands.md").read_text("utf-8")
-    _, heading, section = text.partition(f"\n## {command}\n")
-    assert heading, command
-    return set(OPTION.findall(section.partition("\n## ")[0])) | {"--db", "--json", "--help", "--quiet"}
+    headings = [f"\n## minions-evals {' '.join(words[:many])}\n" for many in (2, 1)]
+    heading = next(one for one in headings if one in text)
+    return set(OPTION.findall(text.partition(heading)[2].partition("\n## ")[0])) | {
+        "--db",
+        "--json",
+        "--help",
+        "--quiet",
+    }

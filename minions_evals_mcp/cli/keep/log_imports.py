@@ -58,7 +58,7 @@ def members(folder: Path) -> tuple[list[Path], int]:
     if not known:
         raise BadInputError(
             f"{folder} holds {len(files)} files, and none of them is a suite or of a known format.",
-            remedy=f"Name a file to hear what was found in it. Known formats: {', '.join(BY_NAME)} (docs/logs.md).",
+            remedy=f"Name a file to hear what was found in it. Known formats: {', '.join(BY_NAME)} (docs/reference/log-formats.md).",
         )
     return known, len(files) - len(known)
 
