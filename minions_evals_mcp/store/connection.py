@@ -322,3 +322,8 @@ _ALIKE = {
     errno.EIO: "SQLITE_IOERR",
 }
 """The system's errors that have the cause, and the remedy, of one of SQLite's."""
+
+
+def file_of(db: Db) -> str:
+    """The file of the store that is read."""
+    return str(db.execute("PRAGMA database_list").fetchone()[2])
