@@ -43,7 +43,7 @@ class Request(Value):
         Annotated[Visible, Field(max_length=200)] | None,
         Field(description="Your agent's id; else your client's name"),
         More(
-            "Who decides: a person by their token, or at a terminal where they confirmed once who they are; else an agent."
+            "Who decides: a person by their token, or at a terminal where they confirmed once who they are. Else an agent."
         ),
     ] = None
     decided_by_type: Annotated[

@@ -46,7 +46,7 @@ class Request(Value):
         bool,
         Field(description="Only tell the cost"),
         More(
-            "With a model: say how often the model would be asked and what that costs at most. Nothing is asked or kept."
+            "With a model: say how often the model would be asked and what that costs at most. Nothing is asked or saved."
         ),
     ] = False
 

@@ -36,7 +36,7 @@ class Request(Value):
         Dollars | None,
         Field(description="Stop before more US dollars are spent"),
         NAME_SAYS_IT,
-        More("Stop before spending more than this. What was analysed by then is kept."),
+        More("Stop before spending more than this. Finished analyses are saved."),
     ] = None
 
 

@@ -58,7 +58,7 @@ async def audit(
     max_cheat_rate
         The share of cases that a cheat may pass, 0 to 1.
     limit
-        Show at most so many cases; --json has all.
+        Maximum number of cases shown. --json has all.
     fix
         Write what is suggested for a suite file as a diff to this file, to be read and applied by you (patch -p1). What is
         suggested for a promptfoo config is shown: its assertions are edited by hand.
