@@ -71,9 +71,12 @@ DB_COMMANDS = {
     "salvage": ("keep.database:salvage", "Write what is whole of a damaged store into a new one."),
     "path": ("keep.database:path", "Print where the store is."),
 }
+WORLD_COMMANDS = {
+    "serve": ("world.serve:serve", "Serve a world's tools over MCP, on stdio."),
+}
 SHOWN = {
     "Start": ("init", "demo", "doctor"),
-    "Run": ("run", "watch", "eval", "score"),
+    "Run": ("run", "watch", "eval", "score", "world"),
     "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "compare", "approve", "lift", "prompt"),
     "People": ("judge", "people"),
@@ -137,5 +140,6 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         ),
     ),
     "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
+    "world": ("Mock, record or replay the tools that an agent uses.", WORLD_COMMANDS),
 }
 """Nouns with their verbs; every verb of the first three is a command of its own as well."""

@@ -33,7 +33,8 @@ class TestCase(Fields):
     `accepted_outputs` are other right answers that a person gave: an audit tries its suggestions on them, no verdict rests
     on them. No honest output passes a `canary`: a run that does is marked, and approves nothing. `extra` is what the
     file that the case came from says beside all that; nothing is judged by it. Cases of one `group` (the turns of a
-    conversation, questions on one document) are not independent: intervals and tests count groups.
+    conversation, questions on one document) are not independent: intervals and tests count groups. `world` is what the agent
+    under test acts on: each trial gets a fresh copy.
     """
 
     __test__ = False
@@ -59,6 +60,7 @@ class TestCase(Fields):
     canary: Annotated[bool, Field(exclude_if=lambda canary: not canary)] = False
     tags: Texts = ()
     group: Annotated[Text | None, Field(exclude_if=lambda group: group is None)] = None
+    world: Annotated[Id | None, Field(exclude_if=lambda world: world is None)] = None
     status: Literal["active", "draft", "deprecated"] = "active"
     created_at: Timestamp | None = None
     created_by: str | None = None

@@ -1,0 +1,72 @@
+"""A world's server as an MCP server: it lists the tools of the mode, and answers calls through the unit's session."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from minions_evals_mcp.domain.worlds.definition import STARTED
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.world.calls import Call
+from minions_evals_mcp.world.passing import RealServer, real_server
+from minions_evals_mcp.world.sessions import Clock, Session
+
+NO_SCHEMA = {"type": "object"}
+
+
+def mcp_server(session: Session, name: str, real: RealServer | None = None) -> Server[Any]:
+    """The MCP server that answers for the world's server of that name."""
+
+    async def list_tools(
+        _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[*_tools(session, name, real)])
+
+    async def call_tool(
+        _context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        answer = await session.answer(Call(name, params.name, params.arguments or {}), passing=real)
+        if answer.delay_ms:
+            await anyio.sleep(answer.delay_ms / 1000)
+        if answer.protocol_error is not None:
+            raise MCPError(types.INVALID_PARAMS, answer.protocol_error)
+        return types.CallToolResult.model_validate(answer.result)
+
+    return Server(name, version=_version(session, name), on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def _version(session: Session, name: str) -> str:
+    return session.tape(name).head.version if session.world.servers[name].mode == "replay" else ""
+
+
+def _tools(session: Session, name: str, real: RealServer | None) -> list[types.Tool]:
+    if real is not None:
+        return [*real.tools]
+    server = session.world.servers[name]
+    if server.mode == "replay":
+        return [types.Tool.model_validate(tool) for tool in session.tape(name).head.tools]
+    return [
+        types.Tool(name=tool.name, description=tool.description, input_schema=tool.input_schema or NO_SCHEMA)
+        for tool in server.tools
+    ]
+
+
+async def serve(session: Session, name: str, *, clock: Clock) -> None:
+    """Serves that server of the world over stdio until the agent closes it."""
+    server = session.world.servers.get(name)
+    if server is None:
+        raise NotFoundError("server of this world", name, remedy=f"It has {', '.join(session.world.servers)}.")
+    async with AsyncExitStack() as opened:
+        real = None
+        if server.mode in STARTED:
+            real = await opened.enter_async_context(real_server(name, server, session.base, clock=clock))
+        served = mcp_server(session, name, real)
+        streams = await opened.enter_async_context(stdio_server())
+        await served.run(*streams, served.create_initialization_options())
