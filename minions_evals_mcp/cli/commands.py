@@ -72,6 +72,7 @@ DB_COMMANDS = {
     "path": ("keep.database:path", "Print where the store is."),
 }
 WORLD_COMMANDS = {
+    "check": ("world.check:check", "Show a world's servers, and agree to what it starts."),
     "serve": ("world.serve:serve", "Serve a world's tools over MCP, on stdio."),
 }
 SHOWN = {

@@ -82,6 +82,8 @@ class RunSettings(Value):
         asked = self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})
         if not self.recorded:
             del asked["recorded"]  # runs that were begun before there was such a setting are resumed
+        if asked.get("world") is None:
+            asked.pop("world", None)  # the same
         return asked
 
 
@@ -95,6 +97,7 @@ class RunRequest(RunSettings):
     `case_ids`: only these of the benchmark's cases, chosen as `selection` says; such a run is no measure of the benchmark.
     `label_chance`: with which each of those cases was drawn at random, for people to label.
     `cache`: an output that the same target made from the same prompt version and inputs is used again.
+    `world`: in place of the world that a case names.
     """
 
     subject_id: Id
@@ -107,6 +110,7 @@ class RunRequest(RunSettings):
     selection: Text | None = None
     label_chance: Annotated[float, Field(gt=0, le=1)] | None = None
     cache: bool = False
+    world: Id | None = None
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
 
     @model_validator(mode="after")

@@ -102,12 +102,25 @@ class Session:
         """The answer to the call, once it is in the journal. `passing` reaches the real server, where the mode has one."""
         started, at = time.perf_counter(), utc(self._clock())
         server = self.world.servers[call.server]
+        if server.mode not in STARTED:
+            return await anyio.to_thread.run_sync(self.answer_now, call)
+        assert passing is not None
+        given = await passing(call)
+        return await anyio.to_thread.run_sync(self._settled, call, partial(_as_given, given), started, at)
+
+    def answer_now(self, call: Call) -> Answer:
+        """The answer of a server that needs no real one, once it is in the journal; raises `BadInputError` for another."""
+        server = self.world.servers[call.server]
         if server.mode in STARTED:
-            assert passing is not None
-            decide = partial(_as_given, await passing(call))
-        else:
-            decide = partial(self._decided, server, call)
-        return await anyio.to_thread.run_sync(self._settled, call, decide, started, at)
+            raise BadInputError(f"{call.server} is {server.mode}: its tools are called over MCP.")
+        return self._settled(call, partial(self._decided, server, call), time.perf_counter(), utc(self._clock()))
+
+    def tools(self, name: str) -> frozenset[str]:
+        """The names of a server's tools, as far as they are known without the real server."""
+        server = self.world.servers[name]
+        if server.mode == "replay":
+            return frozenset(str(tool.get("name")) for tool in self.tape(name).head.tools)
+        return frozenset(tool.name for tool in server.tools)
 
     def _settled(self, call: Call, decide: Callable[[Progress], Answer], started: float, at: datetime) -> Answer:
         with self._threads, self._lock:

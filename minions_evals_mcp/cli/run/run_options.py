@@ -148,6 +148,7 @@ class RunOptions:
         """An open engine that is set up by these options; `own_target` stands for the target that they name."""
         return session(
             common,
+            agrees=self.yes,
             judge_model=self.judge_model,
             concurrency=self.concurrency,
             embedder=self.embedder,

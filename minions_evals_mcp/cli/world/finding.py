@@ -6,14 +6,15 @@ from pathlib import Path
 
 from minions_evals_mcp.cli.run.agreeing import vet_consent
 from minions_evals_mcp.cli.session import Common, db_path, session
+from minions_evals_mcp.configured import world_folder
 from minions_evals_mcp.domain.records import Record, of_type
-from minions_evals_mcp.domain.worlds.definition import STARTED, World
+from minions_evals_mcp.domain.worlds.definition import World
 from minions_evals_mcp.engine.context import wall_clock
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, resolved_command
+from minions_evals_mcp.interop.agreed import kept_world, named_by_world
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.settings import settings_here
 
@@ -36,7 +37,7 @@ async def found_world(named: str, *, common: Common) -> FoundWorld:
         record = of_type(await get_record(engine, await meant_id(engine, named, "world")), World)
     if record is None:
         raise NotFoundError("world", named)
-    return FoundWorld(record, Path(f"{db_path(common, settings_here())}#{record.id}"), Path.cwd())
+    return FoundWorld(record, kept_world(db_path(common, settings_here()), record.id), world_folder(settings_here()))
 
 
 def _of_file(named: str) -> FoundWorld | None:
@@ -59,15 +60,6 @@ def _in_file(path: Path, ident: str) -> Record[World]:
     raise BadInputError(f"{path} has {len(worlds)} worlds: {names}.", remedy=f"Name one: {path}#{worlds[0].id}")
 
 
-def named_by(world: World, base: Path) -> NamedResources:
-    """What the world starts and hands on of the environment."""
-    started = [server for _, server in sorted(world.servers.items()) if server.mode in STARTED]
-    return NamedResources(
-        commands=tuple(resolved_command(server.run, base) for server in started),
-        variables=tuple(sorted({variable for server in started for variable in server.env})),
-    )
-
-
 def vet_world(found: FoundWorld, *, yes: bool) -> None:
     """Asks for consent to the real servers that the world starts."""
-    vet_consent(found.source, named_by(found.record.fields, found.base), yes=yes)
+    vet_consent(found.source, named_by_world(found.record.fields, found.base), yes=yes)

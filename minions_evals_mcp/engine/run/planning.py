@@ -178,7 +178,9 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     asks_model = False
     for at in range(0, len(case_ids), PAGE):
         page = await engine.store.read_whole(
-            partial(_page, part=case_ids[at : at + PAGE], rubrics=rubrics, versions=versions, held=held)
+            partial(
+                _page, part=case_ids[at : at + PAGE], rubrics=rubrics, versions=versions, held=held, world=request.world
+            )
         )
         for measure in page:
             if measure.case.deleted_at is not None or measure.case.fields.status != "active":
@@ -218,10 +220,16 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
 
 
 def _page(
-    db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse], versions: RunVersions, held: dict[str, Measure]
+    db: Db,
+    *,
+    part: Sequence[str],
+    rubrics: dict[str, RubricInUse],
+    versions: RunVersions,
+    held: dict[str, Measure],
+    world: str | None,
 ) -> list[Measure]:
     """A page of the cases with their yardsticks, held while there is room; the versions that they are asked with are met."""
-    page = measures(db, part, rubrics)
+    page = measures(db, part, rubrics, world=world)
     if len(held) < HELD:
         held.update((measure.case.id, measure) for measure in page)
     versions.meet(db, [measure.case.fields for measure in page])
