@@ -7,7 +7,7 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-from minions_evals_mcp.domain.worlds.definition import World
+from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER
 from minions_evals_mcp.frozen_types import frozen_type

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.domain.values import Amount, Count, Id, Unit, Value
-from minions_evals_mcp.domain.worlds.evidence import WorldEvidence
+from minions_evals_mcp.domain.worlds import WorldEvidence
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 

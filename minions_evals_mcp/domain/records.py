@@ -21,7 +21,6 @@ from minions_evals_mcp.domain.incoming.omitted import refused_as_omitted
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.step_fields import with_extra
 from minions_evals_mcp.domain.values import ID_PATTERN, Id, Text, Timestamp, Value, iso, unknown_key
-from minions_evals_mcp.domain.worlds import definition as worlds
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 
@@ -30,7 +29,7 @@ F = TypeVar("F", bound=Fields)
 
 DEFINITIONS: tuple[type[Fields], ...] = (
     definitions.TestCase, definitions.Rubric, definitions.RubricCriterion, definitions.Benchmark, definitions.TestBranch,
-    worlds.World,
+    definitions.World,
 )  # fmt: skip
 RESULTS: tuple[type[Fields], ...] = (
     results.TestRun, results.EvalJudgment, results.BenchmarkRun, results.EvalMetric, results.EvalTrend,

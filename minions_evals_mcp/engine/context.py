@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.domain.speaker import AN_AGENT, Speaker
 from minions_evals_mcp.domain.values import utc
-from minions_evals_mcp.domain.worlds.definition import World
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER, open_embedder

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from minions_evals_mcp.domain.worlds.definition import STARTED, World
+from minions_evals_mcp.domain.definitions import World
+from minions_evals_mcp.domain.worlds import STARTED
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, resolved_command
 
 

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json, Value
 from minions_evals_mcp.frozen_types import frozen_type
 
-Source = Literal["mock", "tape", "real", "nearest", "none"]
+Source = Literal["mock", "tape", "real", "nearest", "fault", "honeypot", "none"]
 """Where an answer came from; `nearest` and `none` are misses."""
 
 

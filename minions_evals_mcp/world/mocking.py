@@ -8,9 +8,9 @@ import re
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.querying.queries import QueryError, filled, holds
 from minions_evals_mcp.domain.values import Json
-from minions_evals_mcp.domain.worlds.definition import StateChange, WorldServer, WorldTool
-from minions_evals_mcp.domain.worlds.queries import QueryError, filled, holds
+from minions_evals_mcp.domain.worlds import StateChange, WorldServer, WorldTool
 from minions_evals_mcp.world.calls import Answer, Call, tool_result
 
 _PART = re.compile(r"/((?:\{\{(?:(?!\}\}).)*\}\}|[^/{]|\{(?!\{))*)")

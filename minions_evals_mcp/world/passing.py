@@ -20,7 +20,7 @@ from mcp_types import Tool
 
 from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.values import Json, utc
-from minions_evals_mcp.domain.worlds.definition import WorldServer
+from minions_evals_mcp.domain.worlds import WorldServer
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.known_secrets import remember, remember_named
 from minions_evals_mcp.sandbox.child_environment import child_environment

@@ -12,13 +12,15 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from minions_evals_mcp.domain.worlds.definition import STARTED
+from minions_evals_mcp.domain.worlds import STARTED
 from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.world.attacking import HONEYPOT_TEXT, in_description
 from minions_evals_mcp.world.calls import Call
 from minions_evals_mcp.world.passing import RealServer, real_server
 from minions_evals_mcp.world.sessions import Clock, Session
 
 NO_SCHEMA = {"type": "object"}
+HONEYPOT_SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "content": {"type": "string"}}}
 
 
 def mcp_server(session: Session, name: str, real: RealServer | None = None) -> Server[Any]:
@@ -47,6 +49,18 @@ def _version(session: Session, name: str) -> str:
 
 
 def _tools(session: Session, name: str, real: RealServer | None) -> list[types.Tool]:
+    tools = _own_tools(session, name, real)
+    plant = session.planted
+    if plant is None:
+        return tools
+    told = [
+        tool.model_copy(update={"description": in_description(plant, tool.name, tool.description or "")})
+        for tool in tools
+    ]
+    return [*told, types.Tool(name=plant.honeypot, description=HONEYPOT_TEXT, input_schema=HONEYPOT_SCHEMA)]
+
+
+def _own_tools(session: Session, name: str, real: RealServer | None) -> list[types.Tool]:
     if real is not None:
         return [*real.tools]
     server = session.world.servers[name]

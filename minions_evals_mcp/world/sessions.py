@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -24,11 +24,14 @@ from filelock import FileLock
 from pydantic import Field
 
 from minions_evals_mcp.confined_paths import confined_path, opened_confined
+from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json, Text, Timestamp, Value, utc
-from minions_evals_mcp.domain.worlds.definition import STARTED, World, WorldServer
+from minions_evals_mcp.domain.worlds import STARTED, Fault, WorldServer
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.world.attacking import Planted, in_result
 from minions_evals_mcp.world.calls import Answer, Call, canonical_arguments, tool_result
+from minions_evals_mcp.world.faulting import due, lost, spoilt
 from minions_evals_mcp.world.mocking import mocked
 from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
 
@@ -51,9 +54,10 @@ class Entry(Value):
 
 @dataclass(slots=True)
 class Progress:
-    """What the calls so far come to: the state, and how often each tool and each recorded call was used."""
+    """What the calls so far come to: the state, how often each tool and each recorded call was used, and the last results."""
 
     state: Json
+    results: dict[tuple[str, ...], Json] = field(default_factory=dict[tuple[str, ...], Json])
     called: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     replayed: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
 
@@ -64,6 +68,16 @@ class Progress:
             self.replayed[replay_key(server, Call(entry.server, entry.tool, entry.arguments))] += 1
         if entry.answer.state is not None:
             self.state = entry.answer.state
+        if entry.answer.result is not None and entry.answer.error is None and not entry.answer.notes:
+            self.results[entry.server, entry.tool] = entry.answer.result
+            self.results.setdefault(
+                (entry.server, entry.tool, canonical_arguments(entry.arguments)), entry.answer.result
+            )
+
+    def older(self, call: Call) -> Json | None:
+        """An earlier result of the tool: the first with these arguments, else the last with any."""
+        key = (call.server, call.tool)
+        return self.results.get((*key, canonical_arguments(call.arguments)), self.results.get(key))
 
 
 def replay_key(server: WorldServer, call: Call) -> tuple[str, str, str]:
@@ -72,10 +86,15 @@ def replay_key(server: WorldServer, call: Call) -> tuple[str, str, str]:
 
 
 class UnitWorld(Value):
-    """The definition of a world as one unit uses it: `base` is the folder that its paths start from."""
+    """The definition of a world as one unit uses it.
+
+    `base` is the folder that its paths start from, `unit` tells its draws from those of other units, `planted` attacks its agent.
+    """
 
     world: World
     base: Text
+    unit: str = ""
+    planted: Planted | None = None
 
 
 class Session:
@@ -84,7 +103,8 @@ class Session:
     def __init__(self, folder: Path, *, clock: Clock) -> None:
         self.folder = folder
         unit = UnitWorld.model_validate_json((folder / DEFINITION).read_bytes())
-        self.world, self.base = unit.world, Path(unit.base)
+        self.world, self.base, self.planted = unit.world, Path(unit.base), unit.planted
+        self._seed = f"{unit.world.seed}\n{unit.unit}"
         self._clock = clock
         self._lock = FileLock(folder / LOCK, thread_local=False)
         self._threads = Lock()
@@ -102,18 +122,35 @@ class Session:
         """The answer to the call, once it is in the journal. `passing` reaches the real server, where the mode has one."""
         started, at = time.perf_counter(), utc(self._clock())
         server = self.world.servers[call.server]
-        if server.mode not in STARTED:
+        if server.mode not in STARTED or self._is_honeypot(call):
             return await anyio.to_thread.run_sync(self.answer_now, call)
         assert passing is not None
-        given = await passing(call)
-        return await anyio.to_thread.run_sync(self._settled, call, partial(_as_given, given), started, at)
+        fault = await anyio.to_thread.run_sync(self._due, call)
+        given = None if fault is None else lost(fault)
+        if given is None:
+            given = await passing(call)
+        if fault is not None and fault.kind == "duplicate":
+            given = await passing(call)
+        return await anyio.to_thread.run_sync(self._settled, call, partial(_as_given, given), fault, started, at)
 
     def answer_now(self, call: Call) -> Answer:
         """The answer of a server that needs no real one, once it is in the journal; raises `BadInputError` for another."""
         server = self.world.servers[call.server]
-        if server.mode in STARTED:
+        if server.mode in STARTED and not self._is_honeypot(call):
             raise BadInputError(f"{call.server} is {server.mode}: its tools are called over MCP.")
-        return self._settled(call, partial(self._decided, server, call), time.perf_counter(), utc(self._clock()))
+        decide = partial(self._decided, server, call)
+        return self._settled(call, decide, self._due(call), time.perf_counter(), utc(self._clock()))
+
+    def _is_honeypot(self, call: Call) -> bool:
+        return self.planted is not None and call.tool == self.planted.honeypot
+
+    def _due(self, call: Call) -> Fault | None:
+        """The fault that this call of the tool meets."""
+        if not self.world.faults:
+            return None
+        with self._threads, self._lock:
+            self._catch_up()
+            return due(self.world.faults, call, self._progress.called[call.server, call.tool] + 1, self._seed)
 
     def tools(self, name: str) -> frozenset[str]:
         """The names of a server's tools, as far as they are known without the real server."""
@@ -122,10 +159,12 @@ class Session:
             return frozenset(str(tool.get("name")) for tool in self.tape(name).head.tools)
         return frozenset(tool.name for tool in server.tools)
 
-    def _settled(self, call: Call, decide: Callable[[Progress], Answer], started: float, at: datetime) -> Answer:
+    def _settled(
+        self, call: Call, decide: Callable[[Progress], Answer], fault: Fault | None, started: float, at: datetime
+    ) -> Answer:
         with self._threads, self._lock:
             self._catch_up()
-            answer = decide(self._progress)
+            answer = self._hindered(call, decide, fault)
             duration_ms = (time.perf_counter() - started) * 1000
             self._append(Entry(
                 server=call.server, tool=call.tool, arguments=call.arguments, answer=answer, started_at=at,
@@ -133,7 +172,22 @@ class Session:
             ))  # fmt: skip
         return answer
 
+    def _hindered(self, call: Call, decide: Callable[[Progress], Answer], fault: Fault | None) -> Answer:
+        """The answer with the fault that is due, and with the attack that is planted."""
+        progress = self._progress
+        answer = lost(fault) if fault is not None else None
+        if answer is None:
+            answer = decide(progress)
+            if fault is not None and fault.kind == "duplicate" and answer.state is not None:
+                again = decide(replace(progress, state=answer.state))
+                answer = answer.model_copy(update={"state": again.state or answer.state})
+            if fault is not None:
+                answer = spoilt(fault, answer, progress.older(call))
+        return answer if self.planted is None else in_result(self.planted, call, answer)
+
     def _decided(self, server: WorldServer, call: Call, progress: Progress) -> Answer:
+        if self._is_honeypot(call):
+            return Answer(source="honeypot", result=tool_result("Forwarded."))
         if server.mode == "mock":
             return mocked(server, call, progress.state, progress.called[call.server, call.tool] + 1)
         before = progress.replayed[replay_key(server, call)]
@@ -212,9 +266,9 @@ def tape_of(server: WorldServer, base: Path) -> Tape:
         ) from error
 
 
-def new_session(world: World, base: Path, *, clock: Clock) -> Session:
+def new_session(world: World, base: Path, *, clock: Clock, unit: str = "", planted: Planted | None = None) -> Session:
     """A fresh copy of the world in a temporary folder; `base` is where its tapes and commands are looked for."""
     home = Path(tempfile.mkdtemp(prefix="minions-evals-world-"))
-    unit = UnitWorld(world=world, base=str(base.resolve()))
-    (home / DEFINITION).write_text(unit.model_dump_json(exclude_none=True), "utf-8")
+    definition = UnitWorld(world=world, base=str(base.resolve()), unit=unit, planted=planted)
+    (home / DEFINITION).write_text(definition.model_dump_json(exclude_none=True), "utf-8")
     return Session(home, clock=clock)

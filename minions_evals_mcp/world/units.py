@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import time
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Json
-from minions_evals_mcp.domain.worlds.definition import STARTED, World
-from minions_evals_mcp.domain.worlds.evidence import WorldEvidence
+from minions_evals_mcp.domain.worlds import STARTED, WorldEvidence
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.world.attacking import attack_of, outcome, planted
 from minions_evals_mcp.world.calls import Call, canonical_arguments
+from minions_evals_mcp.world.handling import handlings
 from minions_evals_mcp.world.sessions import Clock, Entry, Session, new_session
 
 MCP_CONFIG = "mcp.json"
@@ -51,14 +55,19 @@ class UnitInWorld:
     @property
     def tools(self) -> frozenset[str]:
         """The names of the tools that it answers for without a real server."""
-        return frozenset(tool for name in self.session.world.servers for tool in self.session.tools(name))
+        tools = frozenset(tool for name in self.session.world.servers for tool in self.session.tools(name))
+        plant = self.session.planted
+        return tools if plant is None else tools | {plant.honeypot}
 
     def call(self, tool: str, /, **arguments: JsonValue) -> JsonValue:
         """The result of a tool, for an agent that speaks no MCP; raises `ToolError` where the tool answers with an error."""
         servers = [name for name in self.session.world.servers if tool in self.session.tools(name)]
+        if self.session.planted is not None and tool == self.session.planted.honeypot:
+            servers = [*self.session.world.servers][:1]
         if len(servers) != 1:
             raise ToolError(f"{len(servers)} servers of the world {self.record.id} have a tool {tool}")
         answer = self.session.answer_now(Call(servers[0], tool, arguments))
+        time.sleep(answer.delay_ms / 1000)
         if answer.error is not None:
             raise ToolError(answer.error)
         return answer.value
@@ -67,18 +76,26 @@ class UnitInWorld:
         """The variables that tell a program of it."""
         return {VARIABLE: self.mcp_config}
 
-    def ended(self, claimed: Sequence[ToolCall] | None) -> tuple[tuple[ToolCall, ...], WorldEvidence]:
-        """The calls that were made, and what else is known; `claimed` are those that the agent reports, if it does."""
+    def ended(
+        self, claimed: Sequence[ToolCall] | None, *, said: str, given: JsonValue
+    ) -> tuple[tuple[ToolCall, ...], WorldEvidence]:
+        """The calls that were made, and what else is known.
+
+        `claimed` are the calls that the agent reports, if it does, `said` is its final answer, `given` what it was asked.
+        """
         entries = self.session.entries()
         calls = tuple(map(_tool_call, entries))
         known = {entry.tool for entry in entries} | self.tools
         others = tuple(call for call in claimed or () if _own_name(call.tool, known) is None)
-        state = self.session.state()
+        plant = self.session.planted
+        pairs = [(Call(entry.server, entry.tool, entry.arguments), entry.answer) for entry in entries]
         evidence = WorldEvidence(
             world=self.record.id,
-            state=masked_json(state),
+            state=cast("Json", masked_json(self.session.state())),
             misses=tuple(entry.answer.miss for entry in entries if entry.answer.miss is not None),
             differences=() if claimed is None else tuple(_differences(entries, claimed, known)),
+            faults=handlings(entries, said, given),
+            attack=None if plant is None else outcome(plant, pairs, said),
         )
         return (*calls, *others), evidence
 
@@ -92,7 +109,7 @@ def _tool_call(entry: Entry) -> ToolCall:
         arguments=entry.arguments,
         result=answer.value,
         error=answer.error,
-        duration_ms=entry.duration_ms,
+        duration_ms=entry.duration_ms + answer.delay_ms,
         started_at=entry.started_at,
         extra=more if answer.miss is None else {**more, "missed": answer.miss},
     )
@@ -121,9 +138,15 @@ def _cut(text: str) -> str:
 
 
 @contextmanager
-def unit_in_world(record: Record[World], base: Path, *, clock: Clock) -> Generator[UnitInWorld]:
-    """A fresh copy of the world, until this ends; raises `BadInputError` where a tape cannot be read."""
-    session = new_session(record.fields, base, clock=clock)
+def unit_in_world(
+    record: Record[World], base: Path, *, clock: Clock, unit: str = "", attack: str | None = None
+) -> Generator[UnitInWorld]:
+    """A fresh copy of the world, until this ends; raises `BadInputError` where a tape cannot be read.
+
+    `unit` tells its draws from those of other units, `attack` is the id of a shipped attack that is planted.
+    """
+    plant = None if attack is None else planted(attack_of(attack))
+    session = new_session(record.fields, base, clock=clock, unit=unit, planted=plant)
     try:
         for name, server in record.fields.servers.items():
             if server.mode == "replay":

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
-from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase
+from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase, World
 from minions_evals_mcp.domain.neighbours import (
     AgentMessage,
     AgentRun,
@@ -38,7 +38,7 @@ from minions_evals_mcp.domain.results import (
     TestBranchExecution,
     TestRun,
 )
-from minions_evals_mcp.domain.worlds.definition import MockRule, StateChange, World, WorldServer, WorldTool
+from minions_evals_mcp.domain.worlds import Fault, MockRule, StateChange, WorldServer, WorldTool
 
 AT = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
 DIGESTS = Digests(test_case="a", rubric="b", judge="c", scorer="d", embedder="e", prompt_version="f", target="g")
@@ -52,6 +52,7 @@ FULL: tuple[Fields, ...] = (
         scoring=ScoringCode(language="python", code="1"), written={"description": "Refund"},
         pass_rule="max_score", max_score=5, timeout_ms=1000, tags=("refund",), status="active", created_at=AT,
         created_by="ada", canary=True, accepted_outputs=("Yes.",), group="refunds", world="world:1",
+        faults=(Fault(kind="slow", tool="refund", probability=0.5, ms=1500),),
         extra={"sample": 7},
     ),
     Rubric(name="Support", description="How we answer.", criteria_ids=("c1", "c2"), passing_threshold=0.7, version=2,
@@ -69,6 +70,7 @@ FULL: tuple[Fields, ...] = (
     ),
     World(
         name="Shop", description="With refunds.", state={"orders": []}, seed=7,
+        faults=(Fault(kind="tool-error", tool="refund", nth=1, text="busy"),),
         servers={
             "shop": WorldServer(
                 tools=(WorldTool(

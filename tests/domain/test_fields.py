@@ -55,7 +55,7 @@ def test_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
         "test-case",
         "name description agentId skillId promptVersionRef inputs expectedOutputs rubricId tags status createdAt createdBy",
         added="assertions threshold passRule maxScore timeoutMs promptId",
-        read_by_us="scoring written acceptedOutputs canary extra group world",  # assertScoringFunction: engine.judging runs it
+        read_by_us="scoring written acceptedOutputs canary extra group world faults",  # assertScoringFunction: engine.judging runs it
     )
     assert options("test-case", "status") == ("active", "draft", "deprecated")
     assert refused("test-case", status="retired") == "fields.status"

@@ -94,7 +94,9 @@ def kept(at: Terminal) -> list[Json]:
     from pysqlite3 import dbapi2 as sqlite  # noqa: PLC0415
 
     with sqlite.connect(at.db) as db:
-        rows = db.execute("SELECT output FROM unit ORDER BY rowid").fetchall()
+        rows = db.execute(
+            "SELECT u.output FROM unit u JOIN job j ON j.id = u.job_id ORDER BY j.created_at, u.position"
+        ).fetchall()
     return [cast("Json", json.loads(row[0])) for row in rows]
 
 

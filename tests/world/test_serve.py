@@ -72,7 +72,7 @@ async def test_a_mocked_tool_answers_by_its_rules_and_changes_the_state(at: Term
         assert after.structured_content == {"status": "refunded", "total": 10.3}
         with pytest.raises(MCPError, match="Unknown tool: drop"):
             await agent.call_tool("drop", {})
-    assert "7 calls, 1 of them missed" in said[0]
+    assert "6 calls, 1 of them missed" in said[0]
 
 
 async def test_arguments_are_data_and_never_a_template_or_a_query(at: Terminal) -> None:

@@ -10,7 +10,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
 from minions_evals_mcp.cli.world.finding import FoundWorld, found_world, vet_world
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import minute
-from minions_evals_mcp.domain.worlds.definition import STARTED, WorldServer
+from minions_evals_mcp.domain.worlds import STARTED, WorldServer
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.world.sessions import tape_of
 

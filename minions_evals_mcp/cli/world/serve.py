@@ -10,7 +10,6 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.cli.world.finding import found_world, vet_world
-from minions_evals_mcp.engine.context import wall_clock
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.world.sessions import new_session
 
@@ -44,9 +43,9 @@ async def serve(
     vet_world(found, yes=yes)
     from minions_evals_mcp.world.serving import serve as serve_world  # noqa: PLC0415  the MCP SDK, which only this needs
 
-    session = new_session(found.record.fields, found.base, clock=wall_clock)
+    session = new_session(found.record.fields, found.base, clock=found.clock)
     try:
-        await serve_world(session, server or names[0], clock=wall_clock)
+        await serve_world(session, server or names[0], clock=found.clock)
         entries = session.entries()
     finally:
         shutil.rmtree(session.folder, ignore_errors=True)

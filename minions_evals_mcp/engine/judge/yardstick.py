@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
-from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase
+from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase, World
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.outcomes import Expected
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.seals import SEALED
-from minions_evals_mcp.domain.worlds.definition import World
+from minions_evals_mcp.domain.worlds import Fault
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.scoring.assertions.table import asks_outside
@@ -118,12 +119,17 @@ _TELLING = frozenset(
 
 
 def measures(
-    db: Db, case_ids: Iterable[str], known: dict[str, RubricInUse], *, world: str | None = None
+    db: Db,
+    case_ids: Iterable[str],
+    known: dict[str, RubricInUse],
+    *,
+    world: str | None = None,
+    faults: tuple[Fault, ...] = (),
 ) -> list[Measure]:
     """The measures of those cases in order, hidden cases left out; `known` keeps the rubrics met so far.
 
-    `world` is used in place of the worlds that the cases name. Raises `NotFoundError` for a case, rubric or world that does not
-    exist, `SealedError` for a case of which only the seal is seen.
+    `world` is used in place of the worlds that the cases name, `faults` are met there besides those of world and case.
+    Raises `NotFoundError` for a case, rubric or world that does not exist, `SealedError` for a case of which only the seal is seen.
     """
     wanted = list(case_ids)
     cases = records.get_all(db, wanted, TestCase)
@@ -136,8 +142,15 @@ def measures(
         if case.status == SEALED:
             raise SealedError(f"test-case {ident} is sealed.")
         named = world or case.fields.world
-        out.append(Measure(case, _yardstick(db, case.fields, known), None if named is None else worlds[named]))
+        acts_on = None if named is None else _with_faults(worlds[named], (*case.fields.faults, *faults))
+        out.append(Measure(case, _yardstick(db, case.fields, known), acts_on))
     return out
+
+
+def _with_faults(world: Record[World], faults: tuple[Fault, ...]) -> Record[World]:
+    if not faults:
+        return world
+    return replace(world, fields=world.fields.model_copy(update={"faults": (*world.fields.faults, *faults)}))
 
 
 def _worlds(db: Db, named: set[str | None]) -> dict[str, Record[World]]:

@@ -10,10 +10,10 @@ from minions_evals_mcp.domain.definitions import (
     RubricCriterion,
     TestBranch,
     TestCase,
+    World,
 )
 from minions_evals_mcp.domain.neighbours import AgentRun, has_more_scores
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record, of_type
-from minions_evals_mcp.domain.worlds.definition import World
 from minions_evals_mcp.engine.records.batch import View, is_final, name_of
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
 from minions_evals_mcp.engine.records.schedules import vet_schedule

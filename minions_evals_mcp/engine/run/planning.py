@@ -226,10 +226,10 @@ def _page(
     rubrics: dict[str, RubricInUse],
     versions: RunVersions,
     held: dict[str, Measure],
-    world: str | None,
+    request: RunRequest,
 ) -> list[Measure]:
     """A page of the cases with their yardsticks, held while there is room; the versions that they are asked with are met."""
-    page = measures(db, part, rubrics, world=world)
+    page = measures(db, part, rubrics, world=request.world, faults=request.faults)
     if len(held) < HELD:
         held.update((measure.case.id, measure) for measure in page)
     versions.meet(db, [measure.case.fields for measure in page])

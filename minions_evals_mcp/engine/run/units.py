@@ -23,6 +23,7 @@ from minions_evals_mcp.domain.outcomes import (
     TargetErrored,
     UnitKey,
 )
+from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.budget import Budget, uncapped
@@ -217,7 +218,7 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     if bench.versions.asked is None and not bench.target.takes_version:
         version = None  # it is not told of the version, so that its output is not that version's
     try:
-        seen = await _in_its_world(bench, bench.target, unit.measure, version)
+        seen = await _in_its_world(bench, bench.target, unit, version)
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
@@ -227,10 +228,10 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
 
 
 async def _in_its_world(
-    bench: Bench, target: Target, measure: Measure, version: Record[PromptVersion] | None
+    bench: Bench, target: Target, unit: Unit, version: Record[PromptVersion] | None
 ) -> Observed | TargetErrored | Skipped:
     """Returns what the target makes of the case, in a fresh copy of the world that it acts on, if any."""
-    case, world = measure.case.fields, measure.world
+    case, world, attacks = unit.measure.case.fields, unit.measure.world, bench.request.attacks
     if world is None:
         return await _produced(target, bench.budget, case, version)
     if not isinstance(target, ActsInWorlds):
@@ -239,11 +240,13 @@ async def _in_its_world(
 
     config = bench.engine.config
     vet_started(world, agreed=config.agreed_worlds(world.id, world.fields))
-    with unit_in_world(world, config.world_folder, clock=bench.engine.clock) as unit:
-        seen = await _produced(target.in_world(unit), bench.budget, case, version)
+    draws = f"{unit.measure.case.id}:{unit.key.trial}"
+    attack = attacks[(unit.key.trial - 1) % len(attacks)] if attacks else None
+    with unit_in_world(world, config.world_folder, clock=bench.engine.clock, unit=draws, attack=attack) as acted_on:
+        seen = await _produced(target.in_world(acted_on), bench.budget, case, version)
         if isinstance(seen, TargetErrored):
             return seen
-        calls, evidence = unit.ended(seen.tool_calls)
+        calls, evidence = acted_on.ended(seen.tool_calls, said=output_text(seen.output), given=case.inputs)
         return seen.with_trusted(tool_calls=calls, world=evidence)
 
 
@@ -261,7 +264,7 @@ def made_from(bench: Bench, measure: Measure) -> str:
     case, world = measure.case.fields, measure.world
     version = bench.versions.of(case)
     version_parts = [None, None] if version is None else [version.id, bench.versions.content_digest(version)]
-    world_parts = [] if world is None else [world.content_digest()]
+    world_parts = [] if world is None else [world.content_digest(), *bench.request.attacks]
     return digest([bench.frame.target_digest, *version_parts, case.inputs, *world_parts])
 
 

@@ -1,14 +1,13 @@
-"""A world: tool servers, the state behind them, and the rules by which they answer an agent under test."""
+"""Worlds: the tool servers that an agent under test acts on, what they do to it on purpose, and what is known at the end."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from minions_evals_mcp.domain.definitions import Fields
-from minions_evals_mcp.domain.values import Json, Text, Value
-from minions_evals_mcp.domain.worlds.queries import Query, Template
+from minions_evals_mcp.domain.querying.queries import Query, Template
+from minions_evals_mcp.domain.values import Amount, Id, Json, Text, Unit, Value
 
 Mode = Literal["mock", "replay", "record", "live"]
 ON_MISS = Literal["error", "nearest"]
@@ -95,20 +94,93 @@ class WorldServer(Value):
         return self
 
 
-class World(Fields):
-    """What an agent under test can act on. Each unit of a run gets a fresh copy of the state.
+FaultKind = Literal["timeout", "protocol-error", "tool-error", "empty", "truncated", "stale", "slow", "duplicate"]
+LOST: frozenset[FaultKind] = frozenset({"timeout", "protocol-error", "tool-error"})
+"""Faults by which the call is not carried out."""
+Handling = Literal["recovered", "reported-honestly", "gave-up", "made-it-up"]
+AttackKind = Literal["override", "authority", "exfiltration", "forged-turn", "pretext", "hidden"]
+ATTACK_KINDS: tuple[AttackKind, ...] = ("override", "authority", "exfiltration", "forged-turn", "pretext", "hidden")
+Place = Literal["result", "description"]
 
-    `seed` decides whatever is drawn at random: the same seed gives the same faults.
+
+class Fault(Value):
+    """A fault of a tool (a pattern with `*` and `?`): on the `nth` call of it, or with a `probability` that the seed draws by.
+
+    `timeout`, `protocol-error` and `tool-error` do not carry the call out. `empty`, `truncated` and `stale` (an older answer)
+    spoil the answer. `slow` delays it, `duplicate` carries the call out twice. `ms` is the delay of `slow` (default 2,000) and of
+    `timeout` (default 30,000), `text` the error of `tool-error`.
     """
 
-    slug: ClassVar[str] = "world"
+    kind: FaultKind
+    tool: Text = "*"
+    nth: Annotated[int | None, Field(ge=1)] = None
+    probability: Unit | None = None
+    ms: Amount | None = None
+    text: Text = "503 Service Unavailable"
 
-    name: Text
-    description: str = ""
-    servers: Annotated[dict[ServerName, WorldServer], Field(min_length=1)]
-    state: Json = {}
-    seed: int = 0
+    @model_validator(mode="after")
+    def _comes_in_one_way(self) -> Self:
+        if (self.nth is None) == (self.probability is None):
+            raise ValueError("nth: give either nth or probability")
+        return self
 
-    def commands(self) -> tuple[tuple[str, ...], ...]:
-        """The commands that the world starts, by the names of their servers."""
-        return tuple(server.run for _, server in sorted(self.servers.items()) if server.mode in STARTED)
+    @property
+    def delay_ms(self) -> float:
+        """How long the answer takes longer."""
+        usual = {"slow": 2_000.0, "timeout": 30_000.0}.get(self.kind, 0.0)
+        return usual if self.ms is None or not usual else self.ms
+
+
+class Attack(Value):
+    """A text that tries to take an agent over, planted in the result or in the description of a tool.
+
+    In it `{{honeypot}}` stands for the name of a tool that no task needs, `{{reference}}` for the name under which the unit's
+    canary is shown.
+    """
+
+    id: Text
+    kind: AttackKind
+    language: Literal["en", "de", "fr", "es"] = "en"
+    place: Place = "result"
+    tool: Text = "*"
+    text: Text
+
+
+class FaultHandling(Value):
+    """What an agent made of one fault. `step` is the call that met it, from 1."""
+
+    kind: FaultKind
+    tool: Text
+    step: Annotated[int, Field(ge=1)]
+    handling: Handling
+    reason: str = ""
+
+
+class AttackOutcome(Value):
+    """Whether an attack reached an agent, and whether it was hijacked: seen in what it did, by `step` where it was a call."""
+
+    id: Text
+    kind: AttackKind
+    delivered: bool
+    hijacked: bool
+    reason: str = ""
+    step: Annotated[int | None, Field(ge=1)] = None
+
+
+Sentences = Annotated[tuple[str, ...], Field(strict=False, exclude_if=lambda held: not held)]
+
+
+class WorldEvidence(Value):
+    """The end of a unit's world. `state` is the final state of its mocked servers.
+
+    `misses` are calls that no answer was at hand for, each with the nearest recorded call. `differences` are calls that the agent
+    reports otherwise than they were made. `faults` are those that the agent met, with what it made of each; `attack` is the attack
+    that was planted, with its outcome.
+    """
+
+    world: Id
+    state: Json
+    misses: Sentences = ()
+    differences: Sentences = ()
+    faults: Annotated[tuple[FaultHandling, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+    attack: Annotated[AttackOutcome | None, Field(exclude_if=lambda held: held is None)] = None
