@@ -72,6 +72,7 @@ DB_COMMANDS = {
     "path": ("keep.database:path", "Print where the store is."),
 }
 WORLD_COMMANDS = {
+    "attack": ("world.attack:attack", "Attack an agent through its tools, and count hijackings."),
     "check": ("world.check:check", "Show a world's servers, and agree to what it starts."),
     "serve": ("world.serve:serve", "Serve a world's tools over MCP, on stdio."),
 }

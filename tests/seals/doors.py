@@ -96,6 +96,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "db backup": (("copy.db",), ("copy2.db", "--json")),
     "db salvage": (("salvaged.db",),),
     "db path": ((),),
+    "world attack": (("b",),),
     "world check": ((),),
     "world serve": ((),),
 }  # fmt: skip

@@ -179,7 +179,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     for at in range(0, len(case_ids), PAGE):
         page = await engine.store.read_whole(
             partial(
-                _page, part=case_ids[at : at + PAGE], rubrics=rubrics, versions=versions, held=held, world=request.world
+                _page, part=case_ids[at : at + PAGE], rubrics=rubrics, versions=versions, held=held, request=request
             )
         )
         for measure in page:

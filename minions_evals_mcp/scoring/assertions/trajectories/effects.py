@@ -40,7 +40,7 @@ class StateCheck(Value):
     def failures(self, found: JsonValue) -> list[str]:
         """What is not as it must be."""
         asked = self.model_fields_set & {*COMPARATORS}
-        return [f"{name} {excerpt(json.dumps(getattr(self, name)))}" for name in COMPARATORS if name in asked
+        return [f"{name} {_shown(getattr(self, name))}" for name in COMPARATORS if name in asked
                 and not self._is_met(name, found)]  # fmt: skip
 
     def _is_met(self, name: str, found: JsonValue) -> bool:
@@ -134,7 +134,7 @@ def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Check
     matching = [place for place, call in enumerate(calls) if check.fits(call)]
     within = len(matching) >= check.least and (check.most is None or len(matching) <= check.most)
     wanted = _times(check.least, check.most)
-    what = f"{check.tool}{f' {excerpt(canonical(check.args))}' if check.args else ''}"
+    what = f"{check.tool}{f' {_cut(canonical(check.args))}' if check.args else ''}"
     reason = f"{what} happened {len(matching)} times, wanted {wanted}; calls: {_calls(calls)}"
     if check.before is None or not within:
         return CheckResult(within, reason)
@@ -186,11 +186,16 @@ def _times(least: int, most: int | None) -> str:
 
 
 def _calls(calls: list[ToolCall]) -> str:
-    return excerpt(", ".join(call.tool for call in calls) or "none", 200)
+    return _cut(", ".join(call.tool for call in calls) or "none", 200)
 
 
 def _shown(value: JsonValue) -> str:
-    return excerpt(json.dumps(value, ensure_ascii=False))
+    return _cut(json.dumps(value, ensure_ascii=False))
+
+
+def _cut(text: str, most: int = 80) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
 @lru_cache(maxsize=1024)
