@@ -77,13 +77,8 @@ WORLD_COMMANDS = {
     "serve": ("world.serve:serve", "Serve a world's tools over MCP, on stdio."),
 }
 SHOWN = {
-<<<<<<< HEAD
-    "Start": ("init", "demo", "doctor"),
-    "Run": ("run", "watch", "eval", "score", "world"),
-=======
     "Start": ("init", "demo", "doctor", "mcp"),
-    "Run": ("run", "watch", "eval", "score"),
->>>>>>> main
+    "Run": ("run", "watch", "eval", "score", "world"),
     "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "compare", "approve", "lift", "prompt"),
     "People": ("judge", "people"),
@@ -147,13 +142,10 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         ),
     ),
     "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
-<<<<<<< HEAD
     "world": ("Mock, record or replay the tools that an agent uses.", WORLD_COMMANDS),
-=======
     "mcp": (
         "Register the MCP server with your host (Claude Code, Codex, …).",
         {"install": ("start.host_install:install", "Write the server's entry into a host's settings.")},
     ),
->>>>>>> main
 }
 """Nouns with their verbs; every verb of the first three is a command of its own as well."""
