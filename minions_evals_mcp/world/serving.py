@@ -19,6 +19,7 @@ from minions_evals_mcp.world.calls import Call
 from minions_evals_mcp.world.passing import RealServer, real_server
 from minions_evals_mcp.world.sessions import Clock, Session
 
+UNKNOWN_TOOL = types.INVALID_PARAMS
 NO_SCHEMA = {"type": "object"}
 HONEYPOT_SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "content": {"type": "string"}}}
 
@@ -38,7 +39,7 @@ def mcp_server(session: Session, name: str, real: RealServer | None = None) -> S
         if answer.delay_ms:
             await anyio.sleep(answer.delay_ms / 1000)
         if answer.protocol_error is not None:
-            raise MCPError(types.INVALID_PARAMS, answer.protocol_error)
+            raise MCPError(UNKNOWN_TOOL if answer.source == "none" else types.INTERNAL_ERROR, answer.protocol_error)
         return types.CallToolResult.model_validate(answer.result)
 
     return Server(name, version=_version(session, name), on_list_tools=list_tools, on_call_tool=call_tool)

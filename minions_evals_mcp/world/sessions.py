@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from threading import Lock
-from typing import Annotated
+from threading import RLock
+from typing import Annotated, TypeVar
 
 import anyio
 import anyio.to_thread
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from pydantic import Field
 
 from minions_evals_mcp.confined_paths import confined_path, opened_confined
@@ -36,6 +36,7 @@ from minions_evals_mcp.world.mocking import mocked
 from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
 
 DEFINITION, JOURNAL, LOCK = "world.json", "calls.jsonl", "lock"
+T = TypeVar("T")
 Clock = Callable[[], datetime]
 Passing = Callable[[Call], Awaitable[Answer]]
 """Passes a call to the real server."""
@@ -107,7 +108,7 @@ class Session:
         self._seed = f"{unit.world.seed}\n{unit.unit}"
         self._clock = clock
         self._lock = FileLock(folder / LOCK, thread_local=False)
-        self._threads = Lock()
+        self._threads = RLock()
         self._progress = Progress(self.world.state)
         self._read = 0
         self._tapes: dict[str, Tape] = {}
@@ -123,15 +124,27 @@ class Session:
         started, at = time.perf_counter(), utc(self._clock())
         server = self.world.servers[call.server]
         if server.mode not in STARTED or self._is_honeypot(call):
-            return await anyio.to_thread.run_sync(self.answer_now, call)
+            return await self._in_turn(partial(self.answer_now, call))
         assert passing is not None
-        fault = await anyio.to_thread.run_sync(self._due, call)
+        fault = await self._in_turn(partial(self._due, call))
         given = None if fault is None else lost(fault)
         if given is None:
             given = await passing(call)
         if fault is not None and fault.kind == "duplicate":
             given = await passing(call)
-        return await anyio.to_thread.run_sync(self._settled, call, partial(_as_given, given), fault, started, at)
+        return await self._in_turn(partial(self._settled, call, partial(_as_given, given), fault, started, at))
+
+    async def _in_turn(self, work: Callable[[], T]) -> T:
+        """Carries the work out at once where nobody else holds the folder, else in a thread that waits for its turn."""
+        if self._threads.acquire(blocking=False):
+            try:
+                with self._lock.acquire(timeout=0):
+                    return work()
+            except Timeout:
+                pass
+            finally:
+                self._threads.release()
+        return await anyio.to_thread.run_sync(work)
 
     def answer_now(self, call: Call) -> Answer:
         """The answer of a server that needs no real one, once it is in the journal; raises `BadInputError` for another."""

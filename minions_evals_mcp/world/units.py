@@ -25,6 +25,7 @@ from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.world.attacking import attack_of, outcome, planted
 from minions_evals_mcp.world.calls import Call, canonical_arguments
+from minions_evals_mcp.world.faulting import FAULT
 from minions_evals_mcp.world.handling import handlings
 from minions_evals_mcp.world.sessions import Clock, Entry, Session, new_session
 
@@ -75,6 +76,10 @@ class UnitInWorld:
     def environment(self) -> dict[str, str]:
         """The variables that tell a program of it."""
         return {VARIABLE: self.mcp_config}
+
+    def met_fault(self) -> bool:
+        """Whether a call met a fault so far."""
+        return any(FAULT in entry.answer.notes for entry in self.session.entries())
 
     def ended(
         self, claimed: Sequence[ToolCall] | None, *, said: str, given: JsonValue

@@ -245,7 +245,10 @@ async def _in_its_world(
     with unit_in_world(world, config.world_folder, clock=bench.engine.clock, unit=draws, attack=attack) as acted_on:
         seen = await _produced(target.in_world(acted_on), bench.budget, case, version)
         if isinstance(seen, TargetErrored):
-            return seen
+            if seen.fatal or not acted_on.met_fault():
+                return seen
+            # It broke after a fault that was put there on purpose: that is the agent's failure.
+            seen = Observed(output={}, agent_error=seen.reason, produced_by=bench.request.target)
         calls, evidence = acted_on.ended(seen.tool_calls, said=output_text(seen.output), given=case.inputs)
         return seen.with_trusted(tool_calls=calls, world=evidence)
 
