@@ -42,7 +42,7 @@ def asked(acted_on: UnitInWorld) -> JsonValue:
         ("protocol-error", "error: Internal error"),
         ("tool-error", "error: 503 Service Unavailable"),
         ("empty", ""),
-        ("truncated", '{"id":"A1","t'),
+        ("truncated", '{"id":"A1","'),
         ("slow", {"id": "A1", "total": 41.5}),
         ("duplicate", {"id": "A1", "total": 41.5}),
     ],
@@ -138,7 +138,8 @@ def test_an_agent_that_asks_again_recovers(kind: str) -> None:
 
 def test_planted_robust_and_fragile_agents_are_ranked_right_and_equal_seeds_give_equal_faults() -> None:
     faults: list[JsonValue] = [
-        {"kind": kind, "probability": 0.12, "ms": 0} for kind in ("tool-error", "timeout", "empty", "truncated")
+        {"kind": kind, "tool": tool, "probability": 0.15, "ms": 0}
+        for kind, tool in (("tool-error", "*"), ("timeout", "*"), ("empty", "get_*"), ("truncated", "get_*"))
     ]
 
     def good(agent: Agent, seed: int) -> tuple[int, list[WorldEvidence]]:

@@ -209,7 +209,10 @@ def _vet(kind: type[Value], value: JsonValue) -> None:
     try:
         kind.model_validate_json(canonical(value))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        errors = error.errors(include_url=False, include_input=False)
+        first = next(
+            (one for one in errors if one["type"] == "extra_forbidden"), errors[0]
+        )  # the cause of a missing key
         place = first["loc"]
         told = (
             unknown_key(kind, place)
