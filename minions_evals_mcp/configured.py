@@ -79,6 +79,6 @@ def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> Engine
 
 
 def _agreed_to_world(db: Path, folder: Path, ident: str, world: World) -> bool:
-    from minions_evals_mcp.interop.agreed import has_agreed_to_world  # noqa: PLC0415  few runs have a world
+    from minions_evals_mcp.interop.worlds.agreed import has_agreed_to_world  # noqa: PLC0415  few runs have a world
 
     return has_agreed_to_world(db, folder, ident, world)

@@ -118,6 +118,27 @@ async def real_server(name: str, server: WorldServer, base: Path, *, clock: Cloc
                 writer.close()
 
 
+async def changed_tools(name: str, server: WorldServer, base: Path, head: TapeHead, *, clock: Clock) -> list[str]:
+    """How the real server's tools differ from those on the tape: it is started for that, and ended."""
+    live = server.model_copy(update={"mode": "live"})
+    async with real_server(name, live, base, clock=clock) as real:
+        now = {tool.name: tool_wire(tool) for tool in real.tools}
+    before = {str(tool.get("name")): tool for tool in head.tools}
+    return [
+        *(f"{tool} is new" for tool in now if tool not in before),
+        *(f"{tool} is gone" for tool in before if tool not in now),
+        *(
+            f"{tool} has changed: {_parts(before[tool], now[tool])}"
+            for tool in now
+            if tool in before and now[tool] != before[tool]
+        ),
+    ]
+
+
+def _parts(before: Json, now: Json) -> str:
+    return ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))
+
+
 async def _all_tools(client: Client) -> tuple[Tool, ...]:
     tools: list[Tool] = []
     cursor: str | None = None

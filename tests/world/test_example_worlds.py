@@ -60,13 +60,13 @@ def failed_checks(at: Terminal, run_id: str) -> list[set[str]]:
 
 
 def test_a_sound_agent_passes_in_every_world_over_mcp(place: Terminal) -> None:
-    passed = cast("Json", run(place, f"command:{sys.executable} agent.py sound")["benchmarkRun"])
+    passed = cast("Json", run(place, f"command:{sys.executable} desk_agent.py sound")["benchmarkRun"])
     assert (passed["passedCount"], passed["totalCount"]) == (4, 4)
 
 
 @pytest.mark.parametrize("agent", sorted(WRONG))
 def test_a_wrong_agent_fails_in_every_world_at_the_check_that_is_about_it(place: Terminal, agent: str) -> None:
-    ended = run(place, f"python:agent:{agent.replace('-', '_')}")
+    ended = run(place, f"python:desk_agent:{agent.replace('-', '_')}")
     assert cast("Json", ended["benchmarkRun"])["passedCount"] == 0
     failed = failed_checks(place, str(ended["runId"]))
     assert len(failed) == 4

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import json
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.sandbox.keeper import parents
+from minions_evals_mcp.store.connection import open_raw
+from tests.hang import HANG_S
 from tests.shared.cli.terminal import Ended, Json, Terminal
 from tests.shared.world.agents import real, starts
 
@@ -53,9 +59,11 @@ LOOK: JsonValue = ["shop", "get_order", {"id": "A1"}]
 REFUND: JsonValue = ["shop", "refund", {"id": "A1", "amount": "{0.total}"}]
 
 
-def suite(at: Terminal, world: Json = SHOP, *, cases: int = 1, checks: list[JsonValue] = CHECKS) -> None:
+def suite(
+    at: Terminal, world: Json = SHOP, *, cases: int = 1, checks: list[JsonValue] = CHECKS, **more: JsonValue
+) -> None:
     """Cases that act on the world `shop`, in the benchmark `b`."""
-    usual: Json = {"inputs": {"q": "1"}, "world": "shop", "assertions": checks}
+    usual: Json = {"inputs": {"q": "1"}, "world": "shop", "assertions": checks, **more}
     records: list[JsonValue] = [
         {"id": "shop", "type": "world", "fields": world},
         *({"id": f"c{at}", "type": "test-case", "fields": {"name": f"c{at}", **usual}} for at in range(cases)),
@@ -91,9 +99,7 @@ def unit(at: Terminal, number: int = 0) -> Json:
 
 def kept(at: Terminal) -> list[Json]:
     """The outputs that are kept, in the order of the units."""
-    from pysqlite3 import dbapi2 as sqlite  # noqa: PLC0415
-
-    with sqlite.connect(at.db) as db:
+    with closing(open_raw(at.db)) as db:
         rows = db.execute(
             "SELECT u.output FROM unit u JOIN job j ON j.id = u.job_id ORDER BY j.created_at, u.position"
         ).fetchall()
@@ -133,7 +139,7 @@ def test_an_agent_that_did_otherwise_fails_at_the_check_that_says_so(
     assert passed(run(at)) == 0
     shown = at.run("report", "b", "-o", "r.md")
     assert shown.code == 0, shown
-    assert told in (at.folder / "r.md").read_text("utf-8").replace("\\", "")
+    assert told in html.unescape((at.folder / "r.md").read_text("utf-8").replace("\\", ""))
 
 
 def test_a_difference_between_what_was_called_and_what_is_reported_is_kept(at: Terminal) -> None:
@@ -196,6 +202,18 @@ def test_a_recorded_world_is_replayed_in_every_unit_and_the_real_server_is_start
     target(at, *calls, says="{0}")
     run(at, "--key", "missing")
     assert cast("Json", unit(at, -1)["world"])["misses"] == ["no call of count was recorded"]
+
+
+def test_no_process_is_left_where_an_agent_takes_too_long(at: Terminal) -> None:
+    suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=8000)
+    target(at, ["notes", "slow", {}])
+    ended = run(at, "--yes")
+    assert passed(ended) == 0, ended
+    assert len(starts(at)) == 1
+    deadline = time.monotonic() + HANG_S
+    while parents().keys() & {*starts(at)} and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not parents().keys() & {*starts(at)}
 
 
 def test_a_target_that_cannot_act_in_a_world_is_said_to(at: Terminal) -> None:

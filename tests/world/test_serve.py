@@ -146,7 +146,7 @@ async def test_a_killed_recording_leaves_a_tape_whole_up_to_the_last_answered_ca
         async with pointed_at(at, world, "--yes") as agent, anyio.create_task_group() as tasks:
             for _ in range(3):
                 await agent.call_tool("add_note", {"text": "a"})
-            tasks.start_soon(agent.call_tool, "slow", {})
+            tasks.start_soon(agent.call_tool, "slow")
             await anyio.sleep(0.2)
             (serving,) = [child for child in descendants(os.getpid(), parents()) if "serve" in command_of(child)]
             os.kill(serving, signal.SIGKILL)
@@ -189,24 +189,41 @@ def test_a_world_that_starts_a_program_needs_consent(at: Terminal) -> None:
     assert starts(at) == []
 
 
-@pytest.mark.parametrize(
-    ("servers", "told"),
-    [
-        ({"s": {}}, "a mocked server needs at least one tool"),
-        ({"s": {"mode": "live"}}, "mode live needs the command that starts the real server"),
-        ({"s": {"mode": "replay"}}, "mode replay needs the path of a tape"),
-        ({"s": {"mode": "replay", "tape": "none.jsonl"}}, "there is no tape at"),
-        ({"s": {"mode": "replay", "tape": "../x.jsonl"}}, "is not a path below the folder"),
-        ({"s": {"mode": "replay", "tape": "no.jsonl"}}, "is no line of a tape"),
-        ({"s": {"tools": [{"name": "t", "rules": [{"when": "a ==", "result": 1}]}]}}, "is no JMESPath expression"),
-        ({"s": {"tools": [{"name": "t", "rules": [{"result": "{{a ==}}"}]}]}}, "is no JMESPath expression"),
-        ({"s": {"tools": [{"name": "t", "rulez": []}]}}, "did you mean 'rules'?"),
-        ({"s": {"tools": [{"name": "t"}, {"name": "t"}]}}, "a tool is listed twice"),
-    ],
-)
+REFUSED: list[tuple[Json, str]] = [
+    ({"s": {}}, "a mocked server needs at least one tool"),
+    ({"s": {"mode": "live"}}, "mode live needs the command that starts the real server"),
+    ({"s": {"mode": "replay"}}, "mode replay needs the path of a tape"),
+    ({"s": {"mode": "replay", "tape": "none.jsonl"}}, "there is no tape at"),
+    ({"s": {"mode": "replay", "tape": "../x.jsonl"}}, "is not a path below the folder"),
+    ({"s": {"mode": "replay", "tape": "no.jsonl"}}, "is no line of a tape"),
+    ({"s": {"tools": [{"name": "t", "rules": [{"when": "a ==", "result": 1}]}]}}, "is no JMESPath expression"),
+    ({"s": {"tools": [{"name": "t", "rules": [{"result": "{{a ==}}"}]}]}}, "is no JMESPath expression"),
+    ({"s": {"tools": [{"name": "t", "rulez": []}]}}, "did you mean 'rules'?"),
+    ({"s": {"tools": [{"name": "t"}, {"name": "t"}]}}, "a tool is listed twice"),
+]
+
+
+@pytest.mark.parametrize(("servers", "told"), REFUSED)
 def test_a_world_that_cannot_be_served_is_refused_with_the_reason(at: Terminal, servers: Json, told: str) -> None:
     at.file("no.jsonl", "{}\n")
     assert told in serve(at, world_file(at, servers))
+
+
+async def test_a_check_says_what_is_on_the_tape_and_how_the_real_tools_have_changed_since(at: Terminal) -> None:
+    async with pointed_at(at, world_file(at, real(at, "record")), "--yes") as agent:
+        await agent.call_tool("count", {})
+    same = at.run("world", "check", world_file(at, real(at, "replay")), "--live", "--yes")
+    assert same.code == 0, same
+    assert "notes is replayed from notes.jsonl: 1 calls of notes 1.2.3, recorded 20" in same.out
+    assert "its tools are as they were recorded" in same.out
+    replay = world_file(at, real(at, "replay", "extra"))
+    changed = at.run("world", "check", replay, "--live", "--yes")
+    assert (changed.code, "extra is new" in changed.out) == (1, True), changed
+    refused = at.run("world", "check", replay, "--live")
+    assert refused.code == 2, refused
+    assert "needs your consent: it runs the program" in refused.err
+    assert at.run("world", "check", replay).code == 0
+    assert len(starts(at)) == 3
 
 
 def test_a_world_is_named_by_its_file_or_its_id(at: Terminal) -> None:

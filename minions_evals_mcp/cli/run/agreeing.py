@@ -7,8 +7,8 @@ from pathlib import Path
 
 from minions_evals_mcp.cli.run.targeting import read_target_settings, resources_of
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.agreed import has_agreed, keep_agreed
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, named_resources
+from minions_evals_mcp.interop.worlds.agreed import has_agreed, keep_agreed
 from minions_evals_mcp.project import Project
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.targets.command import command_settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from minions_evals_mcp.cli.run.agreeing import vet_consent
 from minions_evals_mcp.cli.session import Common, session
 from minions_evals_mcp.configured import world_folder
-from minions_evals_mcp.interop.agreed import named_by_world
-from minions_evals_mcp.interop.found_worlds import FoundWorld, world_of_file, world_of_store
+from minions_evals_mcp.interop.worlds.agreed import named_by_world
+from minions_evals_mcp.interop.worlds.found_worlds import FoundWorld, world_of_file, world_of_store
 from minions_evals_mcp.settings import settings_here
 
 
@@ -19,6 +19,6 @@ async def found_world(named: str, *, common: Common) -> FoundWorld:
         return await world_of_store(engine, named, base=world_folder(settings_here()))
 
 
-def vet_world(found: FoundWorld, *, yes: bool) -> None:
-    """Asks for consent to the real servers that the world starts."""
-    vet_consent(found.source, named_by_world(found.record.fields, found.base), yes=yes)
+def vet_world(found: FoundWorld, *, yes: bool, live: bool = False) -> None:
+    """Asks for consent to the real servers that the world starts; with `live` to those behind its tapes, too."""
+    vet_consent(found.source, named_by_world(found.record.fields, found.base, recorded=live), yes=yes)

@@ -11,7 +11,7 @@ import os
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 from mcp import Client
@@ -27,16 +27,16 @@ def config() -> dict[str, Any]:
 def filled(value: Any, results: list[Any]) -> Any:
     """The value with what earlier calls gave."""
     if isinstance(value, dict):
-        return {key: filled(inner, results) for key, inner in value.items()}
+        return {key: filled(inner, results) for key, inner in cast("dict[str, Any]", value).items()}
     if not isinstance(value, str):
         return value
     for number, result in enumerate(results):
         if isinstance(result, dict):
-            for key, inner in result.items():
+            for key, inner in cast("dict[str, Any]", result).items():
                 if value == f"{{{number}.{key}}}":
                     return inner
                 value = value.replace(f"{{{number}.{key}}}", str(inner))
-        value = value.replace(f"{{{number}}}", str(result))
+        value = value.replace(f"{{{number}}}", str(cast("object", result)))
     return value
 
 

@@ -40,9 +40,13 @@ def _agreed() -> dict[str, str]:
     return {str(key): str(value) for key, value in agreed.items()} if isinstance(agreed, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  JSON
 
 
-def named_by_world(world: World, base: Path) -> NamedResources:
-    """What a world starts, and hands on of the environment."""
-    started = [server for _, server in sorted(world.servers.items()) if server.mode in STARTED]
+def named_by_world(world: World, base: Path, *, recorded: bool = False) -> NamedResources:
+    """What a world starts, and hands on of the environment; with `recorded` also the servers behind its tapes."""
+    started = [
+        server
+        for _, server in sorted(world.servers.items())
+        if server.mode in STARTED or (recorded and server.mode == "replay" and server.run)
+    ]
     return NamedResources(
         commands=tuple(resolved_command(server.run, base) for server in started),
         variables=tuple(sorted({variable for server in started for variable in server.env})),

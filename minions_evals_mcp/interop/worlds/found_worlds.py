@@ -13,8 +13,8 @@ from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.interop.agreed import kept_world
 from minions_evals_mcp.interop.suite import read_suite
+from minions_evals_mcp.interop.worlds.agreed import kept_world
 
 
 @frozen_type

@@ -1,6 +1,6 @@
 """How long a replayed call takes over stdio, beside the SDK's bare round trip, and how long a world takes to be ready.
 
-python -m tests.bench.worlds [CALLS]
+python -m tests.bench.worlds.replay [CALLS]
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ async def main(calls: int) -> None:
     with TemporaryDirectory() as folder:
         tape(Path(folder), calls)
         for _ in range(2):
-            show("bare SDK", *await timed([sys.executable, "-m", "tests.bench.worlds", "bare"], calls))
+            show("bare SDK", *await timed([sys.executable, "-m", "tests.bench.worlds.replay", "bare"], calls))
             with unit(world(servers), base=Path(folder)) as acted_on:
                 command = [sys.executable, "-P", "-m", "minions_evals_mcp.world", str(acted_on.session.folder), "s"]
                 show("replayed", *await timed(command, calls))
