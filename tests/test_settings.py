@@ -80,4 +80,4 @@ def test_keys_never_show() -> None:
 
 
 def test_a_command_that_an_agent_under_test_starts_knows_the_variables_of_its_world() -> None:
-    assert read_settings({"MINIONS_EVALS_WORLD_MCP_CONFIG": "/tmp/mcp.json"}) == read_settings({})
+    assert read_settings({"MINIONS_EVALS_WORLD_MCP_CONFIG": "mcp.json"}) == read_settings({})

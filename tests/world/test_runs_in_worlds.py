@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import cast
 
+import anyio.to_thread
 import pytest
 from pydantic import JsonValue
 
@@ -17,6 +18,7 @@ from minions_evals_mcp.sandbox.keeper import parents
 from minions_evals_mcp.store.connection import open_raw
 from tests.hang import HANG_S
 from tests.shared.cli.terminal import Ended, Json, Terminal
+from tests.shared.fakes.llm_server import Server
 from tests.shared.world.agents import real, starts
 
 AGENT = Path(__file__).parents[1] / "shared" / "world" / "scripted_agent.py"
@@ -202,6 +204,24 @@ def test_a_recorded_world_is_replayed_in_every_unit_and_the_real_server_is_start
     target(at, *calls, says="{0}")
     run(at, "--key", "missing")
     assert cast("Json", unit(at, -1)["world"])["misses"] == ["no call of count was recorded"]
+
+
+async def test_a_wrong_final_state_decides_before_a_model_is_asked(at: Terminal, server: Server) -> None:
+    here = at.with_env(OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{server.url}/v1")
+    checks: list[JsonValue] = [CHECKS[0], {"type": "llm-rubric", "value": "It is friendly."}]
+    suite(here, checks=checks)
+    here.file("app.py", "def talks(q, world):\n    return 'Refunded, dear!'\n\ndef acts(q, world):\n"
+              "    return world.call('refund', id='A1', amount=40)\n")  # fmt: skip
+
+    def judged(agent: str) -> Json:
+        asked = ("run-benchmark", "b", "--target", f"python:app:{agent}", "--judge-model", "openai:gpt-judge", "--json")
+        return here.run(*asked).one()
+
+    talked = await anyio.to_thread.run_sync(judged, "talks")
+    assert cast("Json", talked["benchmarkRun"])["passedCount"] == 0
+    assert server.requests == 0
+    await anyio.to_thread.run_sync(judged, "acts")
+    assert server.requests == 1
 
 
 def test_no_process_is_left_where_an_agent_takes_too_long(at: Terminal) -> None:
