@@ -75,7 +75,7 @@ WORLD_COMMANDS = {
     "attack": ("world.attack:attack", "Attack an agent through its tools, and count hijackings."),
     "check": ("world.check:check", "Show a world's servers, and agree to what it starts."),
     "show": ("world.show:show", "Show what agents did in the worlds of a run."),
-    "serve": ("world.serve:serve", "Serve a world's tools over MCP, on stdio."),
+    "serve": ("world.serve:serve", "Serve a world's tools over MCP, on stdio or HTTP."),
 }
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+import socket
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -12,6 +14,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
+from minions_evals_mcp.bounded_connections import BoundedServer, own_bounds
 from minions_evals_mcp.domain.worlds import STARTED
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.world.attacking import HONEYPOT_TEXT, in_description
@@ -19,6 +22,7 @@ from minions_evals_mcp.world.calls import Call
 from minions_evals_mcp.world.passing import RealServer, real_server
 from minions_evals_mcp.world.sessions import Clock, Session
 
+LOOPBACK, CLOSING_S = "127.0.0.1", 1
 UNKNOWN_TOOL = types.INVALID_PARAMS
 NO_SCHEMA = {"type": "object"}
 HONEYPOT_SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "content": {"type": "string"}}}
@@ -75,6 +79,21 @@ def _own_tools(session: Session, name: str, real: RealServer | None) -> list[typ
 
 async def serve(session: Session, name: str, *, clock: Clock) -> None:
     """Serves that server of the world over stdio until the agent closes it."""
+    async with _opened(session, name, clock) as served, stdio_server() as streams:
+        await served.run(*streams, served.create_initialization_options())
+
+
+async def serve_http(session: Session, name: str, *, clock: Clock, port: int, ready: Callable[[str], None]) -> None:
+    """Serves it over streamable HTTP on this machine until the process is told to end; `ready` is told the address."""
+    async with _opened(session, name, clock) as served:
+        with socket.create_server((LOOPBACK, port)) as bound:
+            ready(f"http://{LOOPBACK}:{bound.getsockname()[1]}/mcp")
+            await BoundedServer(served.streamable_http_app(), own_bounds(), closing_s=CLOSING_S).serve([bound])
+
+
+@asynccontextmanager
+async def _opened(session: Session, name: str, clock: Clock) -> AsyncGenerator[Server[Any]]:
+    """The MCP server, with the real one behind it where the mode has one; raises `NotFoundError` for an unknown name."""
     server = session.world.servers.get(name)
     if server is None:
         raise NotFoundError("server of this world", name, remedy=f"It has {', '.join(session.world.servers)}.")
@@ -82,6 +101,4 @@ async def serve(session: Session, name: str, *, clock: Clock) -> None:
         real = None
         if server.mode in STARTED:
             real = await opened.enter_async_context(real_server(name, server, session.base, clock=clock))
-        served = mcp_server(session, name, real)
-        streams = await opened.enter_async_context(stdio_server())
-        await served.run(*streams, served.create_initialization_options())
+        yield mcp_server(session, name, real)

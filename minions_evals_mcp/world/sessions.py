@@ -281,7 +281,7 @@ def tape_of(server: WorldServer, base: Path) -> Tape:
 
 def new_session(world: World, base: Path, *, clock: Clock, unit: str = "", planted: Planted | None = None) -> Session:
     """A fresh copy of the world in a temporary folder; `base` is where its tapes and commands are looked for."""
-    home = Path(tempfile.mkdtemp(prefix="minions-evals-world-"))
+    home = Path(tempfile.mkdtemp(prefix=f"minions-evals-world-{os.getpid()}-"))
     definition = UnitWorld(world=world, base=str(base.resolve()), unit=unit, planted=planted)
     (home / DEFINITION).write_text(definition.model_dump_json(exclude_none=True), "utf-8")
     return Session(home, clock=clock)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue
 
@@ -73,6 +76,18 @@ async def test_a_mocked_tool_answers_by_its_rules_and_changes_the_state(at: Term
         with pytest.raises(MCPError, match="Unknown tool: drop"):
             await agent.call_tool("drop", {})
     assert "6 calls, 1 of them missed" in said[0]
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+async def test_a_world_is_served_over_http_too(at: Terminal, ending: signal.Signals) -> None:
+    with at.started("world", "serve", world_file(at, SHOP, state=ORDERS), "--http", "0") as process:
+        address = await anyio.to_thread.run_sync(lambda: address_of(process))
+        async with Client(address) as agent:
+            assert (await agent.call_tool("get_order", {"id": "A/1"})).structured_content == ORDERS["orders"]["A/1"]  # pyright: ignore[reportIndexIssue, reportArgumentType, reportCallIssue, reportOptionalSubscript]
+        assert len(worlds(process.pid)) == 1
+        process.send_signal(ending)
+        await anyio.to_thread.run_sync(lambda: process.communicate(timeout=HANG_S))
+    assert worlds(process.pid) == []
 
 
 async def test_arguments_are_data_and_never_a_template_or_a_query(at: Terminal) -> None:
@@ -175,6 +190,15 @@ def command_of(process: int) -> str:
     return ""
 
 
+def address_of(process: subprocess.Popen[bytes]) -> str:
+    """The address that a server on HTTP tells."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith(b"Serving at "):
+            return line.decode().removeprefix("Serving at ").strip()
+    raise AssertionError("it tells no address")
+
+
 def serve(at: Terminal, *arguments: str) -> str:
     """What is told where serving is refused."""
     ended = at.run("world", "serve", *arguments)
@@ -237,9 +261,6 @@ def test_a_world_is_named_by_its_file_or_its_id(at: Terminal) -> None:
     assert "no server of this world with the id 'x'" in serve(at, "b", "--server", "x")
 
 
-def test_the_folder_of_a_unit_is_gone_after_it_was_served(at: Terminal) -> None:
-    import tempfile  # noqa: PLC0415
-
-    before = {*Path(tempfile.gettempdir()).glob("minions-evals-world-*")}
-    at.run("world", "serve", world_file(at, SHOP, state=ORDERS))
-    assert {*Path(tempfile.gettempdir()).glob("minions-evals-world-*")} <= before
+def worlds(process: int) -> list[Path]:
+    """The folders of worlds that the process has."""
+    return [*Path(tempfile.gettempdir()).glob(f"minions-evals-world-{process}-*")]
