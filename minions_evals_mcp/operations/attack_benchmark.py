@@ -76,7 +76,7 @@ async def run(engine: Engine, request: RunRequest, attacks: Sequence[str], *, pr
     )
     job = await run_benchmark(engine, asked, progress=progress)
     benchmark = await engine.store.read(lambda db: records.require(db, ident, Benchmark))
-    outputs = await engine.store.read_whole(lambda db: jobs.outputs_of(db, job.id, benchmark.fields.test_case_ids))
+    outputs = await engine.store.read(lambda db: jobs.outputs_of(db, job.id, benchmark.fields.test_case_ids))
     seen = [
         (case_id, output.observed.world.attack)
         for (case_id, _), output in sorted(outputs.items())

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import field
 from pathlib import Path
 from typing import cast
 
@@ -47,6 +48,8 @@ class UnitInWorld:
 
     record: Record[World]
     session: Session
+    beside: list[ToolCall] = field(default_factory=list[ToolCall])
+    """Calls of a Python task that were seen in this process: those of other tools join the trajectory."""
 
     @property
     def mcp_config(self) -> str:
@@ -91,7 +94,7 @@ class UnitInWorld:
         entries = self.session.entries()
         calls = tuple(map(_tool_call, entries))
         known = {entry.tool for entry in entries} | self.tools
-        others = tuple(call for call in claimed or () if _own_name(call.tool, known) is None)
+        others = tuple(call for call in (*(claimed or ()), *self.beside) if _own_name(call.tool, known) is None)
         plant = self.session.planted
         pairs = [(Call(entry.server, entry.tool, entry.arguments), entry.answer) for entry in entries]
         evidence = WorldEvidence(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from typing import cast
@@ -26,8 +25,7 @@ WRONG = {
 }
 """Each wrong agent, with the check that it must fail."""
 CHECKS = ("right-item", "right-amount", "once", "asked-first", "done", "untouched", "answer")
-"""The checks of each case, in their order."""
-VERDICT = re.compile(r"(?:^|; )(passed|failed) (?:effect|state|contains):")
+"""The checks of each case, by their metrics."""
 ALONE = frozenset({"wrong-amount", "done-twice", "before-asking", "touched-another", "made-up"})
 """Those that do all else well."""
 
@@ -49,14 +47,10 @@ def run(at: Terminal, target: str) -> Json:
     return ended.one()
 
 
-def failed_checks(at: Terminal, run_id: str) -> list[set[str]]:
-    """The checks that each case failed: the reasons are in the order of the assertions."""
-    judgments = [cast("Json", row["fields"]) for row in at.run("export", "--type", "eval-judgment").rows()]
-    mine = [str(judgment["rationale"]) for judgment in judgments if str(judgment["testRunId"]).startswith(run_id)]
-    return [
-        {name for name, verdict in zip(CHECKS, VERDICT.findall(reasons), strict=True) if verdict == "failed"}
-        for reasons in mine
-    ]
+def shares(at: Terminal, run_id: str) -> dict[str, float]:
+    """The share of cases that passed each check, by its metric."""
+    rows = [cast("Json", row["fields"]) for row in at.run("export", "--type", "eval-metric").rows()]
+    return {str(row["dimension"]): cast("float", row["score"]) for row in rows if row["benchmarkRunId"] == run_id}
 
 
 def test_a_sound_agent_passes_in_every_world_over_mcp(place: Terminal) -> None:
@@ -68,8 +62,8 @@ def test_a_sound_agent_passes_in_every_world_over_mcp(place: Terminal) -> None:
 def test_a_wrong_agent_fails_in_every_world_at_the_check_that_is_about_it(place: Terminal, agent: str) -> None:
     ended = run(place, f"python:desk_agent:{agent.replace('-', '_')}")
     assert cast("Json", ended["benchmarkRun"])["passedCount"] == 0
-    failed = failed_checks(place, str(ended["runId"]))
-    assert len(failed) == 4
-    for checks in failed:
-        assert WRONG[agent] in checks, checks
-        assert agent not in ALONE or checks <= {WRONG[agent], "done"}, checks
+    found = shares(place, str(ended["runId"]))
+    assert found[WRONG[agent]] == 0
+    assert (
+        agent not in ALONE or [name for name in CHECKS if found[name] < 1 and name not in {WRONG[agent], "done"}] == []
+    )

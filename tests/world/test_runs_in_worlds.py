@@ -191,7 +191,7 @@ def test_a_recorded_world_is_replayed_in_every_unit_and_the_real_server_is_start
     calls: list[JsonValue] = [["notes", "add_note", {"text": "a"}], ["notes", "count", {}]]
     target(at, calls[0], says="{0}")
     refused = run(at)
-    assert refused.code == 3, refused
+    assert refused.code == 2, refused
     assert starts(at) == []
     told = json.dumps(refused.one()) + refused.err
     assert "the world shop starts the real server notes, and you have not agreed to that" in told

@@ -249,7 +249,11 @@ class Task:
         if isinstance(seen, TargetErrored):
             return seen
         late = scope.cancelled_caught or (timeout_ms is not None and latency_ms > timeout_ms)
-        calls = recorder.recorded() if seen.tool_calls is None else seen.tool_calls
+        calls = seen.tool_calls
+        if calls is None and self.world is None:
+            calls = recorder.recorded()
+        elif calls is None and self.world is not None:  # the world saw its own calls
+            self.world.beside.extend(recorder.recorded() or ())
         return seen.with_trusted(
             prompt_version_ref=ref, produced_by=self.name, latency_ms=latency_ms, timed_out=late, tool_calls=calls
         )
