@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from platformdirs import user_config_path
 from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
@@ -40,11 +40,12 @@ class _Table(BaseModel):
 
 
 class Thresholds(_Table):
-    """The thresholds at which `run` fails. `min_score` is 0–1."""
+    """The thresholds at which `run` fails. `min_score` is 0–1; `undecided` is what a gate becomes that too few cases decide."""
 
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
     fail_on_regression: bool = False
     allow_skipped: bool = False
+    undecided: Literal["pass", "fail"] | None = None
 
 
 class Caps(_Table):
@@ -168,7 +169,7 @@ def trusted_folders() -> tuple[Path, ...]:
         held: dict[str, Any] = tomllib.loads(file.read_text("utf-8-sig"))
     except FileNotFoundError:
         return ()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # what is no UTF-8, no TOML, or a number of too many digits
         raise BadInputError(f"{file}: {error}.", remedy="It is TOML, in UTF-8.") from None
     named = held.get("trusted-folders", [])
     if held.keys() - {"trusted-folders"} or not isinstance(named, list):
@@ -222,7 +223,7 @@ def read_project(file: Path) -> Project | None:
         raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except RecursionError:
         raise BadInputError(f"{file}: it is nested too deeply.", remedy="It is TOML, in UTF-8.") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:  # what is no UTF-8, no TOML, or a number of too many digits
         if file.name == PYPROJECT:
             return None  # another program's business
         raise BadInputError(f"{file}: {error}.", remedy="It is TOML, in UTF-8.") from None

@@ -72,6 +72,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "trend": each("b", "open-b"),
     "what-changed": each("b", "open-b"),
     "calibrate": each("b"),
+    "plan": each("b"),
     "promote": (("run-v2:c8",), ("run-v2:8.1", "--corrected", "x"), ("v1/1",), ("TOLD:B:c8",)),
     "seal": ((), ("b",)),
     "rejudge": each("run-v1", "TOLD:A"),
@@ -134,6 +135,7 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
         {"runIds": ["TOLD:A", "TOLD:B"]},
     ],
     "audit_benchmark": [{"benchmarkId": "b", "detail": "full"}, {"benchmarkId": "open-b"}],
+    "plan_benchmark": [{"benchmarkId": "b"}, {"benchmarkId": "open-b"}],
     "try_version": [
         {"benchmarkId": "b", "version": "v2"}, {"benchmarkId": "b", "version": "v2", "sealed": True},
         {"benchmarkId": "b", "version": "v3", "content": "Say: {{q}}", "sealed": True, "idempotencyKey": "c"},
@@ -174,6 +176,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/": ({}, {"of": "b"}),
     "/running": ({},),
     "/runs": ({}, {"of": "b"}),
+    "/compare": ({}, {"run": "run-v1"}),
     "/run": tuple({"id": run} for run in RUNS),
     "/cases": (*({"id": run, "status": "failed"} for run in RUNS), *({"id": run, "columns": "all"} for run in RUNS)),
     "/progress": tuple({"id": run} for run in RUNS),
@@ -182,6 +185,9 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
         {"run": "run-v2", "at": "1.1", "as": "json"},
         {"run": "run-v2", "at": "1.1"},
         {"run": "run-v2", "at": "8.1"},
+        {"run": "run-v2", "at": "8.1", "beside": "expected"},
+        {"run": "run-v2", "at": "8.1", "beside": "before"},
+        {"run": "run-v2", "at": "1.1", "beside": "run-v1"},
         {"run": "run-caller", "at": "1.1"},
     ),
     "/trajectory": ({"run": "run-v2", "at": "8.1"}, {"run": "run-v2", "at": "2.1"}),
@@ -202,6 +208,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/judge": ({}, {"run": "run-human"}),
     "/page.css": ({},),
     "/page.js": ({},),
+    "/theme.js": ({},),
     "/htmx.js": ({},),
 }
 """The addresses of the page, each asked with what would have it show a sealed case."""

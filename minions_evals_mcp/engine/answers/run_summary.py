@@ -13,8 +13,11 @@ from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure
 from minions_evals_mcp.domain.values import Value, iso, to_millis
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair, run_before
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
+from minions_evals_mcp.engine.compare.sample_size import MOST_UNITS, detectable
 from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.conclude.falls import fall_in_words, fall_of, still_fallen
@@ -90,11 +93,12 @@ class RunSummary(Value):
     """The state of a run. `outcomes` counts units (case × trial); `open` are not done yet.
 
     `outputs` says where the outputs came from, if the run has a target.
+    `change` is the verdict on the run beside the whole run before it, `levelChange` the newest change of the benchmark's level.
     `names` are what people call subject and version. `judge` says whether the model that judged can be trusted,
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
     that a person alone may answer. `reusedJudgments` were given before the run began, `selfJudged` counts test-runs that whoever
-    produced them judged.
+    produced them judged. `minimumDetectable` is the smallest difference of the overall score that 80 % of comparisons find.
     """
 
     run_id: str
@@ -117,6 +121,8 @@ class RunSummary(Value):
     unscored: list[UnscoredLine] = []
     regression: Json | None = None
     fall: Json | None = None
+    change: PairReading | None = None
+    level_change: LevelStart | None = None
     trend: Json | None = None
     comparison: Json | None = None
     packets: list[Packet] = []
@@ -130,6 +136,7 @@ class RunSummary(Value):
     default_judge: str = ""
     corrected: CorrectedFigure | None = None
     audit: AuditStanding | None = None
+    minimum_detectable: float | None = None
     names: dict[str, str] = {}
     workers: list[WorkerLine] = []
 
@@ -186,6 +193,8 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         ],
         regression=_regression(db, run),
         fall=_fall(run),
+        change=None if run is None else _change(db, run),
+        level_change=None if run is None else read_levels(db, run.fields.benchmark_id).last_change,
         trend=_trend(db, run),
         comparison=_comparison(db, job),
         packets=[waiting_packet for waiting_packet, _ in packets],
@@ -198,6 +207,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         self_judged=origins.own,
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         audit=None if run is None else _audit(db, job),
+        minimum_detectable=None if run is None or job.total > MOST_UNITS else detectable(db, run.id, job.subject_id),
         names=version_names(db, (job.subject_id, None if run is None else run.fields.prompt_version_ref)),
         workers=[WorkerLine.model_validate(asdict(share)) for share in leases.shares(db, job.id)],
     )
@@ -291,6 +301,7 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     if run.fields.is_regression:
         failure = records.require(db, f"{run.id}:regression", EvalFailure)
         wire = {
+            "isNew": True,
             "summary": failure.fields.description, "evidence": run.fields.evidence, "failureType": failure.fields.failure_type,
             "evalFailureId": failure.id,
             "newlyFailing": [signal.removeprefix("newly failing: ") for signal in failure.fields.signals],
@@ -305,7 +316,7 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
             "newlyFailing": [*named],
         }  # fmt: skip
     wire |= {
-        "previousRunId": fall.since, "scoreFell": fall.score_fell,
+        "isNew": run.fields.is_regression, "previousRunId": fall.since, "scoreFell": fall.score_fell,
         "byRule": run.fields.is_regression or _dropped_by_rule(fall.shared),
         "cases": fall.shared.cases, "worse": fall.shared.worse, "better": fall.shared.better,
     }  # fmt: skip
@@ -323,6 +334,12 @@ def _fall(run: Record[BenchmarkRun] | None) -> Json | None:
     if run is None or run.fields.fall is None:
         return None
     return {**run.fields.fall.model_dump(mode="json"), "summary": f"{fall_in_words(run.fields.fall)}."}
+
+
+def _change(db: Db, run: Record[BenchmarkRun]) -> PairReading | None:
+    """The reading beside the whole run before it; None where there was none."""
+    previous = run_before(db, run.id)
+    return None if previous is None else read_pair(db, previous, run.id)
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:

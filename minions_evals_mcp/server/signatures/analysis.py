@@ -116,6 +116,8 @@ class TrendAnswer(Answer):
     change_points: list[str] = []
     series_length: int = 0
     earlier_series: int = 0
+    change: Object | None = None
+    level_change: Object | None = None
     points: Objects = []
     since: str | None = None
     runs: int = 0
@@ -149,6 +151,24 @@ class AuditAnswer(Answer):
     auditor: str = ""
     audited_at: Timestamp | None = None
     cases: Objects = []
+
+
+class PlanAnswer(Answer):
+    """The sample that finds a difference: `unitsNeeded` cases or groups (`unit`), or `trialsNeeded` trials of those at hand."""
+
+    benchmark_id: str = ""
+    effect: float = 0
+    power: float = 0
+    trials: int = 1
+    unit: str = ""
+    units: int = 0
+    cases: int = 0
+    units_needed: int = 0
+    trials_needed: int | None = None
+    minimum_detectable: float | None = None
+    deviation: float = 0
+    run_ids: list[str] = []
+    is_bound: bool = False
 
 
 class StatisticsAnswer(Answer):

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
+from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.compared import given_back
-from minions_evals_mcp.store.rows import record_of, select, table_of
+from minions_evals_mcp.store.rows import UNSELECTED, record_of, select, table_of
 
 MEASURED = ("testCase", "rubric", "judge", "scorer", "embedder")
 """The digests that must agree for two scores to be compared."""
@@ -60,6 +61,15 @@ def checked_by_assertions(db: Db, case_ids: Sequence[str]) -> list[str]:
         "SELECT id FROM minion WHERE id IN (SELECT value FROM json_each(?)) AND json_extract(fields, '$.rubricId') IS NULL"
         " AND json_array_length(fields, '$.assertions') > 0",
         (json.dumps(list(case_ids)),),
+    )
+    return [row[0] for row in rows]
+
+
+def newest_whole(db: Db, benchmark_id: str, *, limit: int) -> list[str]:
+    """The newest benchmark-runs of all of the benchmark's cases, comparisons' runs among them; newest first."""
+    rows = db.execute(
+        f"SELECT id FROM benchmark_run WHERE benchmark_id = ? AND {UNSELECTED} ORDER BY ran_at DESC, seq DESC LIMIT ?",
+        (benchmark_id, limit),
     )
     return [row[0] for row in rows]
 
@@ -120,3 +130,12 @@ def approved_of(db: Db, versions: Sequence[str]) -> Record[Approval] | None:
         tuple(versions),
     ).fetchone()
     return None if row is None else record_of(table, row)
+
+
+def verdict_of(db: Db, run_a: str, run_b: str) -> ComparisonVerdict | None:
+    """The verdict of the newest comparison of those two runs, A the earlier; None where nobody compared them."""
+    row = db.execute(
+        "SELECT verdict FROM prompt_comparison WHERE benchmark_run_id_a = ? AND benchmark_run_id_b = ? ORDER BY seq DESC LIMIT 1",
+        (run_a, run_b),
+    ).fetchone()
+    return None if row is None else row[0]
