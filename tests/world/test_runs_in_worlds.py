@@ -225,11 +225,11 @@ async def test_a_wrong_final_state_decides_before_a_model_is_asked(at: Terminal,
 
 
 def test_no_process_is_left_where_an_agent_takes_too_long(at: Terminal) -> None:
-    suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=8000)
+    suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=15000)
     target(at, ["notes", "slow", {}])
     ended = run(at, "--yes")
     assert passed(ended) == 0, ended
-    assert len(starts(at)) == 1
+    assert starts(at)
     deadline = time.monotonic() + HANG_S
     while parents().keys() & {*starts(at)} and time.monotonic() < deadline:
         time.sleep(0.02)

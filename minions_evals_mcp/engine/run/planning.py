@@ -186,7 +186,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
             if measure.case.deleted_at is not None or measure.case.fields.status != "active":
                 skipped.append(f"{measure.case.id} ({_why_idle(measure)})")
                 continue
-            vet(judging.panel, measure, then=ask_again(request, case_ids, "runs it"))
+            _vet_measure(engine, judging, measure, then=ask_again(request, case_ids, "runs it"))
             asks_model = asks_model or judging.panel.asks_model(measure)
             active[measure.case.id] = measure.case.fields.canary
             if default_name(measure.case.fields) is not None and versions.of(measure.case.fields) is None:
@@ -217,6 +217,16 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
         tuple(filter(active.get, active)),
         held,
     )
+
+
+def _vet_measure(engine: Engine, judging: Judging, measure: Measure, *, then: Next) -> None:
+    """Refuses what could not be judged, and a world that starts real servers without the operator's consent."""
+    vet(judging.panel, measure, then=then)
+    if measure.world is None:
+        return
+    from minions_evals_mcp.world.units import vet_started  # noqa: PLC0415  few cases have a world
+
+    vet_started(measure.world, agreed=engine.config.agreed_worlds(measure.world.id, measure.world.fields))
 
 
 def _page(
