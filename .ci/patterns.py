@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -56,7 +57,7 @@ def texts(pattern: str, length: int) -> Iterator[str]:
     own = sorted(set(re.sub(r"\\[a-zA-Z]", "", pattern)) - set("()[]{}|?*+^$\\"))[:40]
     signs = [*dict.fromkeys([*own, *" a0\n\t\"'\\-_.A{([</é"])]
     yield from (f"{sign * length}\0" for sign in signs)
-    yield from (f"{(one + other) * (length // 2)}\0" for one, other in zip(signs, signs[1:], strict=False))
+    yield from (f"{(one + other) * (length // 2)}\0" for one, other in pairwise(signs))
     words = re.sub(r"[\\^$().*+?\[\]{}|]", "", pattern)[:30]
     yield from (f"{words}{sign * length}\0" for sign in (" ", "a"))
 
