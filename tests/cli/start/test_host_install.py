@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import get_args
+from typing import Any, cast, get_args
 
 import pytest
 from hypothesis import given
@@ -16,9 +16,9 @@ from minions_evals_mcp.interop.hosts.json_settings import with_json_entry
 from minions_evals_mcp.interop.hosts.table import HOSTS, HostName, Start
 from minions_evals_mcp.interop.hosts.toml_settings import with_toml_entry
 from tests.shared.cli.standby import Asked
-from tests.shared.cli.terminal import Terminal, shown_on_terminal
+from tests.shared.cli.terminal import Json, Terminal, shown_on_terminal
 
-ENTRY = {"command": "/bin/minions-evals-mcp", "args": [], "env": {"MINIONS_EVALS_DB": '/home/me/a "b".db'}}
+ENTRY: Json = {"command": "/bin/minions-evals-mcp", "args": [], "env": {"MINIONS_EVALS_DB": '/home/me/a "b".db'}}
 WITH_COMMENTS = """{
     // what I like
     "theme": "dark", /* not "light" */
@@ -60,13 +60,12 @@ def test_each_host_gets_its_entry_after_consent_and_what_was_there_stays(at: Ter
     written = at.run("mcp", "install", host, "--yes", "--db", "here.db", "--json")
     assert (written.code, written.one()["written"]) == (0, True)
     after = plain(file.read_text("utf-8"), is_toml=row.is_toml)
-    servers = after[row.table]
-    assert isinstance(servers, dict)
-    entry = servers.pop("minions-evals")
+    servers = cast("Json", after[row.table])
+    entry = cast("dict[str, Any]", servers.pop("minions-evals"))
     assert after == plain(before, is_toml=row.is_toml)
     assert str(at.folder / "here.db") in json.dumps(entry)
     command = entry["command"]
-    program = command[0] if isinstance(command, list) else command
+    program = str(cast("list[str]", command)[0] if isinstance(command, list) else command)
     assert Path(program).is_absolute()
     assert Path(program).exists()
     again = at.run("mcp", "install", host, "--yes", "--db", "here.db", "--json")

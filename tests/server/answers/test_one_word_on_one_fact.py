@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.tagged_values import listed_values
 from tests.shared.server.hosts import Host, Json, hosted, part
 from tests.workshop import answer, benchmark, case, config_in, minion, opened, save
 
@@ -125,7 +126,7 @@ async def test_the_fields_of_an_answer_agree_over_generated_stores(tmp_path: Pat
                     record = await host.call("get_record", id=f"{last}:failure")
                     loses_nothing(done, part(part(record, "record"), "fields"))
                 listed = await host.call("list_records", type="run", limit=1)
-                (line,) = listed["records"] if isinstance(listed["records"], list) else ()
+                (line,) = listed_values(listed["records"])
                 assert isinstance(line, dict)
                 assert line["id"] == done["runId"]
                 assert (line["promptVersionRef"], line["passed"]) == (f"p@{version}", part(done, "verdict")["passed"])
