@@ -64,12 +64,11 @@ def test_a_library_that_is_too_old_is_named_with_the_one_that_is_needed() -> Non
     assert library_problem((3, 37, 2)) == "SQLite 3.37.2 is too old for a store, which needs 3.38.0."
 
 
-def _is_not_there(_name: str) -> None:
-    """No module is found."""
-
-
 async def test_javascript_without_its_engine_is_refused_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(javascript, "find_spec", _is_not_there)
+    def found(_: str) -> None:
+        return None
+
+    monkeypatch.setattr(javascript, "find_spec", found)
     async with JavaScript(most=1) as engine:
         one = await engine.run("1", {}, Limits())
         several = await engine.run_each([("1", "{}", ()), ("2", "{}", ())], Limits())

@@ -41,6 +41,15 @@ def old(tmp_path: Path) -> Path:
     return info.parent
 
 
+def installing(version: str) -> Callable[[str], str]:
+    """What says that this version of any package is installed."""
+
+    def installed(_: str) -> str:
+        return version
+
+    return installed
+
+
 async def ended(folder: Path, *command: str) -> tuple[int, str, str]:
     environment = {
         "HOME": str(folder),
@@ -85,19 +94,10 @@ async def test_the_server_refuses_an_older_library_with_the_remedy_and_the_docto
     assert "– MCP server: MCP needs the package mcp 2.3 or newer; installed is mcp 1.30.0." in out
 
 
-def _always(version: str) -> Callable[[str], str]:
-    """That version, whichever package is asked for."""
-
-    def found(_package: str) -> str:
-        return version
-
-    return found
-
-
 async def test_a_neighbour_that_is_asked_over_mcp_is_refused_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_version, "version", _always("1.30.0"))
+    monkeypatch.setattr(mcp_version, "version", installing("1.30.0"))
     file = NeighboursFile.model_validate({"servers": {"one": {"run": ["true"]}}})
     with pytest.raises(BadInputError, match=r"installed is mcp 1\.30\.0") as caught:
         async with open_neighbours(file, secrets={}, folder=tmp_path, otherwise=lambda _: None):
@@ -109,7 +109,7 @@ async def test_a_neighbour_that_is_asked_over_mcp_is_refused_with_the_remedy(
     ("installed", "is_old"), [("1.30.0", True), ("2.2.9", True), ("2.3.0", False), ("2.10", False), ("3.0b1", False)]
 )
 def test_what_is_too_old(monkeypatch: pytest.MonkeyPatch, installed: str, is_old: bool) -> None:
-    monkeypatch.setattr(mcp_version, "version", _always(installed))
+    monkeypatch.setattr(mcp_version, "version", installing(installed))
     assert bool(mcp_version.mcp_problem()) is is_old
 
 

@@ -53,12 +53,12 @@ async def test_a_run_whose_store_is_taken_away_ends_with_an_error(tmp_path: Path
     assert "kept in" not in said.out
 
 
-def _move(path: Path) -> None:
+def moved(path: Path) -> None:
     path.rename(f"{path}.moved")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be taken away there")
-@pytest.mark.parametrize("take", [Path.unlink, _move], ids=["deleted", "moved"])
+@pytest.mark.parametrize("take", [Path.unlink, moved], ids=["deleted", "moved"])
 async def test_reads_and_writes_of_a_store_that_was_taken_away_are_refused_and_write_nothing(
     tmp_path: Path, take: Callable[[Path], object]
 ) -> None:
