@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from minions_evals_mcp.domain.check_scores import CheckScore
 from minions_evals_mcp.domain.definitions import Fields, Ids, Json, JudgeType
 from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, Unit, Value, Visible
@@ -53,7 +54,8 @@ class DiffPart(Value):
 class TestRun(Fields):
     """One output of one test case, judged. Only the outcomes `scored` and `timed-out` become test runs.
 
-    `group` is the test case's, else the agent-run's, when it was judged.
+    `group` is the test case's, else the agent-run's, when it was judged. `checks` are the scores of the case's own checks;
+    `askedDigest` is the digest of the case without them.
     """
 
     __test__ = False
@@ -94,6 +96,8 @@ class TestRun(Fields):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cost_usd: Amount | None = None
+    checks: Annotated[tuple[CheckScore, ...], Field(strict=False)] = ()
+    asked_digest: str | None = None
     group: Annotated[str | None, Field(exclude_if=lambda group: group is None)] = None
 
 

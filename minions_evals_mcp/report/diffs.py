@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, 
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console, whole
-from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words, set_up_words
+from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words, checks_words, set_up_words
 
 GLYPHS = {
     "newly-failing": ("✗", "bold red"),
@@ -78,6 +78,8 @@ def _figures(diff: RunDiff, out: Console) -> Iterator[Text]:
     apart = ", ".join(f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in diff.counts)
     if apart:
         yield from _indented(Text(f"left out of these figures: {apart}", style="yellow"), 2, out)
+    if words := checks_words(diff):
+        yield from _indented(Text(printable(words, 600), style="yellow"), 2, out)
     yield from _indented(Text(printable(set_up_words(diff), 400)), 2, out)
     yield Text("")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import output_text
@@ -26,7 +26,7 @@ from minions_evals_mcp.scoring.word_diff import word_diff
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import report_units, run_pairs
+from minions_evals_mcp.store.queries import report_units, run_pairs, shared_checks
 from minions_evals_mcp.store.queries.run_pairs import BothScores, CaseScores
 
 Kind = Literal["newly-failing", "worse", "newly-passing", "better", "same", "not-alike", "only-before", "only-after"]
@@ -74,8 +74,19 @@ class Totals(Value):
     trials: int
 
 
+class SharedChecks(Value):
+    """The checks by which cases with edited checks are compared: those of both runs, and those that only one of them has."""
+
+    compared: tuple[str, ...]
+    new: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
 class RunDiff(Value):
-    """Two runs side by side: figures over the `alike` cases, `counts` of cases by kind, the changes sorted by loss."""
+    """Two runs side by side: figures over the `alike` cases, `counts` of cases by kind, the changes sorted by loss.
+
+    `checks`: the checks by which those cases are compared whose checks were edited in between.
+    """
 
     benchmark_id: str
     title: str
@@ -88,6 +99,7 @@ class RunDiff(Value):
     changes: tuple[CaseChange, ...]
     what_changed: tuple[str, ...] = ()
     more: int = 0
+    checks: Annotated[SharedChecks | None, Field(exclude_if=lambda checks: checks is None)] = None
 
 
 async def diff_runs(engine: Engine, before: str, after: str, *, limit: int) -> RunDiff:
@@ -118,6 +130,7 @@ def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = Non
         raise BadInputError(
             f"{before} and {after} have no case in common.", remedy="Name two runs of the same benchmark."
         )
+    first, other, checks = _by_shared_checks(db, before, after, first, other)
     changes = [_change(case_id, first.get(case_id), other.get(case_id)) for case_id in {**first, **other}]
     alike = [change.test_case_id for change in changes if change.kind not in APART]
     counts = Counter(change.kind for change in changes)
@@ -133,7 +146,44 @@ def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = Non
         evidence=evidence(counts["newly-failing"], counts["newly-passing"]),
         changes=tuple(sorted(changes, key=lambda change: (change.kind in APART, -change.loss, change.kind))),
         what_changed=_what_changed(db, before, after),
+        checks=checks,
     )
+
+
+_EDITED = frozenset({"testCase", "judge"})
+"""The digests that differ where a check was added or edited; a check's own digest names the model that grades for it."""
+
+
+def _by_shared_checks(
+    db: Db, before: str, after: str, first: dict[str, CaseScores], other: dict[str, CaseScores]
+) -> tuple[dict[str, CaseScores], dict[str, CaseScores], SharedChecks | None]:
+    """The scores of both runs; cases of which only checks were edited have those of the checks that both runs have."""
+    edited = [
+        case_id
+        for case_id, scores in other.items()
+        if case_id in first
+        and "testCase" in (differing := unlike(first[case_id], scores))
+        and _EDITED.issuperset(differing)
+    ]
+    restated = shared_checks.by_shared_checks(db, before, after, edited) if edited else {}
+    if not restated:
+        return first, other, None
+    first, other = {**first}, {**other}
+    for case_id, by in restated.items():
+        digests, possible = other[case_id].digests, other[case_id].possible
+        for scores, trials in ((first, by.before), (other, by.after)):
+            scores[case_id] = CaseScores(
+                possible, [score for score, _ in trials], [passed for _, passed in trials], digests,
+                self_judged=scores[case_id].self_judged, group=scores[case_id].group,
+            )  # fmt: skip
+    names = [
+        _distinct(part for by in restated.values() for part in getattr(by, kind)) for kind in ("names", "new", "gone")
+    ]
+    return first, other, SharedChecks(compared=names[0], new=names[1], gone=names[2])
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def _what_changed(db: Db, before: str, after: str) -> tuple[str, ...]:
