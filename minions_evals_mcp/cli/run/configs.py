@@ -83,8 +83,8 @@ def eval_(
     provider
         A provider in place of the config's; may be given several times.
     out
-        Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .csv or .html, JUnit as .xml;
-        may be given several times. Missing folders are made.
+        Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .html, .md or .csv, JUnit as
+        .xml; may be given several times. Missing folders are made.
     allow_unsupported
         List what is not carried out, and leave it out.
     fail
@@ -227,23 +227,12 @@ def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:
 def _written(suffix: str, matrix: Matrix, evaluation: Evaluation) -> str:
     """The text of a file of that form."""
     from minions_evals_mcp.interop.promptfoo_results import results_json  # noqa: PLC0415  only a file needs it
-    from minions_evals_mcp.report.matrix.matrices import matrix_csv  # noqa: PLC0415  as above
-    from minions_evals_mcp.report.matrix.matrix_files import (  # noqa: PLC0415  as above
-        matrix_html,
-        matrix_junit,
-        result_lines,
-        yaml_text,
-    )
+    from minions_evals_mcp.report.matrix.forms import MATRIX_FORMS  # noqa: PLC0415  as above
+    from minions_evals_mcp.report.matrix.matrix_files import result_lines, yaml_text  # noqa: PLC0415  as above
 
-    match suffix:
-        case ".csv":
-            return matrix_csv(matrix)
-        case ".html":
-            return matrix_html(matrix)
-        case ".xml":
-            return matrix_junit(matrix)
-        case _:
-            results = results_json(matrix, evaluation, at=iso(wall_clock()))
+    if suffix in MATRIX_FORMS and suffix != ".json":
+        return MATRIX_FORMS[suffix](matrix)
+    results = results_json(matrix, evaluation, at=iso(wall_clock()))
     if suffix == ".jsonl":
         return result_lines(results)
     return yaml_text(results) if suffix != ".json" else json.dumps(results, ensure_ascii=False, indent=2) + "\n"

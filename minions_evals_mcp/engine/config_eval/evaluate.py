@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.budget import Budget, HaltedError
 from minions_evals_mcp.engine.config_eval.choosing import Choosing
-from minions_evals_mcp.engine.config_eval.columns_before import columns_before, note_columns
+from minions_evals_mcp.engine.config_eval.columns_before import columns_before, note_choices, note_columns
 from minions_evals_mcp.engine.config_eval.evaluation import (
     Column,
     EvalOptions,
@@ -137,7 +137,14 @@ async def evaluate(
             for part, run in zip(parts, started, strict=True)
             if part.request.subject_id == evaluation.benchmark_id
         ]
-        note = partial(note_columns, benchmark_id=evaluation.benchmark_id, columns=columns, at=engine.clock())
+        by_column = [
+            [run.job.id for part, run in zip(parts, started, strict=True) if part.column is column]
+            for column in evaluation.columns
+        ]
+        note = partial(
+            note_columns, benchmark_id=evaluation.benchmark_id, columns=columns, at=engine.clock(), parts=by_column,
+            branch=limits.branch,
+        )  # fmt: skip
         before = await engine.store.write(note)
         ran: list[_Ran] = []
         for part, run in zip(parts, started, strict=True):
@@ -148,6 +155,8 @@ async def evaluate(
             )
             ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, limits, progress)))
         matrix = await _matrix(engine, evaluation, ran, limits, before, like=parts[0].request)
+        if any(row.selections for row in matrix.rows):
+            await engine.store.write(partial(note_choices, matrix=matrix, at=engine.clock()))
         return matrix if evaluation.hooks is None else await evaluation.hooks.after(evaluation, matrix)
 
 

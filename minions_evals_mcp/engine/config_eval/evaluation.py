@@ -302,6 +302,8 @@ class EvalOptions:
     max_cost_usd: float | None = None
     max_seconds: float | None = None
     triggered_by: str = "command-line"
+    branch: str | None = None
+    """The branch of the repository in which it is evaluated."""
 
 
 def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: Part, limits: EvalOptions) -> RunRequest:

@@ -98,6 +98,13 @@ def _kept_part(db: Db, job_id: str, cases: int, problem: str) -> KeptPart:
     return KeptPart(job, {(unit.case_id, unit.key.trial): unit for unit in units}, judged, problem)
 
 
+def kept_part(db: Db, job_id: str) -> KeptPart:
+    """What is kept of a run: all its units, and their test-runs."""
+    job = jobs.job(db, job_id)
+    assert job is not None, "it was started"
+    return _kept_part(db, job_id, job.total, job.reason)
+
+
 def case_measures(db: Db, case_ids: Sequence[str]) -> list[Measure]:
     """Returns what each case is measured with, in order."""
     return measures(db, case_ids, {})

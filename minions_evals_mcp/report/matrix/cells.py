@@ -52,6 +52,14 @@ def failed_by(cell: Cell) -> str:
     return "" if cell.passed or failed is None else f"{failed.type}: {failed.reason}"
 
 
+def reasons(cell: Cell) -> str:
+    """The reason of each check, those that failed first; of an output that was not judged, why."""
+    if not cell.asked or cell.passed is None:
+        return cell.reason
+    ordered = sorted(cell.scores, key=lambda score: score.passed)
+    return "; ".join(f"{'passed' if score.passed else 'failed'} {score.type}: {score.reason}" for score in ordered)
+
+
 def selection(pick: Selected) -> str:
     """Returns what was chosen, with the scores that it was chosen by."""
     if pick.problem:

@@ -21,6 +21,7 @@ from minions_evals_mcp.report.matrix.cells import (
     figures,
     marked,
     notes,
+    reasons,
     row_name,
     scores_told,
     selection,
@@ -135,10 +136,10 @@ def _row_json(row: Row) -> Json:
 
 
 def matrix_csv(matrix: Matrix) -> str:
-    """A line for each test: its variables, then of each column output, success and score, and what was selected."""
+    """A line for each test: its variables, then of each column output, success, score and reason, and what was selected."""
     names = list(dict.fromkeys(name for row in matrix.rows for name in row.variables))
     heads = [f"[{number}] {column.provider}: {column.prompt}" for number, column in enumerate(matrix.columns)]
-    header = [f"{head} {part}" for head in heads for part in ("output", "success", "score")]
+    header = [f"{head} {part}" for head in heads for part in ("output", "success", "score", "reason")]
     lines = [csv_row(["test", "trial", *names, *header, "selected"])]
     return "".join([*lines, *(csv_row(_cells(row, names)) for row in matrix.rows)])
 
@@ -149,6 +150,6 @@ def _cells(row: Row, names: Sequence[str]) -> list[object]:
     return [row.title, row.trial, *variables, *outputs, "; ".join(map(selection, row.selections))]
 
 
-def _cell(cell: Cell) -> tuple[str, bool | None, float | None]:
+def _cell(cell: Cell) -> tuple[str, bool | None, float | None, str]:
     shown = cell.reason if cell.output is None else cell.output
-    return shown, None if cell.passed is None else cell.success, cell.score
+    return shown, None if cell.passed is None else cell.success, cell.score, reasons(cell)

@@ -337,3 +337,28 @@ def test_a_run_of_a_config_is_gone_on_with_by_eval_only(at: Terminal) -> None:
     )
     assert first.code == 0
     assert (refused.code, "minions-evals eval CONFIG" in refused.err) == (2, True), first.one()["benchmarkId"]
+
+
+def test_the_whole_matrix_is_written_from_the_store_in_every_form_as_eval_writes_it(at: Terminal) -> None:
+    at.file("c.yaml", ECHO)
+    ran = at.run("eval", "c.yaml", "--json", "-o", "m.md", "-o", "m.csv", "-o", "m.html")
+    benchmark_id = str(ran.one()["benchmarkId"])
+    forms = [part for form in ("html", "md", "csv", "json", "xml") for part in ("-o", f"r.{form}")]
+    told, refused, none = at.many(
+        ["report", benchmark_id, *forms, "--json"], ["report", benchmark_id, "-o", "r.pdf"], ["report", benchmark_id]
+    )
+    assert [one["file"] for one in parts(told.one()["files"])] == [name for name in forms if name != "-o"]
+    assert told.one()["benchmarkId"] == benchmark_id
+    assert (at.folder / "r.csv").read_text() == (at.folder / "m.csv").read_text()
+    assert (at.folder / "r.html").read_text() == (at.folder / "m.html").read_text()
+    text = (at.folder / "r.md").read_text()
+    assert "| 1. word&#61;cat" in text or "| 1. word=cat" in text
+    assert "❌ 0.50 contains: does not contain 'CAT'" in text
+    assert outputs(json.loads((at.folder / "r.json").read_text())) == outputs(ran.one())
+    assert (at.folder / "r.xml").read_text().count("<testsuite ") == 4
+    header, first, *_ = (at.folder / "r.csv").read_text().splitlines()
+    assert "[0] echo: Say {{word}} reason" in header
+    assert "failed contains: does not contain 'CAT'; passed says: contains 'cat' (any case)" in first
+    assert ".pdf" in refused.err
+    assert none.code == 2
+    assert "no file is named" in none.err
