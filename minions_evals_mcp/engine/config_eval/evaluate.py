@@ -92,6 +92,7 @@ class _Ran:
 
     job_id: str
     problem: str
+    was_complete: bool
 
 
 async def evaluate(
@@ -153,7 +154,8 @@ async def evaluate(
                 part,
                 [job_id for job_id, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
             )
-            ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, limits, progress)))
+            problem = await _carried_out(engine, part, run.job, jobs_of_all, limits, progress)
+            ran.append(_Ran(run.job.id, problem, was_complete=run.job.state == "completed"))
         matrix = await _matrix(engine, evaluation, ran, limits, before, like=parts[0].request)
         if any(row.selections for row in matrix.rows):
             await engine.store.write(partial(note_choices, matrix=matrix, at=engine.clock()))
@@ -206,7 +208,7 @@ async def _remember(engine: Engine, part: _Part, job_ids: Sequence[str]) -> None
     if part.memory is None:
         return
     column = part.column
-    runs_of = [(ident, "") for ident in job_ids]
+    runs_of = [(ident, "", False) for ident in job_ids]
     stored_column = await engine.store.read(lambda db: kept_column(db, column, runs_of))
     cases = [ident for config_part in column.parts for ident in config_part.case_ids]
     measured = await engine.store.read(lambda db: case_measures(db, cases))
@@ -307,7 +309,9 @@ def _kept_columns(db: Db, columns: Sequence[Column], ran: Sequence[_Ran]) -> lis
     """Returns what is kept of each column, whose parts ran one after the other."""
     following = iter(ran)
     return [
-        kept_column(db, column, [(ran.job_id, ran.problem) for ran in islice(following, len(column.parts))])
+        kept_column(
+            db, column, [(ran.job_id, ran.problem, ran.was_complete) for ran in islice(following, len(column.parts))]
+        )
         for column in columns
     ]
 

@@ -38,12 +38,17 @@ OUTPUT, LEAST = 46, 24
 UNDER = " " * 6
 
 
-def show_matrix(matrix: Matrix, *, limit: int, store: Path | None = None, place: str = "") -> None:
-    """At most `limit` tests on stdout, then what each column came to, then what went wrong."""
+def show_matrix(
+    matrix: Matrix, *, limit: int, verbose: bool = False, store: Path | None = None, place: str = ""
+) -> None:
+    """At most `limit` tests on stdout, then what each column came to, then what went wrong; `verbose`: with every check's reason."""
     out = console()
     out.print(Text(printable(matrix.title), style="bold"))
     wide = out.width >= NAME + LEAST * len(matrix.columns)
-    (_as_table if wide else _as_list)(out, matrix, limit)
+    if wide and not verbose:
+        _as_table(out, matrix, limit)
+    else:
+        _as_list(out, matrix, limit, verbose=verbose)
     for line in notes(matrix, limit):
         out.print(Text(line), soft_wrap=True)
     what = "columns" if len(matrix.columns) > 1 else "column"
@@ -87,7 +92,7 @@ def _stacked(row: Row, cell: Cell, outputs: Mapping[str, str]) -> Text:
     return text if cell.output is None else text.append("\n" + shortened(outputs[cell.output], OUTPUT), style="default")
 
 
-def _as_list(out: Console, matrix: Matrix, limit: int) -> None:
+def _as_list(out: Console, matrix: Matrix, limit: int, *, verbose: bool) -> None:
     heads = _apart([column.prompt for column in matrix.columns], out.width - NAME)
     for number, column in enumerate(matrix.columns):
         provider = printable(column.provider, NAME)
@@ -99,7 +104,7 @@ def _as_list(out: Console, matrix: Matrix, limit: int) -> None:
         )
         outputs = _apart([cell.output or "" for cell in row.cells], out.width - len(UNDER))
         for cell in row.cells:
-            _print_cell(out, row, cell, outputs)
+            _print_cell(out, row, cell, outputs, verbose=verbose)
     out.print()
     rows_shown = figures(matrix)
     table = Table(box=None, padding=(0, 1), header_style="dim")
@@ -110,14 +115,20 @@ def _as_list(out: Console, matrix: Matrix, limit: int) -> None:
     out.print(table)
 
 
-def _print_cell(out: Console, row: Row, cell: Cell, outputs: Mapping[str, str]) -> None:
+def _print_cell(out: Console, row: Row, cell: Cell, outputs: Mapping[str, str], *, verbose: bool) -> None:
     """A cell on a line of its own, with its scores; under it why it failed, and the output."""
     head = Text(f"  [{cell.column}] ").append_text(marked(cell))
     if line := scores_told(row, cell):
         head.append(f"  {line}", style="dim")
     out.print(head)
     room = out.width - len(UNDER)
-    if why := failed_by(cell):
+    if verbose:
+        for score in cell.scores:
+            mark = "✓" if score.passed else "✗"
+            out.print(
+                Text(f"{UNDER}{mark} {score.type} {score.score:.2f}: {printable(score.reason, 2 * WHY)}", style="dim")
+            )
+    elif why := failed_by(cell):
         out.print(Text(UNDER + shortened(why, room), style="dim"))
     if cell.output:
         out.print(Text(UNDER + shortened(outputs[cell.output], room)))

@@ -60,8 +60,8 @@ def test_who_comes_from_promptfoo_types_what_they_typed_or_is_told_what_is_done_
     )
     assert (alone.code, named.code) == (0, 0), alone.err
     assert named.out == alone.out
-    assert "--key NAME" in again.err
-    assert "It is --concurrency here." in many.err
+    assert again.code == 0
+    assert many.code == 0, many.err
 
 
 def test_wordings_whose_provider_is_no_model_are_taken_and_a_model_is_asked_for_by_name(at: Terminal) -> None:
@@ -146,7 +146,7 @@ def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_th
     agreed = ["eval", "c.yaml", "--yes"]
     shown, told, again = at.many(agreed, [*agreed, "--json", "--key", "again"], agreed)
     assert (shown.code, told.code) == (0, 0), shown.err
-    assert ": nothing was asked, nothing was re-run. `latest` is a newer run than these. To ask again," in again.err
+    assert ": nothing was asked, nothing was re-run. `latest` is a newer run than these. To ask again:" in again.err
     assert "nothing was asked" not in shown.err
     assert (told.one()["title"], "aside" in shown.out, "aside" in told.err) == ("c.yaml", False, True)
     lines = {line.split("  ")[0].strip(): line.split() for line in shown.out.splitlines()}
