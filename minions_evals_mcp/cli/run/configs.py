@@ -229,16 +229,12 @@ async def _evaluated(
 
 
 async def _say_cached(engine: Engine, matrix: Matrix, began: datetime) -> None:
-    """Says how many outputs came from the cache, and of an evaluation that had ended before since when it is there."""
-    outputs = [cell for row in matrix.rows for cell in row.cells if cell.output is not None]
-    reused = sum(cell.cached for cell in outputs)
+    """Says of an evaluation that had ended before since when it is there."""
     idents = [ident for column in matrix.columns for ident in column.run_ids]
     jobs = [await get_job(engine, ident) for ident in idents]
     cached = [job for job in jobs if job.state == "completed" and job.updated_at < began]
     anew = "To ask again: --no-cache."
     if len(cached) < len(jobs) or not cached:
-        if reused:
-            tell(f"{reused} of {len(outputs)} outputs from cache. {anew}\n", aside=True)
         return
     since = minute(max(job.updated_at for job in cached))
     newest = await get_job(engine, LATEST)

@@ -152,7 +152,7 @@ def _provider(row: ModelProvider, access: Access) -> Finding:
     if access.api_key is None and not (row.keyless_elsewhere and at):
         return Finding(row.name, ok=None, said="no key", remedy=f"Set {row.key_variable} to use it.")
     if importlib.util.find_spec(row.package) is None:
-        remedy = f"pip install 'minions-evals-mcp[{row.package}]'"
+        remedy = f"pip install {row.package}"
         return Finding(row.name, ok=False, said="the SDK is missing", remedy=remedy)
     return Finding(row.name, ok=True, said=f"{'key is set' if access.api_key else 'no key, local server'}{at}")
 
