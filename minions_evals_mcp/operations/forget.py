@@ -61,7 +61,7 @@ async def run(engine: Engine, request: Request) -> Answer:
     """The erasure; it is done when this returns. What was copied elsewhere before, such as a backup, is not reached."""
     import anyio.to_thread  # noqa: PLC0415  the engine, at the first call
 
-    from minions_evals_mcp.store.forgetting import Wanted, forget  # noqa: PLC0415  as above
+    from minions_evals_mcp.store.erasure.forgetting import Wanted, forget  # noqa: PLC0415  as above
 
     before = None if request.before is None else datetime.combine(request.before, time(), UTC)
     wanted = Wanted(request.subject, request.record_id, before)

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite
-from minions_evals_mcp.store.forgetting import Wanted, forget
+from minions_evals_mcp.store.erasure.forgetting import Wanted, forget
 from minions_evals_mcp.store.rows import TABLES
 from tests.shared.store.small_store import NOW
 

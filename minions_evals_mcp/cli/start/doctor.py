@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, say
 from minions_evals_mcp.cli.start.machine import Finding, machine
 from minions_evals_mcp.cli.telling import tell
-from minions_evals_mcp.configured import default_db
+from minions_evals_mcp.default_store import user_store
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, ModelProvider
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.errors import EvalsError
@@ -142,7 +142,7 @@ async def _store(path: Path) -> list[Finding]:
                 remedy="minions-evals db check names them",
             )
         ]
-    shared = ", of all projects that name none (`store =` in a project file)" if path == default_db() else ""
+    shared = ", of all that is run outside a project" if path == user_store() else ""
     return [Finding("store", ok=True, said=f"{path}: {sum(report.checked.values())} records{shared}")]
 
 
