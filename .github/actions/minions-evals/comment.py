@@ -25,7 +25,11 @@ def body(folder: Path, name: str, code: str) -> str:
     head = f"{marker(name)}\n### Minions Evals, {name}: {VERDICTS.get(code, f'exit code {code}')}\n\n"
     quoted = "".join(f"> {line}\n" for line in said.splitlines()[-8:])
     whole = f"{head}{quoted}\n{text}"
-    return whole if len(whole) <= MOST else whole[:MOST].rsplit("\n", 1)[0] + "\n\nShortened: the artifact of this run holds all.\n"
+    return (
+        whole
+        if len(whole) <= MOST
+        else whole[:MOST].rsplit("\n", 1)[0] + "\n\nShortened: the artifact of this run holds all.\n"
+    )
 
 
 def marker(name: str) -> str:
@@ -44,7 +48,9 @@ def pull_request(event: Path) -> int | None:
 
 def asked(method: str, path: str, content: dict[str, str] | None = None) -> Any:
     """The answer of GitHub's API."""
-    address = f"{ENVIRONMENT.get('GITHUB_API_URL', 'https://api.github.com')}/repos/{ENVIRONMENT['GITHUB_REPOSITORY']}/{path}"
+    address = (
+        f"{ENVIRONMENT.get('GITHUB_API_URL', 'https://api.github.com')}/repos/{ENVIRONMENT['GITHUB_REPOSITORY']}/{path}"
+    )
     headers = {
         "Accept": "application/vnd.github+json", "Authorization": f"Bearer {ENVIRONMENT['GITHUB_TOKEN']}",
         "Content-Type": "application/json", "X-GitHub-Api-Version": "2022-11-28",
@@ -90,7 +96,9 @@ def main() -> None:
     try:
         put(number, name, text)
     except (urllib.error.URLError, OSError, KeyError, ValueError) as error:
-        sys.stdout.write(f"::warning::The comment was not written: {error}. The token needs the permission pull-requests: write.\n")
+        sys.stdout.write(
+            f"::warning::The comment was not written: {error}. The token needs the permission pull-requests: write.\n"
+        )
 
 
 if __name__ == "__main__":
