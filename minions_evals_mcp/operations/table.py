@@ -185,6 +185,7 @@ TABLE: Mapping[str, Operation] = {
         graphql=_PERSONS_COMMAND,
         python="a person's command: a program runs it as one",
         callers=frozenset({"person"}),
+    ),
     "try_version": Operation(
         "try_version",
         cli=Offer("try-version", names={"benchmark_id": "ID", "version": "VERSION"}),

@@ -1,3 +1,4 @@
+# ruff: noqa: INP001  a program of the action's, no module
 """Writes the results of an evaluation into the job's summary, and into one comment of the pull request that is kept up to date."""
 
 from __future__ import annotations
