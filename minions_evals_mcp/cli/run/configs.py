@@ -15,12 +15,13 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.run.eval_options import branch_here, narrowed, variables_given
-from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed
+from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided
 from minions_evals_mcp.cli.run.run_options import Positive
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, kept_in, run, say, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import Value, iso, minute
+from minions_evals_mcp.engine.config_eval.baselines import ColumnGate, gates_against
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions, Evaluation
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
@@ -31,6 +32,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
+from minions_evals_mcp.report.matrix.verdict import column_words
 from minions_evals_mcp.settings import every_variable, named_variables, settings_here, use_env_file
 
 INTERRUPTED = 130
@@ -44,6 +46,8 @@ class _How(Value):
     limit: int
     verbose: bool
     fail: bool
+    fail_on_regression: bool
+    baseline: str | None
     judge_model: str | None
     concurrency: int | None
     embedder: str | None
@@ -65,6 +69,8 @@ def eval_(
     out: Annotated[tuple[Path, ...], Parameter(name=["--out", "--output", "-o"], negative="")] = (),
     allow_unsupported: Annotated[bool, Parameter(negative="")] = False,
     fail: Annotated[bool, Parameter(negative="")] = False,
+    fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
+    baseline: str | None = None,
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
     key: str | None = None,
     max_cost_usd: float | None = None,
@@ -118,6 +124,10 @@ def eval_(
         Exit 1 if an output failed, or, where a test chooses among its outputs, the chosen one.
     cache
         Use outputs from the cache. With --no-cache every provider is asked again.
+    fail_on_regression
+        Exit 1 if a column passes fewer tests than in the baseline, beyond chance; 3 if too few tests changed to decide.
+    baseline
+        What --fail-on-regression compares with: a branch of the repository, or a run (else the last evaluation of this config).
     key
         Names the evaluation: another key runs an unchanged config anew, without the cache.
     max_cost_usd
@@ -140,7 +150,8 @@ def eval_(
         Show at most so many tests; files hold all.
     """
     how = _How(
-        out=out, limit=sys.maxsize if verbose else limit, verbose=verbose, fail=fail, judge_model=judge_model,
+        out=out, limit=sys.maxsize if verbose else limit, verbose=verbose, fail=fail,
+        fail_on_regression=fail_on_regression, baseline=baseline, judge_model=judge_model,
         concurrency=concurrency, embedder=embedder, trust_code=trust_code,
     )  # fmt: skip
     if env_file is not None:
@@ -195,7 +206,7 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
     environment = {**named_variables(sorted(evaluation.variables)), **evaluation.given_variables}
     remember_named(environment)
     with redirect_stdout(sys.stderr):  # what the config's code prints is no part of the answer
-        matrix = await _evaluated(evaluation, environment, how, limits, common)
+        matrix, gates = await _evaluated(evaluation, environment, how, limits, common)
     for path in paths:
         _write(path, matrix, evaluation)
     if common.json:
@@ -206,12 +217,13 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
         from minions_evals_mcp.report.matrix.matrices import show_matrix  # noqa: PLC0415  as above
 
         show_matrix(matrix, limit=how.limit, verbose=how.verbose, store=common.db, place=kept_in(common))
-    return _code(matrix, how)
+    return _code(matrix, how, gates)
 
 
 async def _evaluated(
     evaluation: Evaluation, environment: dict[str, str], how: _How, limits: EvalOptions, common: Common
-) -> Matrix:
+) -> tuple[Matrix, list[ColumnGate] | None]:
+    """The matrix, and how its columns stand beside the baseline; None where there is none or nobody asked."""
     opening = session(
         common,
         judge_model=how.judge_model or evaluation.judge_model,
@@ -225,7 +237,10 @@ async def _evaluated(
             began = engine.clock()
             matrix = await evaluate(engine, evaluation, limits, environment=environment, progress=progress)
         await _say_cached(engine, matrix, began)
-        return matrix
+        gates = None
+        if how.fail_on_regression:
+            gates = await engine.store.read(partial(gates_against, matrix=matrix, named=how.baseline))
+        return matrix, gates
 
 
 async def _say_cached(engine: Engine, matrix: Matrix, began: datetime) -> None:
@@ -242,12 +257,19 @@ async def _say_cached(engine: Engine, matrix: Matrix, began: datetime) -> None:
     tell(f"Cached result from {since}: nothing was asked, nothing was re-run.{also} {anew}\n", aside=True)
 
 
-def _code(matrix: Matrix, how: _How) -> int:
+def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
     unchosen = any(selection.problem for row in matrix.rows for selection in row.selections)
     if unchosen or any(column.errors or column.problem for column in matrix.columns):
         return BROKEN
     failed = sum(not row.holds for row in matrix.rows) if how.fail else 0
-    return gate_failed(f"{failed} of {len(matrix.rows)} tests failed") if failed else 0
+    reasons = [f"{failed} of {len(matrix.rows)} tests failed"] if failed else []
+    if how.fail_on_regression and gates is None:
+        tell("There is no earlier evaluation of this config: nothing to compare with.\n", aside=True)
+    reasons += [column_words(matrix, column) for column in gates or () if column.gate == "failed"]
+    if reasons:
+        return gate_failed("; ".join(reasons))
+    open_gates = [column_words(matrix, column) for column in gates or () if column.gate == "undecided"]
+    return undecided(f"gate undecided: {'; '.join(open_gates)}; too few tests changed to decide" if open_gates else "")
 
 
 def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:
