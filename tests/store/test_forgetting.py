@@ -18,8 +18,8 @@ from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite
 from minions_evals_mcp.store.erasure.forgetting import Wanted, forget
 from minions_evals_mcp.store.rows import TABLES
-from tests.shared.store.small_store import NOW
 
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 CANARY = "Zqxcanary Löwe"
 NAMES = ("id", "key", "_id", "_ref", "version_a", "version_b", "winner", "name", "series", "judged_alike", "source")
 """Columns that name something: a name is changed everywhere at once, which `test_a_name_is_another_one_everywhere` tries."""
@@ -100,6 +100,13 @@ def fits_row(table: str, row: dict[str, Any]) -> Callable[[JsonValue], bool]:
     return fits
 
 
+def is_json(text: str) -> bool:
+    with suppress(ValueError):
+        json.loads(text)
+        return True
+    return False
+
+
 def put_canaries(db: Db) -> None:
     """Writes the canary into every text of every row that may hold any text."""
     for source in row_digests.sources(db):
@@ -118,7 +125,7 @@ def put_canaries(db: Db) -> None:
                 value = held[column]
                 if value is None:
                     continue
-                if value[:1] in "{[":
+                if value[:1] in "{[" and is_json(value):
                     fits = (
                         fits_minion(held["type"])
                         if (source.table, column) == ("minion", "fields")

@@ -51,7 +51,11 @@ def note_columns(
 def note_choices(db: Db, *, matrix: Matrix, at: datetime) -> None:
     """Notes which output each test chose, without what was said of it."""
     chosen: list[JsonValue] = [
-        [row.case_id, row.trial, [{"type": pick.type, "selected": pick.selected} for pick in row.selections]]
+        [
+            row.case_id,
+            row.trial,
+            [{"type": pick.type, "selected": pick.selected, "scores": [*pick.scores]} for pick in row.selections],
+        ]
         for row in matrix.rows
         if row.selections
     ]

@@ -51,6 +51,8 @@ from minions_evals_mcp.targets.live import Target
 from minions_evals_mcp.targets.memory import Memory
 from minions_evals_mcp.targets.prompted import written_prompt
 
+ENDED = frozenset({"completed", "awaiting-judgments"})
+"""The states of a run of which every output was made."""
 AGAIN = (
     "Run the same command again (where the cost stopped it, with a higher cap): it goes on; what was judged is kept."
 )
@@ -155,7 +157,7 @@ async def evaluate(
                 [job_id for job_id, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
             )
             problem = await _carried_out(engine, part, run.job, jobs_of_all, limits, progress)
-            ran.append(_Ran(run.job.id, problem, was_complete=run.job.state == "completed"))
+            ran.append(_Ran(run.job.id, problem, was_complete=run.job.state in ENDED))
         matrix = await _matrix(engine, evaluation, ran, limits, before, like=parts[0].request)
         if any(row.selections for row in matrix.rows):
             await engine.store.write(partial(note_choices, matrix=matrix, at=engine.clock()))

@@ -136,7 +136,13 @@ def _choices(db: Db, benchmark_id: str, columns: Sequence[_Column]) -> dict[tupl
     if noted is None or noted["runIds"] != [column.parts[0].job.id for column in columns]:
         return {}
     rows = cast("list[tuple[str, int, list[dict[str, Any]]]]", noted["rows"])
-    return {(case_id, trial): [Selected(**pick) for pick in picks] for case_id, trial, picks in rows}
+    return {
+        (case_id, trial): [
+            Selected(type=pick["type"], selected=pick["selected"], scores=tuple(pick.get("scores", ())))
+            for pick in picks
+        ]
+        for case_id, trial, picks in rows
+    }
 
 
 def _score(score: CheckScore) -> Score:

@@ -57,7 +57,9 @@ def reasons(cell: Cell) -> str:
     if not cell.asked or cell.passed is None:
         return cell.reason
     ordered = sorted(cell.scores, key=lambda score: score.passed)
-    return "; ".join(f"{'passed' if score.passed else 'failed'} {score.type}: {score.reason}" for score in ordered)
+    return "; ".join(
+        f"{'passed' if score.passed else 'failed'} {score.metric or score.type}: {score.reason}" for score in ordered
+    )
 
 
 def selection(pick: Selected) -> str:

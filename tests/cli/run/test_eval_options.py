@@ -37,7 +37,7 @@ def test_tests_are_chosen_by_description_number_or_failure(at: Terminal) -> None
     assert words(big) == ["Hi ox", "Hi elk"]
     assert words(first) == ["Hi ox", "Hi mite"]
     assert small.code == 2
-    assert "no test has a description that matches 'huge'" in small.err
+    assert "no test has a description that matches 'huge'" in str(small.error()["message"])
     benchmark_id = str(whole.one()["benchmarkId"])
     by_file, by_id = at.many(
         ["eval", "c.yaml", "--json", "--filter-failing", "r.json"],
@@ -55,7 +55,7 @@ def test_variables_tests_trials_and_the_environment_come_from_the_command_line(a
         ["eval", "c.yaml", "--json", "--var", "greeting=Hello", "-n", "1"],
         ["eval", "c.yaml", "--json", "-t", "t.yaml"],
         ["eval", "c.yaml", "--json", "--repeat", "2", "-n", "1", "-j", "1"],
-        ["eval", "e.yaml", "--json", "--env-file", "some.env"],
+        ["eval", "e.yaml", "--json", "--yes", "--env-file", "some.env"],
         ["eval", "c.yaml", "--json", "-p", "Say {{word}}", "-r", "echo", "-n", "1", "--grader", "openai:gpt"],
         ["eval", "c.yaml", "--var", "greeting"],
     )
