@@ -41,6 +41,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, start_benchmark
+from minions_evals_mcp.engine.standing import Standing
 from minions_evals_mcp.errors import InstrumentError, StoppedError, UnsupportedError
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.next_steps import SET_KEY, argument
@@ -135,20 +136,7 @@ async def evaluate(
             for part, opening in zip(parts, openings, strict=True)
         ]
         jobs_of_all = [run.job.id for run in started]
-        columns = [
-            (run.job.id, part.column.provider.label)
-            for part, run in zip(parts, started, strict=True)
-            if part.request.subject_id == evaluation.benchmark_id
-        ]
-        by_column = [
-            [run.job.id for part, run in zip(parts, started, strict=True) if part.column is column]
-            for column in evaluation.columns
-        ]
-        note = partial(
-            note_columns, benchmark_id=evaluation.benchmark_id, columns=columns, at=engine.clock(), parts=by_column,
-            branch=limits.branch,
-        )  # fmt: skip
-        before = await engine.store.write(note)
+        before = await _begun(engine, evaluation, limits, list(zip(parts, started, strict=True)))
         ran: list[_Ran] = []
         for part, run in zip(parts, started, strict=True):
             await _remember(
@@ -162,6 +150,26 @@ async def evaluate(
         if any(row.selections for row in matrix.rows):
             await engine.store.write(partial(note_choices, matrix=matrix, at=engine.clock()))
         return matrix if evaluation.hooks is None else await evaluation.hooks.after(evaluation, matrix)
+
+
+async def _begun(
+    engine: Engine, evaluation: Evaluation, limits: EvalOptions, runs: Sequence[tuple[_Part, StartedCases]]
+) -> Sequence[str]:
+    """Notes the columns, and tells whoever watches of all their cells. Result: the runs of the columns before."""
+    columns = [
+        (run.job.id, part.column.provider.label)
+        for part, run in runs
+        if part.request.subject_id == evaluation.benchmark_id
+    ]
+    by_column = [[run.job.id for part, run in runs if part.column is column] for column in evaluation.columns]
+    note = partial(
+        note_columns, benchmark_id=evaluation.benchmark_id, columns=columns, at=engine.clock(), parts=by_column,
+        branch=limits.branch,
+    )  # fmt: skip
+    for _, run in runs:
+        done = run.job.total if run.job.state in ENDED else 0
+        engine.watch(Standing(run.job.id, run.job.total, done, key=run.job.key))
+    return await engine.store.write(note)
 
 
 def _unmetered(max_cost_usd: float | None) -> Budget:

@@ -43,6 +43,8 @@ def show_matrix(
 ) -> None:
     """At most `limit` tests on stdout, then what each column came to, then what went wrong; `verbose`: with every check's reason."""
     out = console()
+    by_test = tuple(sorted(matrix.rows, key=lambda row: (row.index, row.trial)))  # the trials of a test together
+    matrix = matrix.model_copy(update={"rows": by_test})
     out.print(Text(printable(matrix.title), style="bold"))
     wide = out.width >= NAME + LEAST * len(matrix.columns)
     if wide and not verbose:
@@ -59,18 +61,21 @@ def show_matrix(
 
 def _as_table(out: Console, matrix: Matrix, limit: int) -> None:
     table = Table(box=None, padding=(0, 1), header_style="dim", show_lines=False)
-    table.add_column("test", max_width=NAME)
-    heads = _apart([column.prompt for column in matrix.columns], NAME)
+    longest = max((len(row_name(row, out.width)) for row in matrix.rows[:limit]), default=NAME)
+    name_room = min(max(longest, NAME), out.width // 3)
+    room = max(LEAST, (out.width - name_room) // len(matrix.columns) - 2)
+    table.add_column("test", max_width=name_room)
+    heads = _apart([column.prompt for column in matrix.columns], room)
     for number, column in enumerate(matrix.columns):
         table.add_column(
-            Text(f"[{number}] {shortened(heads[column.prompt], NAME)}\n{shortened(column.provider, NAME)}")
+            Text(f"[{number}] {shortened(heads[column.prompt], room)}\n{shortened(column.provider, room)}")
         )
     for row in matrix.rows[:limit]:
-        name = Text(row_name(row))
+        name = Text(row_name(row, name_room))
         for selected in row.selections:
             name.append(f"\n{chosen(selected)}", style="dim")
-        outputs = _apart([cell.output or "" for cell in row.cells], OUTPUT)
-        table.add_row(name, *(_stacked(row, cell, outputs) for cell in row.cells))
+        outputs = _apart([cell.output or "" for cell in row.cells], max(OUTPUT, room))
+        table.add_row(name, *(_stacked(row, cell, outputs, room) for cell in row.cells))
     table.add_row("")
     for name, values in figures(matrix):
         table.add_row(Text(name, style="dim"), *values)
@@ -83,13 +88,17 @@ def _apart(texts: Sequence[str], room: int) -> dict[str, str]:
     return {"": ""} | dict(zip(distinct, told_apart(distinct, room), strict=True))
 
 
-def _stacked(row: Row, cell: Cell, outputs: Mapping[str, str]) -> Text:
+def _stacked(row: Row, cell: Cell, outputs: Mapping[str, str], room: int) -> Text:
     """A cell: how it came out, its scores, why it failed, then the output."""
     text = marked(cell)
     for line in (scores_told(row, cell), failed_by(cell)):
         if line:
             text.append("\n" + shortened(line, WHY), style="dim")
-    return text if cell.output is None else text.append("\n" + shortened(outputs[cell.output], OUTPUT), style="default")
+    return (
+        text
+        if cell.output is None
+        else text.append("\n" + shortened(outputs[cell.output], max(OUTPUT, room)), style="default")
+    )
 
 
 def _as_list(out: Console, matrix: Matrix, limit: int, *, verbose: bool) -> None:
