@@ -17,7 +17,7 @@ from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite
 from minions_evals_mcp.store.erasure.forgetting import Wanted, forget
-from minions_evals_mcp.store.rows import TABLES
+from minions_evals_mcp.store.rows import TABLES, record_of, select
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 CANARY = "Zqxcanary Löwe"
@@ -79,25 +79,23 @@ def fits_minion(kind: str) -> Callable[[JsonValue], bool]:
     return fits
 
 
-def fits_row(table: str, row: dict[str, Any]) -> Callable[[JsonValue], bool]:
-    from minions_evals_mcp.store.rows import record_of, select  # noqa: PLC0415  the test's own
-
+def is_readable(table: str, row: dict[str, Any]) -> bool:
+    """Whether the row is a record that can be read; of a table that holds no records any row is."""
     typed = next((typed for typed in TABLES.values() if typed.name == table), None)
-
-    def fits(rest: JsonValue) -> bool:
-        if typed is None:
+    if typed is None:
+        return True
+    with closing(sqlite.connect(":memory:")) as db:
+        columns = ", ".join(f'"{name}"' for name in row)
+        db.execute(f"CREATE TABLE {table} ({columns})")
+        db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
+        with suppress(ValueError, EvalsError):
+            record_of(typed, db.execute(select(typed, "1")).fetchone())
             return True
-        with closing(sqlite.connect(":memory:")) as db:
-            columns = ", ".join(f'"{name}"' for name in row)
-            db.execute(f"CREATE TABLE {table} ({columns})")
-            marks = ", ".join("?" * len(row))
-            db.execute(f"INSERT INTO {table} VALUES ({marks})", tuple({**row, "rest": json.dumps(rest)}.values()))
-            with suppress(ValueError, EvalsError):
-                record_of(typed, db.execute(select(typed, "1")).fetchone())
-                return True
-        return False
+    return False
 
-    return fits
+
+def fits_row(table: str, row: dict[str, Any], column: str) -> Callable[[JsonValue], bool]:
+    return lambda value: is_readable(table, {**row, column: json.dumps(value)})
 
 
 def is_json(text: str) -> bool:
@@ -129,11 +127,13 @@ def put_canaries(db: Db) -> None:
                     fits = (
                         fits_minion(held["type"])
                         if (source.table, column) == ("minion", "fields")
-                        else fits_row(source.table, held)
+                        else fits_row(source.table, held, column)
                     )
                     value = json.dumps(in_every_leaf(json.loads(value), fits), ensure_ascii=False)
                 else:
                     value = f"{value} {CANARY}"
+                    if not is_readable(source.table, {**held, column: value}):
+                        continue
                 with suppress(sqlite.IntegrityError):  # a column of a few words
                     db.execute(
                         f"UPDATE {source.table} SET {column} = ? WHERE {known}",
@@ -194,7 +194,7 @@ def test_what_is_older_than_a_day_loses_its_words_and_keeps_its_figures(small_st
         figures = db.execute("SELECT id, passed, total_score FROM test_run ORDER BY seq").fetchall()
         rationales = {text for (text,) in db.execute("SELECT rationale FROM eval_judgment")}
     assert rationales
-    assert not forget(small_store, Wanted(before=datetime(2000, 1, 1, tzinfo=UTC)), at=NOW, by="ada").rows
+    assert not forget(small_store, Wanted(before=datetime(1960, 1, 1, tzinfo=UTC)), at=NOW, by="ada").rows
     forget(small_store, Wanted(before=NOW + timedelta(days=9000)), at=NOW, by="ada")
     held = bytes_of(small_store)
     assert not [text for text in rationales if " " in text and text.encode() in held]

@@ -307,8 +307,9 @@ class _Erasure:
         self._update(db, "outbox", "fields", self._all_prose, "created_at < ?", (until,))
         self._update(db, "event", "detail", self._all_prose, f"at < ? AND type <> '{FORGOTTEN}'", (until,))
         self._update(db, "failure_cause", "title", lambda _: self.tombstone, "last_at < ?", (until,))
-        old = "case_digest NOT IN (SELECT rest ->> '$.digests.testCase' FROM test_run WHERE ran_at >= ?)"
-        self._update(db, "expected", "outputs", self._output_text, old, (until,))
+        judged = "(SELECT rest ->> '$.digests.testCase' FROM test_run WHERE ran_at {} ?)"
+        old = f"case_digest IN {judged.format('<')} AND case_digest NOT IN {judged.format('>=')}"
+        self._update(db, "expected", "outputs", self._output_text, old, (until, until))
 
     def _erase_minion(self, db: Db, ident: str, kind: str) -> None:
         if kind in {"agent-run", "proposal-draft"}:
