@@ -86,7 +86,8 @@ def stored_matrix(db: Db, benchmark_id: str) -> Matrix:
 
 def _runs(db: Db, benchmark_id: str, noted: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """The label and the runs of each column."""
-    labels = cast("list[list[str]]", noted.get("labels") or [[ident, ""] for ident in noted.get("runIds") or []])
+    run_ids = cast("list[str]", noted.get("runIds") or [])
+    labels = cast("list[list[str]]", noted.get("labels") or [[ident, ""] for ident in run_ids])
     by_run = dict(labels)
     if parts := cast("list[list[str]]", noted.get("parts") or []):
         return [
@@ -105,7 +106,9 @@ def _rows(
     rows: list[Row] = []
     for index, case_id in enumerate(case_ids):
         case = cases.get(case_id)
-        for trial in range(1, trials + 1) if case is not None else ():
+        if case is None:
+            continue
+        for trial in range(1, trials + 1):
             cells = tuple(column.cell(number, case_id, trial) for number, column in enumerate(columns))
             if not any(cell.asked for cell in cells):
                 continue

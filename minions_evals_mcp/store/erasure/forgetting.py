@@ -247,10 +247,14 @@ class _Erasure:
         return self.tombstone
 
     def _sweep(self, db: Db, table: str, column: str) -> None:
-        db.create_function(
-            "holds", 1, lambda text: text is not None and self._holds_stored(str(text)), deterministic=True
-        )
-        db.create_function("without", 1, lambda text: self._without(str(text), column), deterministic=True)
+        def holds(text: object) -> bool:
+            return text is not None and self._holds_stored(str(text))
+
+        def without(text: object) -> str:
+            return self._without(str(text), column)
+
+        db.create_function("holds", 1, holds, deterministic=True)
+        db.create_function("without", 1, without, deterministic=True)
         changed = db.execute(f'UPDATE "{table}" SET "{column}" = without("{column}") WHERE holds("{column}")')
         self.changed.add(table, changed.rowcount)
 
@@ -352,7 +356,7 @@ class _Erasure:
 
     def _agent_run(self, stored: str) -> str:
         document = cast("dict[str, Any]", _json(stored))
-        emptied = {
+        emptied: dict[str, Any] = {
             "inputs": {"forgotten": self.tombstone}, "outputs": {"output": self.tombstone}, "toolCallsLog": [],
             "errorMessage": self.tombstone, "title": self.tombstone, "content": self.tombstone,
         }  # fmt: skip
@@ -387,6 +391,10 @@ class _Erasure:
     def _erase_messages(self, db: Db, about: Sequence[str]) -> None:
         """Erases the prose of messages, events and audits that name one of those records."""
         wanted = set(about)
+
+        def names_one(text: object) -> bool:
+            return text is not None and not wanted.isdisjoint(_leaves(_json(str(text))))
+
         for table, column in (
             ("event", "detail"),
             ("outbox", "fields"),
@@ -394,12 +402,7 @@ class _Erasure:
             ("inbox", "result"),
             ("audit", "rest"),
         ):
-            db.create_function(
-                "names_one",
-                1,
-                lambda text: text is not None and not wanted.isdisjoint(_leaves(_json(str(text)))),
-                deterministic=True,
-            )
+            db.create_function("names_one", 1, names_one, deterministic=True)
             chosen = f"names_one({column})"
             if table == "event":
                 chosen = f"({chosen} OR subject_id IN (SELECT value FROM json_each(?)))"
@@ -473,7 +476,10 @@ class _Erasure:
         return self._prose(value) if isinstance(value, str) else value
 
     def _update(self, db: Db, table: str, column: str, change: Change, chosen: str, wanted: tuple[Any, ...]) -> None:
-        db.create_function("emptied", 1, lambda text: change(str(text)))
+        def emptied(text: object) -> str:
+            return change(str(text))
+
+        db.create_function("emptied", 1, emptied)
         changed = db.execute(f"UPDATE {table} SET {column} = emptied({column}) WHERE {chosen}", wanted)
         self.changed.add(table, changed.rowcount)
 
