@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -15,12 +15,8 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.engine.ab_test.titled import ab_test_under, titled_ab_test
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.next_steps import argument
+from minions_evals_mcp.operations.evaluations import Matrix, matrix_under
 from minions_evals_mcp.report.writing import written
-
-if TYPE_CHECKING:
-    from minions_evals_mcp.engine.config_eval.matrix import Matrix
 
 SHOWN = 20
 
@@ -49,8 +45,6 @@ async def report(
     compare
         Another run (or benchmark) to put beside it, as the earlier of the two.
     """
-    if not out:
-        raise BadInputError("no file is named.", remedy=f"Name one: {argument('out', 'report.html')}.")
     from minions_evals_mcp.engine.answers.columns_beside import columns_beside  # noqa: PLC0415  as below
     from minions_evals_mcp.engine.answers.report_data import find_subject, read_report  # noqa: PLC0415  as below
     from minions_evals_mcp.report.documents.forms import form_of  # noqa: PLC0415  charts and templates, which diff does without
@@ -58,7 +52,7 @@ async def report(
 
     forms = [form_of(file) for file in out]
     async with session(replace(common, read_only=True)) as engine:
-        matrix = None if compare else await _matrix_under(engine, id)
+        matrix = None if compare else await matrix_under(engine, id)
         if matrix is not None:
             return await _matrix_report(matrix, out, common)
         if (ab_test := await ab_test_under(engine, id)) is not None:
@@ -84,17 +78,6 @@ def _say_files(files: Sequence[tuple[Path, int]], **beside: str) -> None:
     first, size = files[0]
     several: Json = {"files": [{"file": str(file), "bytes": count} for file, count in files]} if len(files) > 1 else {}
     say({"file": str(first), "bytes": size, **several, **beside})
-
-
-async def _matrix_under(engine: Engine, ident: str) -> Matrix | None:
-    """The matrix of the evaluation under that id; None where it is the id of something else."""
-    from minions_evals_mcp.engine.config_eval.stored_matrix import is_evaluated, stored_matrix  # noqa: PLC0415  as below
-    from minions_evals_mcp.engine.meant_ids import meant_id  # noqa: PLC0415  as below
-
-    meant = await meant_id(engine, ident, "benchmark", "prompt-comparison")
-    if not await engine.store.read(partial(is_evaluated, benchmark_id=meant)):
-        return None
-    return await engine.store.read(partial(stored_matrix, benchmark_id=meant))
 
 
 async def _matrix_report(matrix: Matrix, out: Sequence[Path], common: Common) -> int:

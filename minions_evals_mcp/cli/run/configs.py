@@ -21,7 +21,6 @@ from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, kept_in, run, say, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import Value, iso, minute
-from minions_evals_mcp.engine.config_eval.baselines import ColumnGate, gates_against
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions, Evaluation
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
@@ -32,6 +31,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
+from minions_evals_mcp.operations.evaluations import ColumnGate
+from minions_evals_mcp.operations.evaluations import gates as column_gates
 from minions_evals_mcp.report.matrix.verdict import column_words
 from minions_evals_mcp.settings import every_variable, named_variables, settings_here, use_env_file
 
@@ -239,7 +240,7 @@ async def _evaluated(
         await _say_cached(engine, matrix, began)
         gates = None
         if how.fail_on_regression:
-            gates = await engine.store.read(partial(gates_against, matrix=matrix, named=how.baseline))
+            gates = await column_gates(engine, matrix, how.baseline)
         return matrix, gates
 
 

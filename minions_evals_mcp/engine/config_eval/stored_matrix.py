@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, cast
 
-from minions_evals_mcp.domain.check_scores import CheckScore
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.config_eval.columns_before import columns_before
 from minions_evals_mcp.engine.config_eval.kept_columns import NOT_ASKED, KeptPart, kept_part

@@ -155,7 +155,7 @@ def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_th
         ["0.500", "1.000"], ["0.5", "1"], ["3", "3"], ["1.5", "3"],
     ]  # fmt: skip
     first, second = (at.folder / "m.csv").read_text().splitlines()[1:]
-    assert first.endswith("passed contains: contains 'one',")
+    assert first.endswith("passed says: contains 'one',")
     assert second.endswith("not asked for by this test,,,not asked for by this test,")
     results = cast("Json", json.loads((at.folder / "r.json").read_text())["results"])
     told = [(one["testIdx"], one["promptIdx"], cast("Json", one["prompt"])["raw"]) for one in parts(results["results"])]
@@ -361,4 +361,4 @@ def test_the_whole_matrix_is_written_from_the_store_in_every_form_as_eval_writes
     assert "failed contains: does not contain 'CAT'; passed says: contains 'cat' (any case)" in first
     assert ".pdf" in refused.err
     assert none.code == 2
-    assert "no file is named" in none.err
+    assert "--out is missing" in none.err
