@@ -18,17 +18,12 @@ from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite
 from minions_evals_mcp.store.erasure.forgetting import Wanted, forget
 from minions_evals_mcp.store.rows import TABLES, record_of, select
+from tests.shared.store.file_bytes import bytes_of
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 CANARY = "Zqxcanary Löwe"
 NAMES = ("id", "key", "_id", "_ref", "version_a", "version_b", "winner", "name", "series", "judged_alike", "source")
 """Columns that name something: a name is changed everywhere at once, which `test_a_name_is_another_one_everywhere` tries."""
-
-
-def bytes_of(path: Path) -> bytes:
-    """All that the disk holds of the store."""
-    beside = [path.with_name(path.name + end) for end in ("", "-wal", "-journal")]
-    return b"".join(file.read_bytes() for file in beside if file.exists())
 
 
 def written(path: Path, change: Callable[[Db], None]) -> None:

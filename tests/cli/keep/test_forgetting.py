@@ -6,7 +6,7 @@ from typing import Any
 
 from minions_evals_mcp import Case, Rubric, Score, evaluate
 from tests.shared.cli.terminal import Terminal
-from tests.store.test_forgetting import bytes_of
+from tests.shared.store.file_bytes import bytes_of
 
 WHO = "Ada Zqxcanary"
 
