@@ -156,6 +156,21 @@ def find_project(start: Path, home: Path | None = None) -> Project | None:
     return None
 
 
+def repository_root(start: Path, home: Path | None = None) -> Path | None:
+    """The root of the repository that the folder is in, if it is the user's own; None for the home folder and outside a repository.
+
+    As for project files, the search ends at a folder that everybody may write to.
+    """
+    home = home or Path.home()
+    trusted = trusted_folders() if sys.platform != "win32" else ()
+    for folder in (start.absolute(), *start.absolute().parents):
+        if folder == home or (not any(folder.is_relative_to(one) for one in trusted) and _anybody_writes(folder)):
+            return None
+        if (folder / ".git").exists():
+            return folder if _is_ours(folder / ".git") else None
+    return None
+
+
 def settings_file() -> Path:
     """The user's own settings: `trusted-folders = ["/srv/shared"]`."""
     return user_config_path("minions-evals") / "settings.toml"

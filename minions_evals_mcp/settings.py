@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import field
 from pathlib import Path
 
@@ -119,6 +119,18 @@ def is_set(name: str, environment: Mapping[str, str] = os.environ) -> bool:
 def settings_here() -> Settings:
     """The settings of a command that a person runs here: the environment's, else those of the project file above."""
     return read_settings(project=find_project(Path.cwd()))
+
+
+def first_set(names: Iterable[str], environment: Mapping[str, str] = os.environ) -> str | None:
+    """The value of the first of those environment variables that is set."""
+    return next((value for name in names if (value := environment.get(name))), None)
+
+
+def use_env_file(file: Path, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Sets the variables of the file in place of those of the same names; raises `BadInputError` where there is no such file."""
+    if not file.is_file():
+        raise BadInputError(f"there is no file {file}.", remedy="Name a file of lines such as NAME=VALUE.")
+    environment.update(written_down(file))
 
 
 def every_variable(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

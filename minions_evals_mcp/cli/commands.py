@@ -12,7 +12,8 @@ COMMANDS = {
     "show": ("keep.suites:show", "Show one record and what it is linked to."),
     "add": ("keep.definitions:add", "Make a test case of a prompt, or a branch of a test case."),
     "set": ("keep.definitions:set_", "Change fields of a test case or of a branch."),
-    "delete": ("keep.suites:delete", "Hide a record; what refers to it is kept."),
+    "delete": ("keep.suites:delete", "Hide a record; its content stays in the store (forget erases it)."),
+    "forget": ("keep.forgetting:forget", "Erase content: a person's, a record's, or what is old."),
     "run": ("run.project_run:run_", "Run the project, or the benchmark or test case of that id."),
     "run-test-case": ("run.running:run_test_case", "Judge one output of one test case."),
     "batch-run-tests": (
@@ -72,7 +73,7 @@ DB_COMMANDS = {
     "path": ("keep.database:path", "Print where the store is."),
 }
 SHOWN = {
-    "Start": ("init", "demo", "doctor"),
+    "Start": ("init", "demo", "doctor", "mcp"),
     "Run": ("run", "watch", "eval", "score"),
     "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "compare", "approve", "lift", "prompt"),
@@ -128,6 +129,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
             "add",
             "set",
             "delete",
+            "forget",
             "outbox",
             "stats",
             "what-changed",
@@ -137,5 +139,9 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         ),
     ),
     "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
+    "mcp": (
+        "Register the MCP server with your host (Claude Code, Codex, …).",
+        {"install": ("start.host_install:install", "Write the server's entry into a host's settings.")},
+    ),
 }
 """Nouns with their verbs; every verb of the first three is a command of its own as well."""

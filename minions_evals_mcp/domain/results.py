@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.check_scores import CheckScore
 from minions_evals_mcp.domain.definitions import Fields, Ids, Json, JudgeType
 from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, Unit, Value, Visible
 
 Outcome = Literal[

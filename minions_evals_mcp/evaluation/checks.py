@@ -17,9 +17,9 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
 from minions_evals_mcp.evaluation.code_version import source_digest, whole_source
 from minions_evals_mcp.interop.score_rows import read_assertion
+from minions_evals_mcp.scoring.assertions.check_scores import RUBRIC
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
 from minions_evals_mcp.scoring.assertions.table import KINDS, vet
-from minions_evals_mcp.scoring.check_scores import RUBRIC
 from minions_evals_mcp.scoring.checks import OwnVerdict
 from minions_evals_mcp.targets.function.messages import plain_json
 from minions_evals_mcp.targets.function.task import function_name

@@ -9,8 +9,8 @@ from minions_evals_mcp.engine.answers.run_diff import RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
+from minions_evals_mcp.store.queries.judging.shared_checks import CheckMean
 from minions_evals_mcp.store.queries.shared_cases import Shared
-from minions_evals_mcp.store.queries.shared_checks import CheckMean
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.check_scores import CheckScore
 from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import answer_given, output_value
 from minions_evals_mcp.domain.records import Record
@@ -30,8 +30,8 @@ from minions_evals_mcp.report.documents.forms import form_of
 from minions_evals_mcp.report.writing import written
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.shared_checks import CheckMean, check_means
 from minions_evals_mcp.store.queries.shared_cases import Shared, shared, shared_with_broken
-from minions_evals_mcp.store.queries.shared_checks import CheckMean, check_means
 from minions_evals_mcp.store.queries.side_by_side import same_yardsticks
 
 if TYPE_CHECKING:

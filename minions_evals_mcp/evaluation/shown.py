@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minions_evals_mcp.configured import default_db
+from minions_evals_mcp.default_store import left_behind, user_store
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.gates import stays_red
 from minions_evals_mcp.engine.answers.names import short_id
@@ -123,10 +124,12 @@ def _signed(change: float) -> str:
 def _store_line(result: Figures) -> str:
     """Returns where it is kept; at first also what that place is, and how to have another."""
     db = result.asked.config.db
-    is_shared = db == default_db() and result.before is None
-    return f"kept in {db}" + (
-        "\n  as all projects are; store=…, here or in a minions-evals.toml, keeps it apart" if is_shared else ""
-    )
+    if result.before is not None:
+        return f"kept in {db}"
+    if db == user_store():
+        return f"kept in {db}\n  as all runs outside a project are; store=… keeps it apart"
+    before = left_behind(db)
+    return f"kept in {db}" + (f"\n  runs of all your projects from before are in {before}" if before else "")
 
 
 def _judged(result: Figures) -> str:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
-from minions_evals_mcp.domain.check_scores import CheckScore
 from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.neighbours import (
     AgentMessage,
     AgentRun,

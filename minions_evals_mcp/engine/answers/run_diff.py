@@ -26,7 +26,8 @@ from minions_evals_mcp.scoring.word_diff import word_diff
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import report_units, run_pairs, shared_checks
+from minions_evals_mcp.store.queries import report_units, run_pairs
+from minions_evals_mcp.store.queries.judging import shared_checks
 from minions_evals_mcp.store.queries.run_pairs import BothScores, CaseScores
 
 Kind = Literal["newly-failing", "worse", "newly-passing", "better", "same", "not-alike", "only-before", "only-after"]

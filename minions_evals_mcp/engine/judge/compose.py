@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.check_scores import CheckScore
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.metric_scores import MetricScore
+from minions_evals_mcp.domain.metric_scores import CheckScore, MetricScore
 from minions_evals_mcp.domain.outcomes import Failed, Passed, UnitKey, Verdict
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record

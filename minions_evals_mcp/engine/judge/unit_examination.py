@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.check_scores import CheckScore
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.judge.door import grade_needs
 from minions_evals_mcp.engine.judge.panel import Panel, implicit
@@ -16,10 +16,10 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import by_grader
 from minions_evals_mcp.judges.heuristic import explained, guide_needs, judge_by_rule
 from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.assertions.check_scores import CheckMeasure, check_scores, known_total
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION, named
 from minions_evals_mcp.scoring.assertions.scoring_code import rescored, scoring_need
 from minions_evals_mcp.scoring.assertions.table import asks_outside, needs
-from minions_evals_mcp.scoring.check_scores import CheckMeasure, check_scores, known_total
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Checked,

@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.seals import SEALED
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.frozen_types import frozen_type, once
+from minions_evals_mcp.scoring.assertions.check_scores import assertion_digest, check_names
 from minions_evals_mcp.scoring.assertions.table import asks_outside
-from minions_evals_mcp.scoring.check_scores import assertion_digest, check_names
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import RubricInUse, in_use
 from minions_evals_mcp.scoring.verdicts.expected import is_pattern

@@ -67,7 +67,7 @@ class Bench:
     target: Target | None
     versions: RunVersions
     frame: Frame
-    made: Mapping[str, UnitKey] = field(default_factory=dict[str, UnitKey])
+    made: Mapping[tuple[str, int], UnitKey] = field(default_factory=dict[tuple[str, int], UnitKey])
     seal: Seal | None = None
     budget: Budget = field(default_factory=uncapped)
     turn: anyio.Lock = field(default_factory=anyio.Lock)
@@ -242,9 +242,9 @@ def made_from(bench: Bench, case: TestCase) -> str:
     return digest([bench.frame.target_digest, *version_parts, case.inputs])
 
 
-def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:
+def made_before(db: Db, bench: Bench, case: TestCase, trial: int) -> Observed | None:
     """Returns what the target made of the same for an earlier run, if the run may use it again."""
-    key = bench.made.get(made_from(bench, case)) if bench.made else None
+    key = bench.made.get((made_from(bench, case), trial)) if bench.made else None
     if key is None:
         return None
     observed = jobs.output_of(db, key)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.engine.config_eval.baselines import ColumnGate
 from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore, ColumnFigures, Matrix
 from minions_evals_mcp.report.matrix.prompts import EQUAL, MOST, how_sure, prompts_over_providers
 from minions_evals_mcp.report.next_command import next_line
@@ -60,6 +61,18 @@ def _since(before: ColumnBefore) -> str:
     by = f"{abs(before.delta):.3f} {'higher' if before.delta > 0 else 'lower'}"
     sure = how_sure(before, 1 - ERROR / before.tests, before.cases)
     return f"[{before.column}] scores {by} than {what} (run {short_id(before.run_id)}), {sure}."
+
+
+def column_words(matrix: Matrix, gate: ColumnGate) -> str:
+    """A column that fell beside its baseline, in words."""
+    diff = gate.diff
+    column = matrix.columns[gate.column]
+    fell, rose = diff.counts.get("newly-failing", 0), diff.counts.get("newly-passing", 0)
+    passed = f"{diff.before.passed} → {diff.after.passed} of {diff.after.trials} passed"
+    return (
+        f"[{gate.column}] {column.provider} passes fewer tests than run {short_id(gate.before)}: {passed}"
+        f" ({fell} newly failing, {rose} newly passing)"
+    )
 
 
 def _pairs(matrix: Matrix, a: int, b: int) -> Iterator[CasePair]:

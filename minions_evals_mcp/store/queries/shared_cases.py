@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.paired import ChangeTest, FallOf, SignedChanges, evidence
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.shared_checks import by_shared_checks
+from minions_evals_mcp.store.queries.judging.shared_checks import by_shared_checks
 from minions_evals_mcp.store.queries.side_by_side import matched
 from minions_evals_mcp.store.rows import WHOLE
 from minions_evals_mcp.store.runs import BY_CASE

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.shared_checks import by_shared_checks
+from minions_evals_mcp.store.queries.judging.shared_checks import by_shared_checks
 from minions_evals_mcp.store.runs import BY_CASE
 
 Row = TypeVar("Row", bound=tuple[Any, ...])

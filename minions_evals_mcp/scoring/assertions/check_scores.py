@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from minions_evals_mcp.domain.assertions import SET, Assertion
-from minions_evals_mcp.domain.check_scores import CheckScore
 from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.scoring.assertions.kinds.graded import LLM_RUBRIC
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION, named
 from minions_evals_mcp.scoring.checks import Checked
