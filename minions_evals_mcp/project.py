@@ -41,11 +41,12 @@ class _Table(BaseModel):
 
 
 class Thresholds(_Table):
-    """The thresholds at which `run` fails. `min_score` is 0–1."""
+    """The thresholds at which `run` fails. `min_score` is 0–1; `undecided` is what a gate becomes that too few cases decide."""
 
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
     fail_on_regression: bool = False
     allow_skipped: bool = False
+    undecided: Literal["pass", "fail"] | None = None
 
 
 class Caps(_Table):

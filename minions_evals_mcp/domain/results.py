@@ -16,6 +16,8 @@ Outcome = Literal[
 ]
 UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
 """Outcomes of outputs that were to be judged and could not be: the instrument's, never the agent's."""
+JUDGED: tuple[Outcome, ...] = ("scored", "timed-out")
+"""Outcomes that have a verdict; every other is none, and no pass."""
 DecidedBy = Literal["rubric_threshold", "assertions", "max_score", "similarity_0_8"]
 Severity = Literal["critical", "major", "minor"]
 RegressionType = Literal["FAILED", "SCORE_DROP", "LENGTH_CHANGE"]
@@ -55,7 +57,8 @@ class TestRun(Fields):
     """One output of one test case, judged. Only the outcomes `scored` and `timed-out` become test runs.
 
     `group` is the test case's, else the agent-run's, when it was judged. `checks` are the scores of the case's own checks;
-    `askedDigest` is the digest of the case without them.
+    `askedDigest` is the digest of the case without them. `answeredBy`: the models that the replies of the judges name, which
+    change where a provider moves an alias.
     """
 
     __test__ = False
@@ -99,6 +102,7 @@ class TestRun(Fields):
     checks: Annotated[tuple[CheckScore, ...], Field(strict=False)] = ()
     asked_digest: str | None = None
     group: Annotated[str | None, Field(exclude_if=lambda group: group is None)] = None
+    answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
 
 
 class EvalJudgment(Fields):
@@ -175,6 +179,7 @@ class BenchmarkRun(Fields):
     canaries_passed: Annotated[Ids, Field(exclude_if=lambda passed: not passed)] = ()
     groups: Annotated[Count | None, Field(exclude_if=lambda groups: groups is None)] = None
     effective_cases: Annotated[Amount | None, Field(exclude_if=lambda cases: cases is None)] = None
+    answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
     digests: Digests = Digests.trusted()
 
 
@@ -385,6 +390,7 @@ class TestBranchExecution(Fields):
     similarity_score: Unit | None = None
     clarity_score: Unit | None = None
     valid_json: bool | None = None
+    checks_passed: Annotated[bool | None, Field(exclude_if=lambda passed: passed is None)] = None
     consistency_hash: str | None = None
     prompt_version: int | None = None
     prompt_version_ref: Id | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from contextlib import redirect_stdout
 from datetime import datetime
 from functools import partial
@@ -90,7 +91,7 @@ def eval_(
     What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
     same command resumes where it was stopped. An output is asked for once: what the same provider answered to the same
     prompt, variables and options comes from the cache.
-    Exit 3 if an output could not be made, judged or chosen; with --fail 1 if a test did not hold.
+    Exit 3 if an output could not be made, judged or chosen; with --fail 1 if a test failed, 3 if one has no verdict.
     Example: minions-evals eval promptfooconfig.yaml -o results.json
 
     Parameters
@@ -262,15 +263,22 @@ def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
     unchosen = any(selection.problem for row in matrix.rows for selection in row.selections)
     if unchosen or any(column.errors or column.problem for column in matrix.columns):
         return BROKEN
-    failed = sum(not row.holds for row in matrix.rows) if how.fail else 0
-    reasons = [f"{failed} of {len(matrix.rows)} tests failed"] if failed else []
+    verdicts = Counter(row.verdict for row in matrix.rows) if how.fail else Counter[str]()
+    total = len(matrix.rows)
+    reasons = [f"{verdicts['failed']} of {total} tests failed"] if verdicts["failed"] else []
     if how.fail_on_regression and gates is None:
         tell("There is no earlier evaluation of this config: nothing to compare with.\n", aside=True)
     reasons += [column_words(matrix, column) for column in gates or () if column.gate == "failed"]
     if reasons:
         return gate_failed("; ".join(reasons))
-    open_gates = [column_words(matrix, column) for column in gates or () if column.gate == "undecided"]
-    return undecided(f"gate undecided: {'; '.join(open_gates)}; too few tests changed to decide" if open_gates else "")
+    unjudged = verdicts["undecided"]
+    open_gates = [f"{unjudged} of {total} tests {'has' if unjudged == 1 else 'have'} no verdict"] if unjudged else []
+    open_gates += [
+        f"{column_words(matrix, column)}, and too few tests changed to decide"
+        for column in gates or ()
+        if column.gate == "undecided"
+    ]
+    return undecided(f"gate undecided: {'; '.join(open_gates)}" if open_gates else "")
 
 
 def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:

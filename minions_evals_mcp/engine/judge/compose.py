@@ -156,6 +156,7 @@ def _run(  # noqa: PLR0913  as above
         checks=judged.checks,
         asked_digest=measure.asked_digest if judged.checks else None,
         group=measure.case.fields.group or seen.group,
+        answered_by=", ".join(sorted({verdict.answered_by for verdict in verdicts if verdict.answered_by})) or None,
     )
     verdict = "passed" if passed else "failed"
     return Record(key.run_id, _against(fields, work), f"{measure.case.title}: {verdict}", at, at)

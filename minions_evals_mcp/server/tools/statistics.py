@@ -9,9 +9,11 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import wire_fields
 from minions_evals_mcp.engine.ab_test.branches import branch_configurations, branch_executions, branches_of_case
 from minions_evals_mcp.engine.cases.test_history import test_case, test_case_executions, test_case_stats, test_cases
+from minions_evals_mcp.operations import plan_benchmark as planning
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
+from minions_evals_mcp.server.edge.derived import Derived
 from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.server.signatures.analysis import GetStatistics, StatisticsAnswer
+from minions_evals_mcp.server.signatures.analysis import GetStatistics, PlanAnswer, StatisticsAnswer
 
 NAMED = 'list_records {"type": "test-case", "fields": ["promptId"]}'
 SHORT = ("id", "passed", "score", "warnings", "regressionType", "promptVersion", "latencyMs", "costUsd", "createdAt")
@@ -27,6 +29,12 @@ async def get_statistics(call: Call, arguments: GetStatistics) -> CallToolResult
     if arguments.executions:
         return await _executions(call, arguments, arguments.test_case_id)
     return await _of_case(call, arguments, arguments.test_case_id)
+
+
+async def plan_benchmark(call: Call, arguments: Derived) -> CallToolResult:
+    """The plan for a benchmark's size."""
+    plan = await planning.run(call.engine, arguments.request(planning.Request))
+    return answered(PlanAnswer.of(plan, summary=plan.summary), shape=Shape("full"))
 
 
 async def _of_case(call: Call, arguments: GetStatistics, ident: str) -> CallToolResult:
