@@ -28,7 +28,7 @@ async def matrix_under(engine: Engine, ident: str) -> Matrix | None:
 
 
 async def failing_tests(engine: Engine, ident: str) -> tuple[Json, ...]:
-    """The variables of the tests that did not hold in the newest evaluation of that benchmark."""
+    """The variables of the tests that failed in the newest evaluation of that benchmark."""
     from minions_evals_mcp.engine.config_eval.stored_matrix import stored_matrix  # noqa: PLC0415  as above
 
     benchmark_id = await whole_id(engine, ident, "benchmark")
@@ -36,7 +36,7 @@ async def failing_tests(engine: Engine, ident: str) -> tuple[Json, ...]:
     return tuple(
         {name: value for name, value in row.variables.items() if name not in HIDDEN}
         for row in matrix.rows
-        if not row.holds
+        if row.verdict == "failed"
     )
 
 

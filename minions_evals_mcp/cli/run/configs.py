@@ -17,7 +17,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.run.eval_options import branch_here, narrowed, variables_given
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided
-from minions_evals_mcp.cli.run.run_options import Positive
+from minions_evals_mcp.cli.run.run_options import Fraction, Positive
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, kept_in, run, say, session
 from minions_evals_mcp.cli.telling import tell
@@ -34,7 +34,7 @@ from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
 from minions_evals_mcp.operations.evaluations import ColumnGate
 from minions_evals_mcp.operations.evaluations import gates as column_gates
-from minions_evals_mcp.report.matrix.verdict import column_words
+from minions_evals_mcp.report.matrix.verdict import column_words, pass_rate_gates
 from minions_evals_mcp.settings import every_variable, named_variables, settings_here, use_env_file
 
 INTERRUPTED = 130
@@ -48,6 +48,7 @@ class _How(Value):
     limit: int
     verbose: bool
     fail: bool
+    min_pass_rate: float | None
     fail_on_regression: bool
     baseline: str | None
     judge_model: str | None
@@ -71,6 +72,7 @@ def eval_(
     out: Annotated[tuple[Path, ...], Parameter(name=["--out", "--output", "-o"], negative="")] = (),
     allow_unsupported: Annotated[bool, Parameter(negative="")] = False,
     fail: Annotated[bool, Parameter(negative="")] = False,
+    min_pass_rate: Fraction | None = None,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     baseline: str | None = None,
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
@@ -126,6 +128,8 @@ def eval_(
         Exit 1 if an output failed, or, where a test chooses among its outputs, the chosen one.
     cache
         Use outputs from the cache. With --no-cache every provider is asked again.
+    min_pass_rate
+        Exit 1 if a column passes a smaller share of its tests (0 to 1), beyond chance; 3 if more tests would decide.
     fail_on_regression
         Exit 1 if a column passes fewer tests than in the baseline, beyond chance; 3 if too few tests changed to decide.
     baseline
@@ -153,7 +157,7 @@ def eval_(
     """
     how = _How(
         out=out, limit=sys.maxsize if verbose else limit, verbose=verbose, fail=fail,
-        fail_on_regression=fail_on_regression, baseline=baseline, judge_model=judge_model,
+        min_pass_rate=min_pass_rate, fail_on_regression=fail_on_regression, baseline=baseline, judge_model=judge_model,
         concurrency=concurrency, embedder=embedder, trust_code=trust_code,
     )  # fmt: skip
     if env_file is not None:
@@ -268,11 +272,14 @@ def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
     reasons = [f"{verdicts['failed']} of {total} tests failed"] if verdicts["failed"] else []
     if how.fail_on_regression and gates is None:
         tell("There is no earlier evaluation of this config: nothing to compare with.\n", aside=True)
+    limits = [] if how.min_pass_rate is None else pass_rate_gates(matrix, how.min_pass_rate)
+    reasons += [words for gate, words in limits if gate == "failed"]
     reasons += [column_words(matrix, column) for column in gates or () if column.gate == "failed"]
     if reasons:
         return gate_failed("; ".join(reasons))
     unjudged = verdicts["undecided"]
     open_gates = [f"{unjudged} of {total} tests {'has' if unjudged == 1 else 'have'} no verdict"] if unjudged else []
+    open_gates += [words for gate, words in limits if gate == "undecided"]
     open_gates += [
         f"{column_words(matrix, column)}, and too few tests changed to decide"
         for column in gates or ()

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.config_eval.columns_before import columns_before
 from minions_evals_mcp.engine.config_eval.kept_columns import NOT_ASKED, KeptPart, kept_part
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row, Score, Selected
+from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, ColumnFigures, Matrix, Row, Score, Selected
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import records, runs
@@ -25,7 +25,6 @@ from minions_evals_mcp.store.queries.pages.matrix_cells import newest_of_version
 from minions_evals_mcp.targets.prompted import written_prompt
 
 MOST_VERSIONS = 12
-LOST = frozenset({"judge-error", "target-error", "not-judgeable", "skipped"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +156,9 @@ def _score(score: CheckScore) -> Score:
 
 def _figures(db: Db, number: int, column: _Column, rows: Sequence[Row], names: Mapping[str, str]) -> ColumnFigures:
     cells = [row.cells[number] for row in rows if row.cells[number].asked]
-    judged = [cell for cell in cells if cell.passed is not None]
+    judged = [cell for cell in cells if cell.verdict in JUDGED]
     passed = sum(cell.success for cell in judged)
-    errors = sum(cell.outcome in LOST for cell in cells)
+    errors = sum(cell.verdict == "error" for cell in cells)
     job = column.parts[0].job
     version = _asked(job, "promptVersionRef")
     return ColumnFigures(

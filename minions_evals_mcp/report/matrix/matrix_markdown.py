@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
+from minions_evals_mcp.engine.config_eval.matrix import Cell, CellVerdict, Matrix, Row
 from minions_evals_mcp.report.markdown import CLOSING, FITS, as_block, as_code, inert
 from minions_evals_mcp.report.matrix.cells import chosen, failed_by, figures, row_name
 from minions_evals_mcp.report.matrix.verdict import verdict
@@ -67,16 +67,21 @@ def _cell(cell: Cell) -> str:
 
 
 def _mark(cell: Cell) -> str:
-    if cell.passed is None:
-        return "waits" if cell.outcome == "awaiting-judgments" else "⚠️ error"
-    return "✅" if cell.success else "❌"
+    marks: dict[CellVerdict, str] = {
+        "passed": "✅",
+        "failed": "❌",
+        "error": "⚠️ error",
+        "open": "waits",
+        "not-asked": "not asked",
+    }
+    return marks[cell.verdict]
 
 
 def _details(matrix: Matrix) -> Iterator[str]:
     """Each output that failed, with its reasons."""
     for row in matrix.rows:
         for cell in row.cells:
-            if not cell.asked or cell.success or cell.outcome == "awaiting-judgments":
+            if cell.verdict not in {"failed", "error"}:
                 continue
             reasons = "\n".join(f"{score.type}: {score.reason}" for score in cell.scores if not score.passed)
             text = "\n\n".join(part for part in (reasons or cell.reason, cell.output or "") if part)

@@ -58,3 +58,12 @@ def test_a_large_fall_that_too_few_tests_decide_is_no_verdict(at: Terminal) -> N
     open_gate = at.run("eval", "c.yaml", "--yes", "--fail-on-regression")
     assert open_gate.code == 3
     assert "too few tests changed to decide" in open_gate.err
+
+
+def test_a_minimum_pass_rate_fails_beyond_chance_and_is_undecided_within_it(at: Terminal) -> None:
+    config(at, ">= 3", tests=20)
+    gate = ("eval", "c.yaml", "--yes", "--min-pass-rate")
+    held, failed, open_gate, wrong = at.many([*gate, "0.8"], [*gate, "0.99"], [*gate, "0.9"], [*gate, "7"])
+    assert (held.code, failed.code, open_gate.code, wrong.code) == (0, 1, 3, 2), failed.err + open_gate.err
+    assert "gate failed: [0] file://answers.py passes 17 of 20 tests, fewer than 0.99" in failed.err
+    assert "which can be chance; about" in open_gate.err
