@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from minions_evals_mcp.engine.context import EngineConfig, open_engine
+from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.shipped import shipped_folder
 from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.hang import HANG_S
@@ -68,11 +69,7 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Generator[Terminal]:
 
 
 def _json(text: str) -> set[str]:
-    return {
-        one["testCaseId"]
-        for one in json.loads(text)["cases"]
-        if one["status"] == "passed" or one["tried"].get("passed")
-    }
+    return {one["testCaseId"] for one in json.loads(text)["cases"] if (one.get("tried") or {}).get("passed")}
 
 
 def _csv(text: str) -> set[str]:
@@ -130,11 +127,13 @@ def _events(text: str) -> set[str]:
     for one in records:
         named = {part["key"]: part["value"].get("stringValue") for part in one["attributes"]}
         if named.get("gen_ai.evaluation.score.label") == "pass":
-            passing.add(str(named.get("minions.test_case_id", named.get("minions.testCaseId"))))
+            passing.add(str(named.get("minions.test_case_id")))
     return passing
 
 
-EXPORTS: dict[str, Callable[[str], set[str]]] = {"promptfoo": _promptfoo, "inspect-json": _inspect, "junit": _junit}
+EXPORTS: dict[str, Callable[[str], set[str]]] = {
+    "promptfoo": _promptfoo, "inspect-json": _inspect, "junit": _junit, "otel-events": _events,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", EXPORTS)
@@ -179,9 +178,8 @@ async def test_no_tool_says_that_it_passed(at: Terminal) -> None:
 @pytest.mark.anyio
 async def test_no_cell_of_the_page_says_that_it_passed(at: Terminal) -> None:
     async with open_engine(config(at)) as engine, visitor(engine) as client:
-        whole: Any = engine.store
-        job = await whole.read(lambda db: db.execute("SELECT id FROM job WHERE key = 'run'").fetchone()[0])
-        page = (await client.get(f"/run?id={job}")).text
+        job = await get_job(engine, "run")
+        page = (await client.get(f"/run?id={job.id}")).text
         assert re.findall('<td class="passed short">', page) == ['<td class="passed short">']
         assert len(re.findall('<td class="unscored short">', page)) == len(ENDED) - 2
         newest = (await client.get("/benchmark?id=b")).text

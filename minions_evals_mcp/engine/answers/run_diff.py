@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import DiffPart, Evidence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.answers.names import renamed, version_names
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.conclude.comparison import unlike
 from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.context import Engine
@@ -87,6 +88,7 @@ class RunDiff(Value):
     """Two runs side by side: figures over the `alike` cases, `counts` of cases by kind, the changes sorted by loss.
 
     `checks`: the checks by which those cases are compared whose checks were edited in between.
+    `reading` is the verdict on the two; `evidence` that on the passes alone.
     """
 
     benchmark_id: str
@@ -97,6 +99,7 @@ class RunDiff(Value):
     alike: int
     counts: dict[Kind, int]
     evidence: Evidence
+    reading: PairReading
     changes: tuple[CaseChange, ...]
     what_changed: tuple[str, ...] = ()
     more: int = 0
@@ -145,6 +148,7 @@ def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = Non
         alike=len(alike),
         counts={kind: counts[kind] for kind in KINDS if counts[kind]},
         evidence=evidence(counts["newly-failing"], counts["newly-passing"]),
+        reading=read_pair(db, before, after, scores=(first, other)),
         changes=tuple(sorted(changes, key=lambda change: (change.kind in APART, -change.loss, change.kind))),
         what_changed=_what_changed(db, before, after),
         checks=checks,

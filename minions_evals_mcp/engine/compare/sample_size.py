@@ -10,7 +10,7 @@ from pydantic import Field
 from minions_evals_mcp.domain.values import Id, Value
 from minions_evals_mcp.engine.conclude.comparison import pairing
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError, SealedError
-from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.next_steps import Next, list_them
 from minions_evals_mcp.stats.case_pairs import CasePair, score_differences
 from minions_evals_mcp.stats.settling import (
     POWER,
@@ -27,7 +27,7 @@ from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.seals import is_sealed
 
 RUNS_READ = 6
-MOST_UNITS = 2000
+MOST_UNITS = 1000
 """A run of more test-runs has no minimum detectable difference in its summary: `plan` computes it."""
 
 
@@ -68,7 +68,7 @@ class PlanRequest(Value):
 def sample_plan(db: Db, request: PlanRequest) -> SamplePlan:
     """The plan from the benchmark's newest runs; raises `NotFoundError`, and `BadInputError` where no run has two cases."""
     if records.minion(db, request.benchmark_id) is None:
-        raise NotFoundError(f"no benchmark with the id {request.benchmark_id!r}.")
+        raise NotFoundError("benchmark", request.benchmark_id, remedy=list_them("benchmark"))
     if is_sealed(db, request.benchmark_id):
         raise SealedError(
             f"{request.benchmark_id} is sealed: how its scores vary is not told.", remedy="Plan with an open benchmark."
@@ -141,7 +141,7 @@ def detectable(db: Db, run_id: str, benchmark_id: str) -> float | None:
     """The smallest difference that another run beside this one finds in 80 %; None where it is not known."""
     if is_sealed(db, benchmark_id):
         return None
-    newest = [run_id, *(ident for ident in run_pairs.newest_whole(db, benchmark_id, limit=3) if ident != run_id)][:3]
+    newest = [run_id, *(ident for ident in run_pairs.newest_whole(db, benchmark_id, limit=2) if ident != run_id)][:2]
     found = variation_between(db, newest)
     if found is None:
         return None

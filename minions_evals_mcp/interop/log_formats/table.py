@@ -21,6 +21,7 @@ from minions_evals_mcp.interop.log_formats import (
     mlflow_traces,
     openai_evals,
     parquet_samples,
+    plugin_eval,
     promptfoo_log,
     session_log,
     skill_evals,
@@ -81,6 +82,10 @@ FORMATS: tuple[Format, ...] = (
     Format("otel", "OpenTelemetry spans (GenAI, OpenInference)", lambda seen: trace_log.is_spans(seen.first), trace_log.read),
     Format("tau-bench", "trajectories of tau-bench", lambda seen: tau_bench.is_trajectories(seen.first), tau_bench.read),
     Format("deepeval", "a test run of DeepEval", lambda seen: deepeval_run.is_run(seen.first), deepeval_run.read),
+    Format(
+        plugin_eval.NAME, "results of claude plugin eval",
+        lambda seen: plugin_eval.is_results(seen.first), plugin_eval.read,
+    ),
     Format("atif", "trajectories (ATIF)", lambda seen: is_trajectory(seen.first), atif_log.read),
     Format(
         "every-eval-ever", "samples of Every Eval Ever",
@@ -97,6 +102,10 @@ FORMATS: tuple[Format, ...] = (
     Format("adk-evalset", "an eval set of ADK", lambda seen: eval_cases.is_adk(seen.first), eval_cases.read_adk),
     Format("pydantic-evals", "a data set of pydantic-evals", lambda seen: eval_cases.is_pydantic(seen.first), eval_cases.read_pydantic),
     Format("strands", "an experiment of Strands", lambda seen: eval_cases.is_strands(seen.first), eval_cases.read_strands),
+    Format(
+        session_log.TELEMETRY, "OpenTelemetry logs of a coding agent",
+        lambda seen: session_log.telemetry.is_logs(seen.first), session_log.read_telemetry,
+    ),
     *(
         Format(name, title, lambda seen, name=name: session_log.HOSTS[name][0](seen.first), session_log.reader_of(name))
         for name, title in (

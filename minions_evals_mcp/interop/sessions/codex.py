@@ -15,7 +15,8 @@ from minions_evals_mcp.interop.sessions.session import Call, Session, Tokens
 
 HOST = "codex"
 NAME = "codex"
-_EXIT = re.compile(r"(?:exited with code|Exit code:) (\d+)")
+EXIT = re.compile(r"(?:exited with code|Exit code:) (\d+)")
+"""Where a command's output says how it ended."""
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _AROUND = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>")
 """How a message begins that the program wrote in the user's name."""
@@ -108,7 +109,7 @@ def _output(session: Session, payload: Json) -> None:
     code = count(obj(whole.get("metadata")).get("exit_code"))
     text = whole.get("output", whole.get("content", output)) if whole else output
     call.result = text if isinstance(text, str) else text_of(text) or text
-    if code is None and isinstance(call.result, str) and (found := _EXIT.search(call.result)):
+    if code is None and isinstance(call.result, str) and (found := EXIT.search(call.result)):
         code = int(found[1])
     call.ok = whole.get("success") is not False and not code
     if code:

@@ -10,13 +10,14 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.engine.answers.run_summary import Bounds, RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
+from minions_evals_mcp.presentation.verdict_words import level_words, pair_words
 from minions_evals_mcp.report.sentences import passed_words, trials
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
@@ -54,10 +55,14 @@ def run_told(
         summary,
         without={"more_packets", "workers", "lacks_model", "for_people", "reused_judgments", "self_judged", "outputs"},
         summary=one_line(summary),
+        key="" if summary.key == summary.run_id else summary.key,
+        verdict=run_verdict(summary),
         reason=in_tools(summary.reason),
-        benchmark_run=_without_digests(summary.benchmark_run or {}),
-        causes=summary.causes[page],
-        failures=summary.failures[page],
+        benchmark_run=_figures(summary),
+        bounds=_bounds(summary),
+        names={ident: name for ident, name in summary.names.items() if name != ident},
+        causes=[_cause(cause.model_dump(mode="json")) for cause in summary.causes[page]],
+        failures=_failures(summary, page),
         unscored=[line.model_copy(update={"reason": in_tools(line.reason)}) for line in summary.unscored[page]],
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
         judge=summary.judge and brief(summary.judge),
@@ -74,6 +79,94 @@ def brief(standing: JudgeStanding | AuditStanding) -> Json:
     """The standing in a sentence, with the tool call or the person that helps."""
     wire = standing.brief()
     return {**wire, "inWords": in_tools(str(wire["inWords"]))}
+
+
+def run_verdict(summary: RunSummary) -> Json | None:
+    """The one word on a concluded benchmark-run: whether its threshold is reached, and whether it fell, on what evidence.
+
+    `regression`: `new` since the run before; `not-recovered` since an earlier run; `fall` of passes or scores that is no regression
+    by the rule of ten points; else `none`.
+    """
+    run = summary.benchmark_run
+    if run is None:
+        return None
+    fell = summary.regression or summary.fall or {}
+    since = fell.get("fallenSince") or fell.get("previousRunId") or fell.get("since")
+    return {
+        **({} if run.get("passed") is None else {"passed": run["passed"]}),
+        "regression": regression_word(summary),
+        "evidence": fell.get("evidence") or ("supported" if summary.fall is not None else run.get("evidence")),
+        **({"since": since} if since else {}),
+    }
+
+
+def regression_word(summary: RunSummary) -> str:
+    """The kind of fall, if any."""
+    if summary.regression is not None:
+        return "new" if summary.regression.get("isNew") else "not-recovered"
+    return "none" if summary.fall is None else "fall"
+
+
+def _cause(wire: Json) -> Json:
+    """A cause, its cases without a title that is their id."""
+    cases = wire.get("affected")
+    shown: list[JsonValue] = (
+        [_case(case) for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
+    )
+    return {**wire, "affected": shown}
+
+
+def _case(wire: Json) -> Json:
+    """A case's line without a title that is its id, and without what is empty."""
+    return {
+        name: value
+        for name, value in wire.items()
+        if value not in ("", None) and not (name == "title" and value == wire.get("testCaseId"))
+    }
+
+
+OF_ONE = frozenset({"testRunId", "testCaseId", "title", "trial"})
+"""What tells one failure from others that are alike."""
+
+
+def _failures(summary: RunSummary, page: slice) -> list[Json]:
+    """The failures; one that says the same as one before names that instead of repeating it (`sameAs`)."""
+    shown, first = list[Json](), dict[str, str]()
+    has_trials = any(line.trial > 1 for line in summary.failures)
+    for line in summary.failures[page]:
+        wire = _case(line.model_dump(mode="json"))
+        if not has_trials:
+            wire.pop("trial", None)
+        said = {name: value for name, value in wire.items() if name not in OF_ONE}
+        same = first.setdefault(json.dumps(said), line.test_run_id)
+        is_first = same == line.test_run_id
+        shown.append(wire if is_first else {name: wire[name] for name in wire if name in OF_ONE} | {"sameAs": same})
+    return shown
+
+
+SAID_ABOVE = frozenset({"isRegression", "evidence", "passed", "fallenSince", "fall", "benchmarkId", "digests"})
+"""Fields of a benchmark-run that its answer says elsewhere: in the verdict, in `regression` and `fall`, in its ids."""
+
+
+def _figures(summary: RunSummary) -> Json:
+    """The figures of a benchmark-run beside its verdict; get_record has the whole record."""
+    run = summary.benchmark_run or {}
+    said = {name: value for name, value in run.items() if name not in SAID_ABOVE and value not in (None, "", [], {})}
+    if said.get("id") == summary.run_id:
+        del said["id"]
+    return said | {name: _short(said[name]) for name in ("scoreCi", "passRateCi") if name in said}
+
+
+def _short(interval: JsonValue) -> JsonValue:
+    """An interval to three digits."""
+    numbers = interval if isinstance(interval, list) else []
+    return [float(f"{number:.3g}") if isinstance(number, float) else number for number in numbers]
+
+
+def _bounds(summary: RunSummary) -> Bounds | None:
+    """The bounds of the pass rate; none where all was scored, for then they are the rate itself."""
+    bounds = summary.bounds
+    return None if bounds is None or bounds.worst == bounds.best else bounds
 
 
 def _without_digests(run: Json) -> Json:
@@ -129,11 +222,7 @@ def one_line(summary: RunSummary) -> str:
         parts.append(f"{summary.units - summary.open} of {summary.units} done")
     if summary.outputs:
         parts.append(summary.outputs)
-    if summary.regression is None and summary.fall is not None:
-        parts.append(f"FALL: {summary.fall['summary']}")
-    if summary.regression is not None:
-        since = summary.regression.get("fallenSince")
-        parts.append(f"REGRESSION{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")
+    parts.extend(_verdicts(summary))
     if summary.failure_types:
         parts.append(
             f"failed{trials(summary)}: "
@@ -146,6 +235,20 @@ def one_line(summary: RunSummary) -> str:
     if summary.self_judged:
         parts.append(f"{summary.self_judged} judged by whoever produced them: no evidence for an approval")
     return "; ".join(parts)
+
+
+def _verdicts(summary: RunSummary) -> Iterator[str]:
+    """The verdict beside the run before, the newest change of level, the fall, and the documents' rule where it fired."""
+    if summary.change is not None:
+        yield f"beside the run before: {pair_words(summary.change)}"
+    if summary.level_change is not None:
+        yield f"newest change of level: {level_words(summary.level_change)}"
+    if summary.regression is None and summary.fall is not None:
+        yield f"FALL: {summary.fall['summary']}"
+    if summary.regression is not None:
+        since = summary.regression.get("fallenSince")
+        what = "REGRESSION" if summary.regression.get("isNew") else "NOT RECOVERED"
+        yield f"{what}{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}"
 
 
 def _figure(number: JsonValue) -> str:

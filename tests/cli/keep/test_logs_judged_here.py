@@ -26,6 +26,12 @@ EXPECTING: dict[str, tuple[int, int, str, tuple[tuple[str, str], ...]]] = {
         (("geo/m/1", "geo/m/2"), ('"is_correct": true', '"is_correct": false')),
     ),
     "openai-evals-items": (3, 3, "b.jsonl", (('"run_id": "r"', '"run_id": "r2"'), ('"exact": true', '"exact": false'))),
+    "claude-plugin-eval": (
+        3,
+        3,
+        "b.json",
+        (("15:43:59.796Z", "16:43:59.796Z"), ('"passed": true', '"passed": false'), ("Right", "Wrong")),
+    ),
     "mlflow": (1, 1, "b.jsonl", (('\\"A1\\"', '\\"B\\"'),)),
 }
 """Of logs that say what is expected: how many of how many pass here; a second one's file, and what makes it another and worse."""
@@ -41,6 +47,7 @@ TRACES: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "claude-code": ("b.jsonl", (("Done ", "Paris "), ("0000-1", "0000-2"), ("2.1.332", "2.1.400"))),
     "codex": ("b.jsonl", (("Done ", "Paris "), ("0000-1", "0000-2"), ("0.171.0", "0.172.0"))),
     "gemini-cli": ("b.jsonl", (("Done ", "Paris "), ("0000-1", "0000-2"), ("gemini-2.5-pro", "gemini-3-pro"))),
+    "otel-logs": ("b.json", (("Done ", "Paris "), ("0000-1", "0000-2"), ("2.1.332", "2.1.400"))),
     "opencode": ("b.json", (("Done ", "Paris "), ("0000-1", "0000-2"), ("1.18.33", "1.19.0"))),
 }
 """Of logs of agent-runs alone: a second one's file, and what makes it another and right."""

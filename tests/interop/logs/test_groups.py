@@ -62,7 +62,7 @@ def test_the_tests_of_one_conversation_are_one_group_in_the_matrix(at: Terminal)
     told = at.run("eval", "c.yaml", "--json").one()
     rows = told["rows"]
     assert isinstance(rows, list)
-    assert {row["group"] for row in rows if isinstance(row, dict)} == {"c0", "c1", "c2"}
+    assert {str(row["group"]) for row in rows if isinstance(row, dict)} == {"c0", "c1", "c2"}
     shown = at.run("eval", "c.yaml").out
     assert "scores 1.000 higher than" in shown
     assert "which can be chance" in shown, "three conversations decide nothing"

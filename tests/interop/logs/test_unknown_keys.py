@@ -28,7 +28,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Where objects only hold others, or are counted and left out (docs/reference/log-formats.md): spans below the root, events."""
 NO_OBJECTS = ("parquet", "every-eval-ever-results")
-SESSIONS = ("claude-code", "codex", "gemini-cli", "opencode")
+SESSIONS = ("claude-code", "codex", "gemini-cli", "opencode", "otel-logs")
 """Formats of which only what docs/how-to/evaluate-coding-agents.md names is kept: their files hold whole system prompts."""
 
 

@@ -101,7 +101,8 @@ class Clock:
 
 def claude_session(made: Plan) -> list[Json]:
     """`~/.claude/projects/…/SESSION.jsonl`: an answer of several blocks is several lines that repeat its usage."""
-    clock, lines = Clock(), [{"type": "queue-operation", "operation": "enqueue", "sessionId": made.ident}]
+    clock = Clock()
+    lines: list[Json] = [{"type": "queue-operation", "operation": "enqueue", "sessionId": made.ident}]
     common = {"sessionId": made.ident, "version": "2.1.332", "cwd": "/p", "isSidechain": False}
 
     def line(kind: str, message: Json) -> None:
@@ -385,6 +386,110 @@ def _opencode_parts(turn: Turn, call: Planned | None) -> list[Json]:
     return [{"type": "step-start"}, part, finish]
 
 
+def _logs(service: str, version: str, session_key: str, made: Plan, events: list[tuple[str, Json]]) -> list[Json]:
+    """The events as one OTLP document; values are texts, as Claude Code and Codex send them."""
+    clock = Clock()
+    records = [
+        {
+            "body": {"stringValue": name},
+            "attributes": [
+                {"key": key, "value": {"stringValue": value if isinstance(value, str) else json.dumps(value)}}
+                for key, value in {
+                    **fields, "event.name": name.rpartition(".")[2] if service == "claude-code" else name,
+                    session_key: made.ident, "event.timestamp": clock.iso(),
+                }.items()
+            ],
+        }
+        for name, fields in events
+    ]  # fmt: skip
+    about = {"service.name": service, "service.version": version}
+    resource = {"attributes": [{"key": key, "value": {"stringValue": value}} for key, value in about.items()]}
+    return [{"resourceLogs": [{"resource": resource, "scopeLogs": [{"logRecords": records}]}]}]
+
+
+def claude_logs(made: Plan) -> list[Json]:
+    """Claude Code's events, with prompts and tool details switched on."""
+    events: list[tuple[str, Json]] = [("claude_code.plugin_loaded", {"plugin.name": "x"})]
+    for number, turn in enumerate(made.turns):
+        fresh, cached, written = turn.tokens
+        events.append(("claude_code.user_prompt", {"prompt": turn.prompt, "prompt.id": f"p{number}"}))
+        used = {
+            "model": MODELS["claude-code"],
+            "input_tokens": fresh,
+            "cache_read_tokens": cached,
+            "output_tokens": written,
+            "cost_usd": 0.25,
+        }
+        for call in turn.calls:
+            asked = {"file_path": call.path} if call.path else {"command": call.command}
+            done = {
+                "tool_name": "Edit" if call.path else "Bash",
+                "tool_use_id": call.ident,
+                "tool_input": json.dumps(asked),
+            }
+            failed = {"success": "false", "error": "Shell command failed"} if call.code else {"success": "true"}
+            events += [("claude_code.api_request", used), ("claude_code.tool_result", {**done, **failed})]
+        events += [("claude_code.api_request", used), ("claude_code.assistant_response", {"response": turn.answer})]
+    return _logs("claude-code", "2.1.332", "session.id", made, events)
+
+
+def codex_logs(made: Plan) -> list[Json]:
+    """Codex's events: no answer is among them, and how a command ended stands in its output."""
+    events: list[tuple[str, Json]] = [("codex.conversation_starts", {})]
+    for turn in made.turns:
+        fresh, cached, written = turn.tokens
+        used = {
+            "event.kind": "response.completed",
+            "model": MODELS["codex"],
+            "input_token_count": fresh + cached,
+            "cached_token_count": cached,
+            "output_token_count": written,
+        }
+        events.append(("codex.user_prompt", {"prompt": turn.prompt}))
+        for call in turn.calls:
+            output = f"Wall time: 0.0 seconds\nProcess exited with code {call.code}\n"
+            done = {
+                "tool_name": "apply_patch" if call.path else "exec_command",
+                "call_id": call.ident,
+                "output": output,
+                "success": "true",
+            }
+            asked = {"file_path": call.path} if call.path else {"cmd": call.command}
+            events += [("codex.sse_event", used), ("codex.tool_result", {**done, "arguments": json.dumps(asked)})]
+        events.append(("codex.sse_event", used))
+    return _logs("codex_exec", "0.171.0", "conversation.id", made, events)
+
+
+def gemini_logs(made: Plan) -> list[Json]:
+    """Gemini CLI's events: the answer stands in the JSON of the model's response."""
+    events: list[tuple[str, Json]] = [("gemini_cli.config", {})]
+    for turn in made.turns:
+        fresh, cached, written = turn.tokens
+        used = {
+            "model": MODELS["gemini-cli"],
+            "input_token_count": fresh + cached,
+            "cached_content_token_count": cached,
+            "output_token_count": written,
+        }
+        events.append(("gemini_cli.user_prompt", {"prompt": turn.prompt}))
+        for call in turn.calls:
+            asked = {"file_path": call.path} if call.path else {"command": call.command}
+            done = {
+                "function_name": "replace" if call.path else "run_shell_command",
+                "function_args": json.dumps(asked),
+                "success": not call.code,
+            }
+            events += [("gemini_cli.api_response", used), ("gemini_cli.tool_call", done)]
+        said = [{"candidates": [{"content": {"role": "model", "parts": [{"text": turn.answer}]}}]}]
+        events.append(("gemini_cli.api_response", {**used, "response_text": json.dumps(said)}))
+    return _logs("gemini-cli", "v20", "session.id", made, events)
+
+
+LOGS: dict[str, Callable[[Plan], list[Json]]] = {
+    "claude-code": claude_logs,
+    "codex": codex_logs,
+    "gemini-cli": gemini_logs,
+}
 Shape = Callable[[Plan], list[Json]]
 SHAPES: dict[str, tuple[str, str, Shape]] = {
     "claude-session": ("claude-code", "s.jsonl", claude_session),

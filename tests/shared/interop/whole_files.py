@@ -24,7 +24,9 @@ from tests.shared.interop.log_parts import (
     results,
 )
 from tests.shared.interop.makers import Json, inspect_archive, inspect_json, inspect_sample, written
-from tests.shared.interop.session_shapes import SHAPES, plan
+from tests.shared.interop.plugin_results import grader, run
+from tests.shared.interop.plugin_results import results as plugin_results
+from tests.shared.interop.session_shapes import SHAPES, claude_logs, plan
 
 SAMPLES = tuple(inspect_sample(n, 1, "It is Paris") for n in range(3))
 ITEM: Json = {
@@ -80,6 +82,10 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "otel": ("t.jsonl", _spans),
     "tau-bench": ("m-airline.json", _json([{**TAU, "task_id": n} for n in range(3)])),
     "deepeval": ("test_run_1.json", _json(DEEPEVAL)),
+    "claude-plugin-eval": (
+        "aggregate-result.json",
+        _json(plugin_results({name: {"with": [run(grader("a", passed=True, evidence="Right"))]} for name in ("x", "y", "z")})),
+    ),
     "atif": ("t.jsonl", _json([{**TRAJECTORY, "trajectory_id": f"t{n}"} for n in range(3)])),
     "every-eval-ever": ("x_samples.jsonl", _json([line(name, "exact", 1.0) for name in "abc"])),
     "every-eval-ever-results": ("x.json", _json(AGGREGATE)),
@@ -91,6 +97,7 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "adk-evalset": ("a.evalset.json", _json({"eval_set_id": "geo", "eval_cases": [*map(_adk_case, range(3))]})),
     "pydantic-evals": ("d.json", _json({"name": "geo", "cases": [{"inputs": f"{n}?", "expected_output": "A"} for n in range(3)]})),
     "strands": ("e.json", _json({"cases": [{"input": f"{n}?", "expected_output": "A"} for n in range(3)], "evaluators": []})),
+    "otel-logs": ("logs.json", _json(claude_logs(plan(1))[0])),
     **{
         form: (file, _json(shape(plan(1)) if file.endswith("l") else shape(plan(1))[0]))
         for form, file, shape in (SHAPES[name] for name in ("claude-session", "codex-rollout", "gemini-chat", "opencode-export"))

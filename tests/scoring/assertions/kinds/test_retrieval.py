@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from typing import Any
 
 import pytest
 
@@ -14,20 +15,20 @@ from minions_evals_mcp.scoring.assertions.kinds.retrieval import METRICS, retrie
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Subject, Unmet
 from minions_evals_mcp.scoring.values import CheckResult
 
-Json = dict[str, object]
+Json = dict[str, Any]
 
 
-def _assertion(threshold: float | None = 0.5, **value: object) -> Assertion:
+def _assertion(threshold: float | None = 0.5, **value: Any) -> Assertion:
     return Assertion.model_validate({"type": "retrieval", "value": value, "threshold": threshold})
 
 
-def _checked(subject: Subject, threshold: float | None = 0.5, **value: object) -> CheckResult | Unmet:
+def _checked(subject: Subject, threshold: float | None = 0.5, **value: Any) -> CheckResult | Unmet:
     assertion = _assertion(threshold, **value)
     vet_retrieval(assertion)
     return retrieval(assertion, subject, NO_EVIDENCE)
 
 
-def _score(subject: Subject, **value: object) -> float:
+def _score(subject: Subject, **value: Any) -> float:
     result = _checked(subject, **value)
     assert isinstance(result, CheckResult), result
     return float(result.score if result.score is not None else result.passed)
@@ -64,8 +65,8 @@ def test_each_metric_is_that_of_the_textbook(metric: str, seed: int) -> None:
 
 
 def test_documents_are_found_where_outputs_usually_hold_them() -> None:
-    wanted = {"metric": "recall", "relevant": ["a", 7]}
-    record = {"output": "An answer.", "documents": [{"id": "a", "text": "…"}, {"id": 7}]}
+    wanted: Json = {"metric": "recall", "relevant": ["a", 7]}
+    record: Json = {"output": "An answer.", "documents": [{"id": "a", "text": "…"}, {"id": 7}]}
     assert _score(Subject("An answer.", record={**record}), **wanted) == 1.0
     assert _score(Subject(json.dumps(["a", "b", 7])), **wanted) == 1.0
     assert _score(Subject("", value={"steps": {"found": [{"url": "a"}]}}), **wanted, retrieved="steps.found") == 0.5
