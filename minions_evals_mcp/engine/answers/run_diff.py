@@ -148,7 +148,7 @@ def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = Non
         alike=len(alike),
         counts={kind: counts[kind] for kind in KINDS if counts[kind]},
         evidence=evidence(counts["newly-failing"], counts["newly-passing"]),
-        reading=read_pair(db, before, after, scores=(first, other)),
+        reading=read_pair(db, before, after, scores=(first, other), by_checks=checks is not None),
         changes=tuple(sorted(changes, key=lambda change: (change.kind in APART, -change.loss, change.kind))),
         what_changed=_what_changed(db, before, after),
         checks=checks,
