@@ -93,22 +93,22 @@ def eval_(
     What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
     same command resumes where it was stopped. An output is asked for once: what the same provider answered to the same
     prompt, variables and options comes from the cache.
-    Exit 3 if an output could not be made, judged or chosen; with --fail 1 if a test failed, 3 if one has no verdict.
+    Exit 3 if an output could not be made, judged or chosen; with --fail, exit 1 if a test failed, 3 if one has no verdict.
     Example: minions-evals eval promptfooconfig.yaml -o results.json
 
     Parameters
     ----------
     config
-        The config, with or without the option; else promptfooconfig.yaml, .yml or .json of this folder. What it names (Python
+        The config, with or without the option. Else promptfooconfig.yaml, .yml or .json of this folder. What it names (Python
         files, exec:, addresses) is run: read it first.
     prompt
-        A prompt, or a file of some, in place of the config's; may be given several times.
+        A prompt, or a file of some, in place of the config's. Repeatable.
     provider
-        A provider in place of the config's; may be given several times.
+        A provider in place of the config's. Repeatable.
     tests
-        A file of tests (YAML, JSON, JSONL or CSV) in place of the config's; may be given several times.
+        A file of tests (YAML, JSON, JSONL or CSV) in place of the config's. Repeatable.
     var
-        NAME=VALUE, a variable of every test that does not set it; may be given several times.
+        NAME=VALUE, a variable of every test that does not set it. Repeatable.
     env_file
         A file of environment variables, which replace those of the same names.
     filter_pattern
@@ -121,7 +121,7 @@ def eval_(
         Number of times that each test is run (else the config's evaluateOptions.repeat).
     out
         Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .html, .md or .csv, JUnit as
-        .xml; may be given several times. Missing folders are made.
+        .xml. Repeatable. Missing folders are made.
     allow_unsupported
         List what is not carried out, and leave it out.
     fail
@@ -153,7 +153,7 @@ def eval_(
     verbose
         Show every test, with the reason of each check.
     limit
-        Show at most so many tests; files hold all.
+        Maximum number of tests shown. Files contain all.
     """
     how = _How(
         out=out, limit=sys.maxsize if verbose else limit, verbose=verbose, fail=fail,

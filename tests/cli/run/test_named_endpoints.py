@@ -14,7 +14,7 @@ CONFIG = 'prompts: ["Say {{word}}"]\nproviders: [%s]\ntests: [{vars: {word: cat}
 async def test_a_named_endpoint_is_a_provider_wherever_a_model_is_named(at: Terminal, server: Server) -> None:
     at.file("minions-evals.toml", f'[models.local]\nbase-url = "{server.url}/v1"\n')
     at.file("c.yaml", CONFIG % "local:tiny")
-    told = await to_thread.run_sync(at.run, "eval", "c.yaml", "--json", "--grader", "local:big")
+    told = await to_thread.run_sync(at.run, "eval", "c.yaml", "--json", "--grader", "local:judge")
     assert told.code == 0, told.out + told.err
     assert outputs(told.one()) != [None]
     assert server.requests >= 2
@@ -25,7 +25,7 @@ async def test_a_named_endpoint_is_a_provider_wherever_a_model_is_named(at: Term
 async def test_the_environment_names_endpoints_too(at: Terminal, server: Server) -> None:
     here = at.with_env(MINIONS_EVALS_MODELS=f"one={server.url}/v1, two={server.url}/v1")
     here.file("c.yaml", CONFIG % "one:tiny, two:tiny")
-    told = await to_thread.run_sync(here.run, "eval", "c.yaml", "--json", "--grader", "two:big")
+    told = await to_thread.run_sync(here.run, "eval", "c.yaml", "--json", "--grader", "two:judge")
     assert told.code == 0, told.out + told.err
     assert len(outputs(told.one())) == 2
 
