@@ -19,6 +19,7 @@ from pydantic import BaseModel, JsonValue
 from minions_evals_mcp import configured
 from minions_evals_mcp.cli.telling import tell, wire_rendered
 from minions_evals_mcp.configured import Chosen
+from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.errors import NotFoundError, StoreError, ungrouped
@@ -39,10 +40,10 @@ Cursor = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**63))]
 class Common:
     """The options of every command."""
 
-    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")] = None
+    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")] = None
     json: Annotated[bool, Parameter(help="Answer in JSON, for programs.", negative="")] = False
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], help="Show no progress.", negative="")] = False
-    read_only: Annotated[bool, Parameter(help="Change nothing; a store that is missing is an error.", negative="")] = (
+    read_only: Annotated[bool, Parameter(help="Change nothing. A store that is missing is an error.", negative="")] = (
         False
     )
 
@@ -77,6 +78,11 @@ def engine_config(
     return replace(configured.engine_config(settings, chosen), own_target=own_target)
 
 
+def _agreed(_ident: str, _world: World) -> bool:
+    """The user has agreed to all that this command starts."""
+    return True
+
+
 @asynccontextmanager
 async def session(
     common: Common,
@@ -87,10 +93,12 @@ async def session(
     trust_code: bool = False,
     own_target: OwnTarget | None = None,
     makes: bool = False,
+    agrees: bool = False,
 ) -> AsyncGenerator[Engine]:
     """An open engine for one command; a store that is not there is made, and that said, only for one that `makes` one.
 
-    Where the command fails before anything was kept, the new store goes again.
+    `agrees`: the operator agrees on the command line to what worlds start. Where the command fails before anything was kept, the
+    new store goes again.
     """
     config = engine_config(
         common,
@@ -101,6 +109,8 @@ async def session(
         trust_code=trust_code,
         own_target=own_target,
     )
+    if agrees:
+        config = replace(config, agreed_worlds=_agreed)
     is_new = not config.db.exists()
     if is_new and not (makes and not common.read_only):
         raise missing_store(config.db, is_default=config.db == configured.default_db())
@@ -115,7 +125,7 @@ async def session(
                 raise await with_near_ids(engine, error) from None
     except BaseException:
         if is_new and remove_unused(config.db) and not common.quiet:
-            tell("It is removed again, for nothing was kept.\n", aside=True)
+            tell("Removed the empty store.\n", aside=True)
         raise
 
 

@@ -123,12 +123,12 @@ class RowRecords:
 
 def _at(error: BadInputError, where: str) -> InvalidRecordError:
     if not isinstance(error, InvalidRecordError):
-        return InvalidRecordError(error.message, where=where, remedy=error.remedy)
+        return InvalidRecordError(error.message_text, where=where, remedy=error.remedy_text)
     if error.reason == "is missing":
         name = error.field.removeprefix("fields.")
         remedy = f"Fill it with {argument('map', f'{name}=COLUMN')}, or for all rows with {argument('set', f'{name}=VALUE')}."
         return InvalidRecordError(error.reason, field=error.field, where=where, remedy=remedy)
-    return InvalidRecordError(error.reason, field=error.field, where=where, remedy=error.remedy)
+    return InvalidRecordError(error.reason, field=error.field, where=where, remedy=error.remedy_text)
 
 
 def _place(where: str) -> Callable[[], str]:
@@ -239,6 +239,6 @@ class _Ids:
         if not known:
             return ident
         if row_id:
-            raise InvalidRecordError(f"the id {row_id!r} comes twice", field="id")
+            raise InvalidRecordError(f"duplicate id {row_id!r}", field="id")
         self._again[ident] = self._again.get(ident, 1) + 1
         return f"{ident}:{self._again[ident]}"

@@ -6,10 +6,8 @@ from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
-from pydantic import ValidationError
 
 from minions_evals_mcp.cli.derived import Given, takes
-from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided, unscored
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Judge, RunOptions
@@ -18,7 +16,6 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, repl
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import (
     ComparisonSummary,
@@ -29,18 +26,14 @@ from minions_evals_mcp.engine.answers.comparison_summary import (
 from minions_evals_mcp.engine.answers.gates import comparison_gate, skipped_words, undecided_words
 from minions_evals_mcp.engine.answers.names import in_sentence
 from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.compare.approve_prompt_version import (
-    ApprovalAsked,
-    approve_prompt_version,
-    evidence_judges,
-)
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.meant_ids import meant_id, meant_version
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations import approve_prompt_version as approving
 from minions_evals_mcp.operations import compare_versions as operation
+from minions_evals_mcp.operations.ids import whole_id, whole_version
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 
@@ -56,14 +49,15 @@ async def compare(
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     literal: Annotated[bool, Parameter(negative="")] = False,
     allow_skipped: Annotated[bool, Parameter(negative="")] = False,
+    explain: Annotated[bool, Parameter(negative="")] = False,
     margin: str | None = None,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Say which of two prompt versions is better on a benchmark, and how sure that is.
+    """Compare two prompt versions on a benchmark: which is better, and is that significant?
 
     Runs the benchmark under both versions on the same cases, or compares two runs that are stored.
-    Exit 1 with --fail-on-regression if it got worse beyond chance, 3 if outputs could not be judged or that not decided.
+    Exit 1 with --fail-on-regression if it got significantly worse, 3 if outputs could not be judged or the data do not decide.
     Example: minions-evals compare support/quality --from support/prompt@1 --to support/prompt@2
 
     Parameters
@@ -73,16 +67,18 @@ async def compare(
     other
         The second benchmark-run, by id or key.
     limit
-        At most so many cases that got worse, and better.
+        Maximum number of cases shown that got worse, and that got better.
     fail_on_regression
-        Exit 1 if the new version is worse beyond chance; 3 if passes fell by more than 10 points on too few cases to tell.
+        Exit 1 if the new version is significantly worse, 3 if passes fell by more than 10 points on too few cases to decide.
     literal
-        Let --fail-on-regression fail on a fall by more than 10 points alone, whatever chance can do.
+        Fail on any drop of more than 10 points, even if it is not statistically significant.
     allow_skipped
-        Let --fail-on-regression hold over the outputs that are there; else exit 3 where a case has none.
+        Evaluate the gate on the available outputs. Without this, missing outputs exit with 3.
     margin
         Ask whether the new version is worse by no more than this: a difference of the scores (0.02), or a share of the score in
-        use now (5%). Exit 1 if it is worse by more, 3 if that is not decided.
+        use now (5%). Exit 1 if it is worse by more, 3 if that is undecided.
+    explain
+        Also show the method: test, significance level, criteria, runs.
     """
     allowed = None if margin is None else Margin.parse(margin)
     gates = partial(_gate, literal=literal) if fail_on_regression else None
@@ -107,7 +103,7 @@ async def compare(
     else:
         from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
-        show_comparison(summary, store=common.db, place=kept_in(common))
+        show_comparison(summary, store=common.db, place=kept_in(common), explain=explain)
     if any(map(unscored, sides)):
         return BROKEN
     code = 0 if gates is None else gates(summary)
@@ -157,9 +153,9 @@ async def _run_both(
         raise BadInputError("--from and --to name the prompt versions.", remedy="Leave --prompt-version out.")
     settings = options.values()
     named = {
-        "benchmark_id": await meant_id(engine, benchmark_id, "benchmark"),
-        "version_a": await meant_version(engine, before),
-        "version_b": await meant_version(engine, after),
+        "benchmark_id": await whole_id(engine, benchmark_id, "benchmark"),
+        "version_a": await whole_version(engine, before),
+        "version_b": await whole_version(engine, after),
     }
     request = given.request(operation.Request, **settings, **named)
     with progress_line(common, engine, takes_key=True) as progress:
@@ -196,9 +192,9 @@ async def rejudge(
     key: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now; no target is called.
+    """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now. No target is called.
 
-    The new run is appended; it is no point of a trend and no regression.
+    The new run is added. It does not count for trends and regressions.
     Example: minions-evals rejudge RUN --judge llm --judge-model anthropic:claude-sonnet-5-5
 
     Parameters
@@ -206,7 +202,7 @@ async def rejudge(
     id
         The benchmark-run, by id or key.
     judge
-        auto: each criterion's own; heuristic: rules; llm; human; caller: you judge what is handed out.
+        auto (each criterion's own), heuristic (rules), llm, human, or caller (returns prompts for you to judge).
     judge_model
         Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     key
@@ -222,15 +218,13 @@ async def rejudge(
     return BROKEN if unscored(summary) else 0
 
 
+@takes("approve")
 async def approve(
     version: str,
     /,
     *,
-    by: str = "",
-    comparison: str | None = None,
+    given: Given,
     refuse: Annotated[bool, Parameter(negative="")] = False,
-    reason: str | None = None,
-    override_reason: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
     """Approve a prompt version that a comparison shows to be better than the current one, or refuse it.
@@ -242,46 +236,30 @@ async def approve(
     ----------
     version
         The prompt version.
-    by
-        Who decides: a person by their token, or at a terminal where they confirmed once who they are; else an agent.
-    comparison
-        The comparison that it rests on; else the newest that has the version against the current one.
     refuse
         Write down that the version is refused.
-    reason
-        Why, in your words.
-    override_reason
-        Approve on an inconclusive comparison that the version wins, and say why.
     """
     async with session(common) as engine:
-        speaker = await speaker_at(engine, by)
+        speaker = await speaker_at(engine, given.values["decided_by"] or "")
         if not speaker.name:
             raise BadInputError(
                 "an approval says who decides.", remedy=f"minions-evals approve {version} --by YOUR-NAME"
             )
-        version = await meant_id(engine, version, "prompt-version")
-        comparison = comparison and await meant_id(engine, comparison, "prompt-comparison")
-        try:
-            request = ApprovalAsked(
-                prompt_version_ref=version,
-                comparison_id=comparison,
-                decision="refused" if refuse else "approved",
-                reason=reason,
-                decided_by=speaker.name,
-                decided_by_type=speaker.kind,
-                override_reason=override_reason,
-            )
-        except ValidationError as error:
-            raise refused_option(
-                error, prompt_version_ref="VERSION", comparison_id="--comparison", decided_by="--by"
-            ) from None
-        approval: Record[Approval] = await approve_prompt_version(engine, request)
-        judge = (await evidence_judges(engine, approval.fields)).brief()
+        comparison: str | None = given.values["comparison_id"]
+        request = given.request(
+            approving.Request,
+            prompt_version_ref=await whole_id(engine, version, "prompt-version"),
+            comparison_id=comparison and await whole_id(engine, comparison, "prompt-comparison"),
+            decision="refused" if refuse else "approved",
+            decided_by=speaker.name,
+        )
+        decided = await approving.run(engine, request, by=speaker)
+    judge, fields = decided.judge.brief(), decided.approval.fields
     if common.json:
-        say({**approval.wire(), "judge": judge})
+        say({**decided.approval.wire(), "judge": judge})
     else:
         as_agent = "" if speaker.is_person else " (an agent: no person is known to speak here)"
-        tell(f"{version} {approval.fields.decision} by {speaker.name}{as_agent}: {approval.fields.reason}\n")
+        tell(f"{fields.prompt_version_ref} {fields.decision} by {speaker.name}{as_agent}: {fields.reason}\n")
         if judge["inWords"]:
             tell(printable(str(judge["inWords"]), 500) + "\n")
     return 0

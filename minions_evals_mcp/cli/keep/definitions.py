@@ -30,7 +30,7 @@ async def add(
 ) -> int:
     """Make a test case of a prompt, or a branch of a test case.
 
-    A test case takes promptId, name, description, input and expectedOutput; a branch testCaseId, name, provider, model and
+    A test case takes promptId, name, description, input and expectedOutput. A branch testCaseId, name, provider, model and
     what else is sent (temperature, maxTokens, topP, otherParams, isControl).
     Example: minions-evals add test-case promptId=mood name=Happy 'input={"text": "I am happy"}' expectedOutput=positive
 
@@ -41,7 +41,7 @@ async def add(
     fields
         FIELD=VALUE, as often as needed.
     id
-        Its id; else one is given.
+        Its id (default: a new one).
     """
     values = named_fields(fields)
     async with session(common, makes=True) as engine:
@@ -73,7 +73,7 @@ async def _branch_made(engine: Engine, values: Json, ident: str | None) -> Json:
 
 
 async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Change fields of a test case or of a branch; what is not named stays.
+    """Change fields of a test case or of a branch. Other fields stay as they are.
 
     Another expectedOutput is a new baseline, as by `accept`. FIELD= without a value takes the field out.
     Example: minions-evals set mood/happy name=Happy expectedOutput=positive

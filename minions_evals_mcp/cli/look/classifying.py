@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import first_named
-from minions_evals_mcp.engine.answers.failure_causes import Cause, read_causes
-from minions_evals_mcp.engine.failures.classify_failure import (
-    ClassifyEstimate,
-    classify_failure,
-    estimate_classification,
-    failed_run_ids,
-)
-from minions_evals_mcp.engine.failures.explain_failure import explainer
 from minions_evals_mcp.engine.failures.receipts import model_sentence
-from minions_evals_mcp.engine.jobs import LATEST
-from minions_evals_mcp.engine.meant_ids import meant_id
+from minions_evals_mcp.operations import classify_failure as operation
+from minions_evals_mcp.operations.ids import LATEST, whole_id
 from minions_evals_mcp.report.plain import printable
 
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.answers.failure_causes import Cause
+    from minions_evals_mcp.engine.failures.classify_failure import ClassifyEstimate
 
+
+@takes("classify")
 async def classify(
     run_id: str,
     /,
     *,
+    given: Given,
     explain: Literal["off", "llm"] | None = None,
-    max_cost_usd: float | None = None,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Say why a run failed: by rule; and beside that by the model where the rules are not sure and you allow it.
+    """Explain why a run failed: by rules, and by a model if the rules are not sure and you allow it.
 
     Example: minions-evals classify RUN
 
@@ -45,25 +43,22 @@ async def classify(
         RUN:CASE, a failed test-run's id, or a run's (or its key): then each of its failures.
     explain
         llm: ask the model where the rules are not sure. What it says is kept only with a step of the log and words of it
-        (else as MINIONS_EVALS_EXPLAIN says; off).
-    max_cost_usd
-        Stop before spending more than this; what was analysed by then is kept.
+        (else as MINIONS_EVALS_EXPLAIN says, off).
     dry_run
         Only tell how many failures the model would be asked about, and what that costs at most.
     """
     allowed = None if explain is None else explain == "llm"
     async with session(common) as engine:
-        by = explainer(engine, allowed=allowed, max_cost_usd=max_cost_usd)
-        # `latest` is the newest run
-        run_id = run_id if run_id == LATEST else await meant_id(engine, run_id, "test-run")
-        failed = await failed_run_ids(engine, run_id)
+        run_id = run_id if run_id == LATEST else await whole_id(engine, run_id, "test-run")
+        request = given.request(operation.Request, run_id=run_id, ask_model=allowed)
+        by = operation.explainer_of(engine, request)
+        failed = await operation.failed_runs(engine, request)
         if dry_run:
-            estimate = await estimate_classification(engine, failed, by)
+            estimate = await operation.estimate(engine, request, failed)
             return reply(common, estimate, [_cost(estimate)])
         if not common.json:
-            tell(_causes_told(await read_causes(engine, run_id)))
-        for ident in failed:
-            failure = await classify_failure(engine, ident, by=by)
+            tell(_causes_told(await operation.causes(engine, request)))
+        async for failure in operation.analysed(engine, failed, by):
             reply(common, failure.wire(), _lines(failure))
     if not failed and not common.json:
         tell("no run of it failed\n")
@@ -75,7 +70,7 @@ def _causes_told(causes: Sequence[Cause]) -> str:
     lines: list[str] = []
     for cause in causes:
         affected = [printable(case.test_case_id) for case in cause.affected]
-        share = f"{100 * cause.share_of_loss:.0f} % of what was lost; " if cause.share_of_loss < 1 else ""
+        share = f"{100 * cause.share_of_loss:.0f} % of lost points; " if cause.share_of_loss < 1 else ""
         lines += [
             printable(cause.summary, 500),
             f"  {share}cases: {first_named(affected, len(affected), of=cause.cases)}",

@@ -95,7 +95,7 @@ class CriterionDifference:
 def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None) -> Pairing:
     """The two runs, case by case.
 
-    Raises `ConflictError` with the list of differences where the cases that both have were not measured alike,
+    Raises `ConflictError` with the list of differences where the cases that both have were not comparable,
     `BadInputError` where they have none in common.
     """
     a, b = scores or run_pairs.both_scores(db, run_a, run_b)
@@ -108,7 +108,7 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
     unlike_cases = [f"{case_id} ({', '.join(names)})" for case_id, names in differing if names]
     if unlike_cases:
         raise ConflictError(
-            f"{run_a} and {run_b} were not measured alike: {first_named(unlike_cases, NAMED)}.",
+            f"{run_a} and {run_b} were not comparable: {first_named(unlike_cases, NAMED)}.",
             remedy=f"Run both versions again. Or: {Next('rejudge', {'run_id': run_b}, 'judges its stored outputs anew')}.",
         )
     return Pairing(a, b, shared)
@@ -235,7 +235,7 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
     try:
         made = record_comparison(db, job.id, run_a, run_b, by=Rule(tie, planned), at=at)
     except EvalsError as error:
-        why = HIDDEN if is_sealed(db, job.subject_id) else error.message
+        why = HIDDEN if is_sealed(db, job.subject_id) else error.message_text
         jobs.set_state(db, job.id, "failed", reason=why, at=at)
     else:
         reason = "" if made.id == job.id else f"{compared.SAME_AS}{made.id}"

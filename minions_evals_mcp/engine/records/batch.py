@@ -45,11 +45,11 @@ def placed(error: InvalidRecordError | UnsupportedError | RuleError, arrival: Ar
                 field=error.field,
                 record=error.record or name_of(arrival.record),
                 where=error.where or arrival.where(),
-                remedy=error.remedy,
+                remedy=error.remedy_text,
             )
         case UnsupportedError():
             return InvalidRecordError(
-                error.message, record=name_of(arrival.record), where=arrival.where(), remedy=error.remedy
+                error.message_text, record=name_of(arrival.record), where=arrival.where(), remedy=error.remedy_text
             )
         case RuleError():
             return error.at(arrival.where())
@@ -64,7 +64,7 @@ class View:
         self.of_config = {arrival.record.id for arrival in arrivals if arrival.of_config}
         for arrival in arrivals:
             if arrival.record.id in self.arriving:
-                twice = InvalidRecordError("this id comes twice", field="id", record=name_of(arrival.record))
+                twice = InvalidRecordError("duplicate id", field="id", record=name_of(arrival.record))
                 raise placed(twice, arrival)
             self.arriving[arrival.record.id] = arrival.record
         self.taken = records.result_ids(db, self.arriving)

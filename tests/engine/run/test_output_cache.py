@@ -39,7 +39,8 @@ async def run(engine: Engine, target: str, **request: JsonValue) -> str:
 
 def made(target: str, number: int, *, cached: int = 0) -> str:
     """The sentence on where the outputs of a run came from."""
-    return f"outputs: {number} from {target}" + (f", {cached} from its cache" if cached else "")
+    parts = [f"{number} from {target}"] * bool(number)
+    return "outputs: " + ", ".join([*parts, *[f"{cached} cached{'' if number else f' from {target}'}"] * bool(cached)])
 
 
 async def two(engine: Engine, **fields: JsonValue) -> None:

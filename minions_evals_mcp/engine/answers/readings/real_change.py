@@ -19,11 +19,11 @@ _known: OrderedDict[tuple[str, str, str, int], Evidence | None] = OrderedDict()
 def difference(
     db: Db, before: str, after: str, *, scores: BothScores | None = None, tests: int = 1
 ) -> tuple[Difference | None, str]:
-    """Returns how far apart the two runs' scores are, `tests` sharing the error; None, and why, where they were not measured alike."""
+    """Returns how far apart the two runs' scores are, `tests` sharing the error; None, and why, where they were not comparable."""
     try:
         return compare(pairing(db, before, after, scores=scores).pairs(), margin=MARGIN, level=1 - ERROR / tests), ""
     except (BadInputError, ConflictError) as error:
-        return None, error.message
+        return None, error.message_text
 
 
 def real_change(db: Db, before: str, after: str, *, tests: int = 1) -> Evidence | None:

@@ -43,7 +43,7 @@ HTTP = ("url", "method", "headers", "body", "queryParams", "transformRequest", "
 HARMLESS_HTTP = {
     "maxRetries": HARMLESS["maxRetries"],
     "timeoutMs": HARMLESS["timeout"],
-    "sessionParser": "a session id that the application gives is not kept",
+    "sessionParser": "a session id that the application gives is not saved",
     "tokenEstimation": "no tokens are estimated",
 }
 
@@ -267,7 +267,7 @@ def _vetted(config: Node, spec: AddressSpec, refusals: Refusals) -> AddressSpec:
         try:
             vet_template(text.replace("env.", "env_"))
         except EvalsError as error:
-            refusals.add(config, error.message)
+            refusals.add(config, error.message_text)
     return spec
 
 
