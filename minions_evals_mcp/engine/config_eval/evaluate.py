@@ -145,7 +145,7 @@ async def evaluate(
                 [job_id for job_id, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
             )
             problem = await _carried_out(engine, part, run.job, jobs_of_all, limits, progress)
-            ran.append(_Ran(run.job.id, problem, was_complete=run.job.state in ENDED))
+            ran.append(_Ran(run.job.id, problem, was_complete=limits.cache and run.job.state in ENDED))
         matrix = await _matrix(engine, evaluation, ran, limits, before, like=parts[0].request)
         if any(row.selections for row in matrix.rows):
             await engine.store.write(partial(note_choices, matrix=matrix, at=engine.clock()))
