@@ -44,7 +44,7 @@ def test_a_refusal_names_the_line_of_the_record(at: Terminal, tmp_path: Path) ->
         "import",
         at.file(
             "bad.yaml",
-            "records:\n- {id: a, type: rubric, fields: {name: A}}\n- {id: b, type: test-case, fields: {nam: B}}\n",
+            "records:\n- {id: a, type: agent-run, fields: {agentId: x, inputs: {q: x}, outputs: {output: y}}}\n- {id: b, type: test-case, fields: {nam: B}}\n",
         ),
     )
     assert "bad.yaml:3" in told.err, told
