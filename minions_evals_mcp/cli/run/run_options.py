@@ -6,7 +6,7 @@ import sys
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from cyclopts import Parameter, validators
 from pydantic import ValidationError
@@ -29,6 +29,9 @@ Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
 
 
 RUN_BENCHMARK = TABLE["run_benchmark"]
+OF_RUN = frozenset({*RunSettings.model_fields, "prompt_version_ref"})
+"""The fields of a request that `RunOptions` takes."""
+R = TypeVar("R", bound=RunSettings)
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.request import RunSettings as Settings  # the options have its fields
@@ -89,9 +92,12 @@ class RunOptions:
 
     def request(self, subject_id: str, *, agent_run_id: str | None = None, cache: bool = False) -> RunRequest:
         """The run that these options ask for."""
-        own = {"agent_run_id": agent_run_id, "prompt_version_ref": self.prompt_version, "cache": cache}
+        return self.asked(RunRequest, subject_id=subject_id, agent_run_id=agent_run_id, cache=cache)
+
+    def asked(self, kind: type[R], **own: object) -> R:
+        """The request of that type, with these options and with what is given beside them; raises `BadInputError`."""
         try:
-            return RunRequest.model_validate({**self.values(), **own, "subject_id": subject_id})
+            return kind.model_validate({**self.values(), "prompt_version_ref": self.prompt_version, **own})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             problem = first["msg"].removeprefix("Value error, ")
@@ -159,7 +165,11 @@ class RunOptions:
 
 def _option(field: str) -> str:
     """A field of the request as it stands on the command line."""
-    return "ID" if field == "subject_id" else "--" + field.removesuffix("_id").removesuffix("_ref").replace("_", "-")
+    return (
+        "ID"
+        if field in {"subject_id", "testCaseId"}
+        else "--" + field.removesuffix("_id").removesuffix("_ref").replace("_", "-")
+    )
 
 
 RUN_DEFAULTS = RunOptions()
