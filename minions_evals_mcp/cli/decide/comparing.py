@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided, unscored
-from minions_evals_mcp.cli.run.run_options import OF_RUN, RUN_DEFAULTS, Judge, RunOptions
+from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Judge, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
@@ -27,6 +27,7 @@ from minions_evals_mcp.engine.answers.gates import comparison_gate, skipped_word
 from minions_evals_mcp.engine.answers.names import in_sentence
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
@@ -37,7 +38,7 @@ from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 
 
-@takes("compare", but=OF_RUN)
+@takes("compare", but=RunSettings.model_fields)
 async def compare(
     id: str,  # noqa: A002  the argument's name
     other: str | None = None,

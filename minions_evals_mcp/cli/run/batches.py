@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE
-from minions_evals_mcp.cli.run.run_options import OF_RUN, RUN_DEFAULTS, RunOptions
+from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
-from minions_evals_mcp.operations import batch_run_tests as operation
+from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
+from minions_evals_mcp.engine.cases.testing import Batch, NotRun, run_batch
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.plain import printable
 
-if TYPE_CHECKING:
-    from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
-    from minions_evals_mcp.engine.cases.testing import NotRun
-    from minions_evals_mcp.operations.batch_run_tests import Answer as Batch
 
-
-@takes("batch-run-tests", but=OF_RUN)
 async def batch_run_tests(
-    prompt: str, /, *cases: str, given: Given, options: RunOptions = RUN_DEFAULTS, common: Common = DEFAULTS
+    prompt: str, /, *cases: str, options: RunOptions = RUN_DEFAULTS, common: Common = DEFAULTS
 ) -> int:
     """Run test cases of a prompt against a version of it, several at once: each is compared with its own history.
 
@@ -35,11 +28,12 @@ async def batch_run_tests(
     cases
         The test cases. All active ones of the prompt where none is named.
     """
-    named = {"prompt_id": prompt, "test_case_ids": cases or None, "prompt_version_ref": options.prompt_version}
-    request = given.request(operation.Request, **options.values(), **named)
+    request = options.request(prompt)
+    if request.trials > 1:
+        raise BadInputError("--trials: a batch runs each case once.", remedy="minions-evals run-test-case repeats one.")
     async with options.session(common) as engine:
         with progress_line(common, engine):
-            batch = await operation.run(engine, request)
+            batch = await run_batch(engine, request, cases or None)
     reply(common, batch, _lines(prompt, batch))
     return _exit_code(batch)
 

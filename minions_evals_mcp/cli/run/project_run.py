@@ -20,12 +20,11 @@ from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import read_suite
-from minions_evals_mcp.operations import run_test_case
-from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.project import NAME, Project, Thresholds
 from minions_evals_mcp.settings import settings_here
 
@@ -87,7 +86,7 @@ async def run_(
         undecided_as=undecided or limits.undecided,
     )
     async with options.session(common, makes=project is not None) as engine:
-        named = [await whole_id(engine, ident, "benchmark", "test-case") for ident in ids]
+        named = [await meant_id(engine, ident, "benchmark", "test-case") for ident in ids]
         if project is not None:
             benchmarks = await _taken_in(engine, project)
             named = named or benchmarks
@@ -127,7 +126,7 @@ async def _run_one(
 ) -> int:
     record = await get_record(engine, ident)
     if isinstance(record.fields, TestCase):
-        return await run_case(engine, options.asked(run_test_case.Request, test_case_id=ident), common)
+        return await run_case(engine, options.request(ident), common)
     began = engine.clock()
     request = await choice.narrowed(engine, options.request(ident, cache=choice.cache))
     with progress_line(common, engine, takes_key=takes_key) as progress:

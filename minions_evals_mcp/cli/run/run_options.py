@@ -6,13 +6,14 @@ import sys
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter, validators
 from pydantic import ValidationError
 
 from minions_evals_mcp.cli.derived import help_of, options_of
 from minions_evals_mcp.cli.run.agreeing import vet_project
+from minions_evals_mcp.cli.run.faults import faults_of
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import Common, session
 from minions_evals_mcp.engine.context import Engine
@@ -29,9 +30,6 @@ Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
 
 
 RUN_BENCHMARK = TABLE["run_benchmark"]
-OF_RUN = frozenset({*RunSettings.model_fields, "prompt_version_ref"})
-"""The fields of a request that `RunOptions` takes."""
-R = TypeVar("R", bound=RunSettings)
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.request import RunSettings as Settings  # the options have its fields
@@ -67,6 +65,17 @@ class RunOptions:
             help="Measures likeness: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."
         ),
     ] = None
+    world: Annotated[str | None, Parameter(help="The id of a world that every case acts on, in place of its own.")] = (
+        None
+    )
+    fault: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="A fault of the world's tools: KIND[:TOOL][@NTH], or @0.2 for a probability. Kinds: timeout, protocol-error,"
+            " tool-error, empty, truncated, stale, slow, duplicate. May be repeated.",
+            negative="",
+        ),
+    ] = ()
     yes: Annotated[
         bool,
         Parameter(
@@ -92,12 +101,12 @@ class RunOptions:
 
     def request(self, subject_id: str, *, agent_run_id: str | None = None, cache: bool = False) -> RunRequest:
         """The run that these options ask for."""
-        return self.asked(RunRequest, subject_id=subject_id, agent_run_id=agent_run_id, cache=cache)
-
-    def asked(self, kind: type[R], **own: object) -> R:
-        """The request of that type, with these options and with what is given beside them; raises `BadInputError`."""
+        own = {
+            "agent_run_id": agent_run_id, "prompt_version_ref": self.prompt_version, "cache": cache,
+            "world": self.world, "faults": faults_of(self.fault),
+        }  # fmt: skip
         try:
-            return kind.model_validate({**self.values(), "prompt_version_ref": self.prompt_version, **own})
+            return RunRequest.model_validate({**self.values(), **own, "subject_id": subject_id})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             problem = first["msg"].removeprefix("Value error, ")
@@ -154,6 +163,7 @@ class RunOptions:
         """An open engine that is set up by these options; `own_target` stands for the target that they name."""
         return session(
             common,
+            agrees=self.yes,
             judge_model=self.judge_model,
             concurrency=self.concurrency,
             embedder=self.embedder,
@@ -165,11 +175,7 @@ class RunOptions:
 
 def _option(field: str) -> str:
     """A field of the request as it stands on the command line."""
-    return (
-        "ID"
-        if field in {"subject_id", "testCaseId"}
-        else "--" + field.removesuffix("_id").removesuffix("_ref").replace("_", "-")
-    )
+    return "ID" if field == "subject_id" else "--" + field.removesuffix("_id").removesuffix("_ref").replace("_", "-")
 
 
 RUN_DEFAULTS = RunOptions()
