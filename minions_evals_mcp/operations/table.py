@@ -116,6 +116,7 @@ _OF_DOCUMENT_5: Mapping[str, str] = dict.fromkeys(
     ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds"),
     "document 5 names a case and a version; the operator's target makes what is not recorded",
 )
+_PERSONS_COMMAND = "a person's command: what is erased cannot be brought back"
 _RUN_CLI = {"prompt_version_ref": "prompt_version"}
 
 TABLE: Mapping[str, Operation] = {
@@ -218,6 +219,15 @@ TABLE: Mapping[str, Operation] = {
         python=_ENGINE_REQUEST.format("compare_prompt_versions", "ComparisonRequest"),
         long_running=True,
         dry_run=True,
+    ),
+    "forget": Operation(
+        "forget",
+        cli=Offer("forget", names={"record_id": "record"}, left_out={"triggered_by": "whoever types the command asks"}),
+        mcp=_PERSONS_COMMAND,
+        message=_PERSONS_COMMAND,
+        graphql=_PERSONS_COMMAND,
+        python="a person's command: a program runs it as one",
+        callers=frozenset({"person"}),
     ),
     "try_version": Operation(
         "try_version",
