@@ -12,7 +12,9 @@ from pydantic import JsonValue
 
 from agent.lease import is_alive_here
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.domain.values import Value, from_millis, iso
+from minions_evals_mcp.engine.records.schedules import due_times, next_due
+from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.messages.payloads import OWN
 from minions_evals_mcp.messages.send_message import UNREADABLE
 from minions_evals_mcp.report.plain import shortened
@@ -20,10 +22,13 @@ from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
 from minions_evals_mcp.store.agent.inbox import MessageState
 from minions_evals_mcp.store.agent.lease import Lease
+from minions_evals_mcp.store.agent.setup import kept_setup
 from minions_evals_mcp.store.agent.sources import sources_down
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.matching_cases import scheduled
 
 SHOWN = 10
+MOST_MISSED = 1000
 STATES = get_args(MessageState)
 
 
@@ -31,6 +36,9 @@ class Status(Value):
     """`messages`: all in the inbox; `sent`: those of them that the agent did not put to itself, for an event or a schedule.
 
     `lagSeconds`: the age of the oldest message that is not settled; `eventsBehind`: so many that start something.
+
+    `schedules`: benchmarks with a schedule, when each is due next, and the times that were missed while no agent ran (of which
+    the next start makes up for the last). `skills`, `integrations`: what the agent was last started with.
 
     `cannotWrite`: since when, and what is free on the disk, where the agent lives and its lease has run out all the same.
     """
@@ -46,6 +54,10 @@ class Status(Value):
     deliveries: list[Json]
     refused: list[Json]
     dead_letters: list[Json]
+    dismissed: list[Json] = []
+    schedules: list[Json] = []
+    skills: list[Json] = []
+    integrations: list[Json] = []
     last_events: list[Json]
 
 
@@ -57,6 +69,7 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
     stalled = is_here and not fresh and is_alive_here(store)
     running = stalled or (fresh and not (is_here and not is_alive_here(store)))
     oldest, last = inbox.oldest_pending(db), last_event(db)
+    setup = kept_setup(db)
     counted, sent = inbox.counts(db), inbox.counts(db, besides=OWN)
     return Status(
         running=running,
@@ -70,11 +83,33 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
         deliveries=[letter.wire() for letter in delivery.queue(db)],
         refused=[letter.wire() for letter in delivery.refused(db, limit=SHOWN)],
         dead_letters=[letter.wire() for letter in inbox.dead_letters(db, limit=SHOWN)],
+        dismissed=[{"id": ident, "reason": why} for ident, why in inbox.dismissed(db, limit=SHOWN)],
+        schedules=_schedules(db, now),
+        skills=[] if setup is None else [*setup.skills],
+        integrations=[] if setup is None else [*setup.integrations],
         last_events=[
             {"seq": event.seq, "at": iso(event.at), "type": event.type, "subjectId": event.subject_id}
             for event in reversed(happened(db, after=max(0, last - SHOWN)))
         ],
     )
+
+
+def _schedules(db: Db, now: datetime) -> list[Json]:
+    """The schedules in the order of their next times; one that cannot be read says why."""
+    position = lease.position(db, "schedules")
+    since = from_millis(position) if position > 0 else now
+    listed: list[Json] = []
+    for benchmark_id, expression in scheduled(db):
+        about: Json = {"benchmarkId": benchmark_id, "schedule": expression}
+        try:
+            times = due_times(expression, after=since, until=now, most=MOST_MISSED, record=f"benchmark {benchmark_id}")
+            coming = next_due(expression, after=now, record=f"benchmark {benchmark_id}")
+        except InvalidRecordError as error:  # written before schedules were vetted
+            listed.append({**about, "nextAt": None, "missed": 0, "missedAt": [], "reason": error.reason})
+            continue
+        missed: list[JsonValue] = [iso(moment) for moment in times[:SHOWN]]
+        listed.append({**about, "nextAt": coming and iso(coming), "missed": len(times), "missedAt": missed})
+    return sorted(listed, key=lambda row: (row["nextAt"] is None, str(row["nextAt"])))
 
 
 def _cannot_write(held: Lease, store: Path) -> str:
@@ -99,9 +134,28 @@ def in_words(state: Status) -> str:
         *(f"refused by {letter['addressee']}: {letter['id']}: {_short(letter['reason'])}" for letter in state.refused),
         *(f"dead: {letter['id']} ({letter['type']}): {_short(letter['reason'])}" for letter in state.dead_letters),
         *_what_can_be_done([*state.dead_letters, *state.refused]),
+        *(f"dismissed: {letter['id']}: {_short(letter['reason'])}" for letter in state.dismissed),
+        *map(_schedule, state.schedules),
+        *(f"skill {skill['name']}: on {', '.join(map(str, _listed(skill['triggers'])))}" for skill in state.skills),
+        *(f"integration {one['name']}: {one['does']} {one['how']}" for one in state.integrations),
         *(f"event {event['seq']} {event['at']} {event['type']} {event['subjectId']}" for event in state.last_events),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _schedule(row: Json) -> str:
+    line = f"schedule {row['benchmarkId']} ({row['schedule']}): "
+    if "reason" in row:
+        return f"{line}{_short(row['reason'])}"
+    if not row["missed"]:
+        return f"{line}next {row['nextAt']}"
+    number = f"{row['missed']}{' or more' if row['missed'] == MOST_MISSED else ''}"
+    times = "time" if row["missed"] == 1 else "times"
+    return f"{line}next {row['nextAt']}; missed {number} {times}, the last at {_listed(row['missedAt'])[0]}"
+
+
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
 
 
 def _counted(messages: dict[str, int]) -> str:
@@ -114,7 +168,9 @@ def _what_can_be_done(failed: list[Json]) -> list[str]:
     unreadable = [letter.get("type") == UNREADABLE for letter in failed]
     ways = ["again, once it is mended: minions-eval-agent retry ID"] if not all(unreadable) else []
     ways += ["what is unreadable is sent again, corrected"] if any(unreadable) else []
-    return [f"  whole: minions-eval-agent show ID; {'; '.join(ways)}"]
+    return [
+        f"  whole: minions-eval-agent show ID; {'; '.join(ways)}; never: minions-eval-agent dismiss ID --reason WHY"
+    ]
 
 
 def _waiting(letter: Json) -> str:

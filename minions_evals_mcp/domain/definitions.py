@@ -144,7 +144,7 @@ class Benchmark(Fields):
 
 
 class TestBranch(Fields):
-    """One model configuration of an A/B test; what is not given is not sent."""
+    """One model configuration of an A/B test; what is not given is sent with the documented default."""
 
     __test__ = False
     slug: ClassVar[str] = "test-branch"

@@ -197,7 +197,7 @@ Errors: unknown branch, no key of a provider, a parameter that it lacks.""",
         "analysis", "Read statistics", analysis.GetStatistics, analysis.StatisticsAnswer, "statistics:get_statistics", writes=False,
         search="pass rate and history of a test case",
         description="""\
-Tells a test case's history: runs, pass rate, mean score, regressions, trend by day; or a prompt's cases, or a branch.
+Tells a test case's history: runs, pass rate, mean score, regressions, trend by day; or a prompt's or skill's cases, or a branch.
 Use: to see how a case did over time and prompt versions.
 Not: for a benchmark's trend (detect_trend).
 Costs: nothing.

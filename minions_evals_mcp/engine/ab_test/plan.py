@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -87,16 +87,17 @@ class AbTestPlan:
         }
 
 
-def configuration(branch: TestBranch) -> Json:
-    """Returns what a branch asks its provider with: the model and the parameters that are sent."""
+def configuration(branch: TestBranch, dropped: Collection[str] = ()) -> Json:
+    """The model and the parameters that a branch asks its provider with, without those that the provider refused."""
     limit = branch.max_tokens or MAX_TOKENS
-    return {"provider": branch.provider, "model": branch.model, "maxTokens": limit, **sent_parameters(branch)}
+    sent = sent_parameters(branch, dropped)
+    return {"provider": branch.provider, "model": branch.model, "maxTokens": limit, **sent}
 
 
-def configuration_digest(branch: TestBranch) -> str:
+def configuration_digest(branch: TestBranch, dropped: Collection[str] = ()) -> str:
     """Equal for branches that ask alike."""
     limit = branch.max_tokens or MAX_TOKENS
-    return digest([branch.provider, branch.model, limit, sent_parameters(branch)])
+    return digest([branch.provider, branch.model, limit, sent_parameters(branch, dropped)])
 
 
 async def planned(engine: Engine, request: AbTestRequest) -> AbTestPlan:

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.values import Count, Value, iso
 from minions_evals_mcp.engine.answers.trend_summary import no_points
 from minions_evals_mcp.engine.conclude.newly_failing import FailureGroups, groups_of_runs
-from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, setup_with
+from minions_evals_mcp.engine.conclude.setup import UNSEEN, RunSetup, changes, outputs_exchanged, setup_with
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.stats.drift import BESIDE, begun, likeliest_place
@@ -37,6 +37,8 @@ where the cases that moved did.
 FLIPS = 3
 FLAKY_RUNS = 20
 NAMED = 5
+DROP, SLACK = 0.1, 1e-9
+"""A run that falls by more than this, of pass rate or score, is named, whether or not a level begins with it."""
 
 
 class CaseGroups(Value):
@@ -70,6 +72,21 @@ class Level(Value):
     version: str | None
 
 
+class Drop(Value):
+    """A run that scored lower than the one before it, measured alike, though no new level began: with what differs between them.
+
+    `worse` and `better` count the cases that changed.
+    """
+
+    run_id: str
+    at: str
+    score: float
+    delta: float
+    worse: Count
+    better: Count
+    changed: list[str]
+
+
 class FlakyCase(Value):
     """A case that passed and failed in turns while nothing that we can see changed; `flip_rate` is flips per run after the first."""
 
@@ -80,12 +97,16 @@ class FlakyCase(Value):
 
 
 class WhatChanged(Value):
-    """A benchmark's history from `since` on, in levels, oldest first. `spent_usd` is what judging and targets cost the runs."""
+    """A benchmark's history from `since` on, in levels, oldest first. `spent_usd` is what judging and targets cost the runs.
+
+    `drops`: the newest runs that fell by more than ten points and began no level, newest first.
+    """
 
     benchmark_id: str
     since: str | None
     runs: Count
     levels: list[Level]
+    drops: list[Drop] = []
     flaky: list[FlakyCase]
     spent_usd: float
     sentences: list[str]
@@ -127,14 +148,16 @@ def _answer(db: Db, *, benchmark_id: str, since: datetime | None) -> WhatChanged
     levels = [
         _level(db, segment, segments[place - 1] if place else None, unsteady) for place, segment in enumerate(segments)
     ]
+    drops = _drops(db, segments)
     return WhatChanged(
         benchmark_id=benchmark_id,
         since=None if since is None else iso(since),
         runs=len(shown),
         levels=levels,
+        drops=drops,
         flaky=flaky,
         spent_usd=level_cases.judged_usd(db, [run.point.run_id for run in shown]),
-        sentences=[*map(_sentence, levels), *map(_flaky_sentence, flaky)],
+        sentences=[*map(_sentence, levels), *map(_drop_sentence, drops), *map(_flaky_sentence, flaky)],
     )
 
 
@@ -197,6 +220,34 @@ def _level(db: Db, segment: Sequence[_Run], before: Sequence[_Run] | None, unste
         tokens=spent.tokens,
         latency_ms=spent.latency_ms,
         version=next(iter(versions)) if len(versions) == 1 else None,
+    )
+
+
+def _changed(db: Db, before: _Run, run: _Run) -> list[str]:
+    return list(changes(before.setup, run.setup) or outputs_exchanged(db, before.point.run_id, run.point.run_id))
+
+
+def _drops(db: Db, segments: Sequence[Sequence[_Run]]) -> list[Drop]:
+    """The newest falls within a level: one run is seldom enough to begin a new one."""
+    pairs = [pair for segment in segments for pair in pairwise(segment) if _dropped(*pair)]
+    return [_drop(db, *pair) for pair in reversed(pairs[-NAMED:])]
+
+
+def _dropped(before: _Run, run: _Run) -> bool:
+    fell = before.passed / before.total - run.passed / run.total
+    return max(fell, before.point.score - run.point.score) > DROP + SLACK
+
+
+def _drop(db: Db, before: _Run, run: _Run) -> Drop:
+    shared = shared_cases.shared(db, before.point.run_id, run.point.run_id)
+    return Drop(
+        run_id=run.point.run_id,
+        at=iso(run.point.at),
+        score=run.point.score,
+        delta=run.point.score - before.point.score,
+        worse=shared.worse,
+        better=shared.better,
+        changed=_changed(db, before, run),
     )
 
 
@@ -272,6 +323,15 @@ def _sentence(level: Level) -> str:
     word = "fell" if level.delta < 0 else "rose"
     behind = level.worse if level.delta < 0 else level.better
     return f"{day}: {word} by {abs(level.delta):.2f} to {level.score:.2f}: {changed}{_behind_said(behind)}."
+
+
+def _drop_sentence(drop: Drop) -> str:
+    """A fall of one run in one sentence: how far, in how many cases, and what changed at it."""
+    cases = "case" if drop.worse == 1 else "cases"
+    return (
+        f"{drop.at[:10]}: the run {drop.run_id} fell by {-drop.delta:.2f} to {drop.score:.2f} ({drop.worse} {cases} worse,"
+        f" {drop.better} better; not yet a new level): {'; '.join(drop.changed) or UNSEEN}."
+    )
 
 
 def _behind_said(behind: CaseGroups | None) -> str:

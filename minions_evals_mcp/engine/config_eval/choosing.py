@@ -99,6 +99,7 @@ def by_score(config: MaxScore, cells: Sequence[Cell], checked: Mapping[int, Aggr
         scores=tuple(
             standings[cell.column].named_scores.max_score if cell.column in standings else None for cell in cells
         ),
+        named_scores=tuple(standings[cell.column].named_scores if cell.column in standings else None for cell in cells),
         reasons=tuple(
             standings[cell.column].verdict.reason if cell.column in standings else _why_not(cell) for cell in cells
         ),

@@ -11,14 +11,24 @@ from strawberry.scalars import JSON
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
 from minions_evals_mcp.engine.ab_test.results import AbBranch
+from minions_evals_mcp.engine.records.branch_parameters import with_defaults
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.server.graphql.case_types import description_of
 from minions_evals_mcp.server.graphql.context import Info
 
 
+def _of_defaults(name: str) -> Any:
+    """What a branch is asked with under that name: its own value, else the documented default."""
+
+    def resolved(root: strawberry.Parent[Any]) -> Any:
+        return getattr(with_defaults(root.fields), name)
+
+    return resolved
+
+
 @strawberry.type
 class TestBranch:
-    """A model configuration of an A/B test; a parameter that was not given is null, and is not sent."""
+    """A model configuration of an A/B test; a parameter that was not given has its default, as it is sent."""
 
     id: strawberry.ID
     test_case_id: strawberry.ID
@@ -26,9 +36,9 @@ class TestBranch:
     description: str | None = strawberry.field(resolver=description_of)
     provider: str = strawberry.field(description="As in PROVIDER:MODEL.")
     model: str
-    temperature: float | None
-    max_tokens: int | None
-    top_p: float | None
+    temperature: float = strawberry.field(resolver=_of_defaults("temperature"))
+    max_tokens: int = strawberry.field(resolver=_of_defaults("max_tokens"))
+    top_p: float = strawberry.field(resolver=_of_defaults("top_p"))
     other_params: JSON
     is_control: bool
     is_active: bool

@@ -10,6 +10,7 @@ from typing import cast
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.incoming.near_keys import keys_read
 from minions_evals_mcp.domain.records import TYPES, Envelope, Record, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import EvalFailure
@@ -19,6 +20,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolve_failures
 from minions_evals_mcp.engine.jobs import with_gone
 from minions_evals_mcp.engine.judge.likeness import with_likeness
+from minions_evals_mcp.engine.records.new_version import numbered
 from minions_evals_mcp.engine.records.save_records import Saved
 from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError
@@ -94,7 +96,7 @@ async def _page(call: Call, request: ListRecords, after: int) -> tuple[list[tupl
 
 
 def _line(line: Line | Record[Fields]) -> Json:
-    return {"id": line.id, "title": line.title, "status": line.status, "updatedAt": iso(line.updated_at)}
+    return {"id": line.id, "title": line.title, "status": line.shown_status, "updatedAt": iso(line.updated_at)}
 
 
 def _row(record: Record[Fields], arguments: ListRecords) -> Json:
@@ -203,13 +205,16 @@ def _chosen(wire: Json, names: list[str]) -> Json:
 
 async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
     """Returns what was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
-    wires, resolutions = await _sorted_out(call.engine, arguments)
     engine = call.engine
+    records_given, follows = await engine.store.read(partial(numbered, wires=arguments.records, new_id=engine.new_id))
+    wires, resolutions = await _sorted_out(engine, arguments.model_copy(update={"records": records_given}))
     arrivals = [
         replace(arrival(wire, number, new_id=engine.new_id(), now=engine.clock()), over=over)
         for number, wire, over in wires
     ]
-    relations = [Relation(relation.source_id, relation.target_id, relation.type) for relation in arguments.relations]
+    given = [Relation(relation.source_id, relation.target_id, relation.type) for relation in arguments.relations]
+    tied = {relation.source_id for relation in given if relation.type == "follows"}
+    relations = [*given, *(relation for relation in follows if relation.source_id not in tied)]
     if resolutions and (arrivals or relations):
         raise InvalidRecordError(
             "eval-failures are resolved in a call of their own",
@@ -299,7 +304,8 @@ def _merged(record: Record[Fields] | None, wire: Json) -> Json:
         return wire
     before = record.wire()
     before.pop("deletedAt", None)
-    return {**before, **wire, "fields": {**cast("Json", before["fields"]), **fields}}
+    named = keys_read(type(record.fields), record.type, fields, keeps_extra=False, name=record.id).fields
+    return {**before, **wire, "fields": {**cast("Json", before["fields"]), **named}}
 
 
 async def delete_record(call: Call, arguments: DeleteRecord) -> CallToolResult:

@@ -116,12 +116,24 @@ def _page(db: Db, where: str, values: Iterable[object]) -> list[tuple[int, Recor
     return [(row[0], record_of(table, row)) for row in rows]
 
 
-def cases_of_prompt(db: Db, prompt_id: str) -> list[Record[TestCase]]:
-    """The test cases that name the prompt, in the order in which they were made."""
+def cases_of_prompt(db: Db, prompt_id: str, versions: Iterable[str] = ()) -> list[Record[TestCase]]:
+    """The test cases that name the prompt, or no prompt and one of its `versions`, in the order in which they were made."""
+    return _cases(
+        db,
+        "(fields ->> '$.promptId' = ?1 OR (fields ->> '$.promptId' IS NULL AND (fields ->> '$.promptVersionRef' IN"
+        " (SELECT value FROM json_each(?2)) OR substr(fields ->> '$.promptVersionRef', 1, length(?1) + 1) = ?1 || '@')))",
+        (prompt_id, json.dumps([*versions])),
+    )
+
+
+def cases_of_skill(db: Db, skill_id: str) -> list[Record[TestCase]]:
+    """The test cases that name the skill, in the order in which they were made."""
+    return _cases(db, "fields ->> '$.skillId' = ?", (skill_id,))
+
+
+def _cases(db: Db, which: str, values: tuple[str, ...]) -> list[Record[TestCase]]:
     rows = db.execute(
-        "SELECT id FROM minion WHERE type = 'test-case' AND deleted_at IS NULL"
-        " AND json_extract(fields, '$.promptId') = ? ORDER BY seq",
-        (prompt_id,),
+        f"SELECT id FROM minion WHERE type = 'test-case' AND deleted_at IS NULL AND {which} ORDER BY seq", values
     ).fetchall()
     cases = records.get_all(db, [row[0] for row in rows], TestCase)
     return [cases[row[0]] for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -28,6 +29,7 @@ from tests.shared.server.hosts import ERAS, Host, hosted, judged, part, read_by_
 from tests.workshop import Json, answer, benchmark, case, config_in, opened, save
 
 FOREVER = "python:tests.workshop:endless"
+MODEL = "anthropic:claude-haiku-4-5"
 
 
 async def test_a_benchmark_is_judged_and_its_figures_come_first(host: Host) -> None:
@@ -127,6 +129,62 @@ async def test_a_cancelled_run_is_resumable_as_its_answer_says(tmp_path: Path) -
         )
         done = await host.call("run_benchmark", benchmarkId="b", judge="llm", idempotencyKey="k", waitSeconds=50)
         assert done["state"] == "completed"
+
+
+def unrecorded(number: int) -> list[JsonValue]:
+    """A suite of which nothing is recorded: a target makes every output."""
+    return [one for one in suite(number) if cast("Json", one)["type"] != "agent-run"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "operators"),
+    [
+        ({"target": MODEL}, None),
+        ({}, MODEL),
+        ({"target": MODEL, "trials": 2, "fresh": True}, None),
+    ],
+)
+async def test_the_step_that_resumes_a_cancelled_run_is_carried_out_as_it_is_printed(
+    tmp_path: Path, asked: Json, operators: str | None
+) -> None:
+    async with (
+        serving(FakeSettings(latency_ms=60_000)) as server,
+        hosted(config_in(tmp_path, model_url=server.url), target=operators) as host,
+    ):
+        await host.call("save_records", records=unrecorded(2))
+        begun = await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", **asked)
+        assert begun["state"] == "running"
+        stopped = await host.call("cancel_run", runId=begun["runId"])
+    assert isinstance(stopped["next"], list)
+    (line,) = [str(step) for step in stopped["next"] if str(step).startswith("resume: ")]
+    tool, _, arguments = line.removeprefix("resume: ").partition(" ")
+    async with serving() as quick, hosted(config_in(tmp_path, model_url=quick.url), target=operators) as host:
+        done = await host.call(tool, **json.loads(arguments), waitSeconds=50)
+        assert (done["runId"], done["state"]) == (begun["runId"], "completed")
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked"),
+    [
+        ("run_benchmark", {"benchmarkId": "b"}),
+        ("run_test_case", {"testCaseId": "c0"}),
+    ],
+)
+async def test_four_calls_at_once_under_one_key_are_one_run_and_four_answers(
+    host: Host, tool: str, asked: Json
+) -> None:
+    await host.call("save_records", records=suite(2))
+    answers: list[Json] = []
+
+    async def call() -> None:
+        answers.append(await host.call(tool, **asked, idempotencyKey="k", waitSeconds=50))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(call)
+    assert [one["state"] for one in answers] == ["completed"] * 4
+    assert len({str(one["runId"]) for one in answers}) == 1
+    assert len(rows(await host.call("list_records", type="run"), "records")) == 1
 
 
 async def test_a_server_that_closes_leaves_its_run_to_the_next_start_under_its_cap(tmp_path: Path) -> None:
