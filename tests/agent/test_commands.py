@@ -25,7 +25,7 @@ from minions_evals_mcp.errors import (
 )
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.messages.send_message import keep_unreadable
-from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent import inbox, lease
 from minions_evals_mcp.store.agent.inbox import Arriving
 from tests.shared.agent.inside import drained
 from tests.workshop import answer, benchmark, case, config_in, rubric, save
@@ -141,7 +141,7 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
     with pytest.raises(BadInputError, match="begins several ids: message-2, message-1"):
         commands.said("show", "message")
     unreadable = commands.unreadable("{")
-    both = "retry ID; what is unreadable is sent again, corrected"
+    both = "retry ID; what is unreadable is sent again, corrected; never: minions-eval-agent dismiss ID --reason WHY"
     assert both in commands.said("status")
     assert commands.said("retry", "latest") == "message-1: the message is pending again\n"
     assert f"show ID; {both[10:]}\n" in commands.said("status"), unreadable
@@ -172,26 +172,28 @@ def test_a_dead_letter_is_dismissed_with_a_reason_and_can_be_tried_again_all_the
     assert json.loads(commands.said("status", "--json"))["dismissed"] == []
     with pytest.raises(ConflictError, match="is pending"):
         commands.said("dismiss", "message-1", "--reason", "because")
-    with pytest.raises(NotFoundError, match="no message or delivery with the id 'nothing'"):
+    with pytest.raises(NotFoundError, match="with the id 'nothing'"):
         commands.said("dismiss", "nothing", "--reason", "because")
 
 
 def test_status_lists_schedules_with_their_next_and_missed_times(commands: Commands) -> None:
-    commands.drained(
-        case("c"), benchmark("hourly", "c", schedule="0 * * * *"), benchmark("yearly", "c", schedule="0 0 1 1 *")
-    )
+    hours = 3
+
+    async def stopped_for_hours(*, before: int) -> None:
+        async with open_engine(config_in(commands.folder)) as engine:
+            if not before:
+                hourly, yearly = ({"schedule": when} for when in ("0 * * * *", "0 0 1 1 *"))
+                await save(engine, case("c"), benchmark("hourly", "c", **hourly), benchmark("yearly", "c", **yearly))
+            else:
+                at = to_millis(engine.clock()) - before * 3_600_000
+                await engine.store.write(partial(lease.advance, name="schedules", to=at))
+
+    anyio.run(partial(stopped_for_hours, before=0))
     first, second = json.loads(commands.said("status", "--json"))["schedules"]
     assert (first["benchmarkId"], second["benchmarkId"]) == ("hourly", "yearly")
     assert first["nextAt"] < second["nextAt"]
-    assert first["missed"] == second["missed"] == 0
-    hours = 3
-
-    async def stopped_for_hours() -> None:
-        async with open_engine(config_in(commands.folder)) as engine:
-            before = to_millis(engine.clock()) - hours * 3_600_000
-            await engine.store.write(lambda db: db.execute("UPDATE agent_cursor SET position = ?", (before,)))
-
-    anyio.run(stopped_for_hours)
+    assert first["missed"] == second["missed"] == 0, "no agent has looked yet"
+    anyio.run(partial(stopped_for_hours, before=hours))
     first, second = json.loads(commands.said("status", "--json"))["schedules"]
     assert (first["missed"], len(first["missedAt"]), second["missed"]) == (hours, hours, 0)
     assert first["missedAt"] == sorted(first["missedAt"], reverse=True)

@@ -326,7 +326,7 @@ def _fall(run: Record[BenchmarkRun] | None) -> Json | None:
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
-    if run is None or run.fields.selection is not None:
+    if run is None or not run.fields.is_standing:
         return None
     trend = records.get(db, trend_id(run.fields.benchmark_id), EvalTrend)
     if trend is None:

@@ -87,10 +87,12 @@ def numbered(db: Db, wires: Sequence[Json], new_id: Callable[[], str]) -> tuple[
             last[prompt] = (None, "", 0) if latest is None else (latest.id, latest.fields.content, number - 1)
         before, content, number = last[prompt]
         if stored is not None:
-            placed.append({**wire, "fields": {**fields, "versionNumber": stored.fields.version_number}})
+            placed.append(
+                {"title": stored.title, **wire, "fields": {**fields, "versionNumber": stored.fields.version_number}}
+            )
             continue
         if before is not None and ident is None and str(fields.get("content")).strip() == content.strip():
-            placed.append({**wire, "id": before, "fields": {**fields, "versionNumber": number}})
+            placed.append(_again(db, wire, fields, before, number))
             continue
         made = ident if isinstance(ident, str) else new_id()
         placed.append({"title": prompt, **wire, "id": made, "fields": {**fields, "versionNumber": number + 1}})
@@ -98,6 +100,14 @@ def numbered(db: Db, wires: Sequence[Json], new_id: Callable[[], str]) -> tuple[
             relations.append(Relation(made, before, "follows"))
         last[prompt] = (made, str(fields.get("content")), number + 1)
     return placed, relations
+
+
+def _again(db: Db, wire: Json, fields: Json, ident: str, number: int) -> Json:
+    """The version that has the text already, as it is stored; one of the same batch is under its number there."""
+    stored = records.get(db, ident, PromptVersion)
+    held: Json = {} if stored is None else wire_fields(stored.fields)
+    about: Json = {} if stored is None else {"title": stored.title}
+    return {**about, **wire, "id": ident, "fields": {**held, **fields, "versionNumber": number}}
 
 
 async def new_version(engine: Engine, after: str, content: str, *, changelog: str) -> Record[PromptVersion]:
