@@ -75,7 +75,7 @@ def send(
     ----------
     type_
         run-test-case, run-benchmark, compare-prompts, classify-failure, detect-trend, agent-run-completed,
-        approve-prompt-version, approval-decided, instruction, or a verb of the testing API (docs/testing-api.md).
+        approve-prompt-version, approval-decided, instruction, or a verb of the testing API (docs/reference/testing-api.md).
     payload
         A JSON object, or @FILE that holds one.
     id_

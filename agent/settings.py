@@ -47,7 +47,7 @@ class Working:
         Path | None,
         Parameter(
             name=("--integrations", "--neighbours"),
-            help="A TOML or YAML file that says who is notified and read, and how (docs/agent.md).",
+            help="A TOML or YAML file that says who is notified and read, and how (docs/how-to/run-the-agent.md).",
         ),
     ] = None
     target: Annotated[

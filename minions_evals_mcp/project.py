@@ -257,7 +257,7 @@ def _refusal(file: Path, error: ValidationError) -> BadInputError:
     first = error.errors(include_url=False)[0]
     place = ".".join(map(str, first["loc"]))
     if first["type"] != "extra_forbidden":
-        return BadInputError(f"{file}: {place}: {first['msg']}.", remedy="docs/settings.md lists the keys.")
+        return BadInputError(f"{file}: {place}: {first['msg']}.", remedy="docs/reference/settings.md lists the keys.")
     prefix = "tool.minions-evals." if file.name == PYPROJECT else ""
     tables = {"thresholds": Thresholds, "caps": Caps}
     inner = tables.get(str(first["loc"][0]), ProjectFields)

@@ -46,7 +46,7 @@ def test_a_module_of_the_api_gives_its_names_and_the_top_still_does(module: str)
 
 
 def test_the_page_of_verbs_names_every_verb() -> None:
-    page = (ROOT / "docs" / "python-verbs.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
     modules = [import_module(f"minions_evals_mcp.api.{module}") for module in MODULES]
     verbs = {name for module in (evals, *modules) for name in module.__all__ if name.islower()}
     assert {name for name in verbs if f"`{name}`" not in page} == set()
@@ -110,7 +110,7 @@ with open_engine_sync("evals.db") as engine:
 
 
 def test_the_programs_on_the_page_of_verbs_run_as_they_stand(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "python-verbs.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
     flow, listing = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     program = tmp_path / "program.py"
     program.write_text(f"{PROGRAM}\n{flow}\nanyio.run(check, 'sentiment')\n{listing}", "utf-8")

@@ -22,7 +22,8 @@ from tests.shared.cli.standby import STANDBYS, Asked
 from tests.shared.cli.terminal import ROOT, Ended, Terminal, inherited
 
 README = (ROOT / "README.md").read_text("utf-8")
-PAGES = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
+DOCS = ROOT / "docs"
+PAGES = {str(path.relative_to(DOCS).with_suffix("")): path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
 EVERYTHING = "\n".join([README, *PAGES.values()])
 BASES = (ROOT, ROOT / "minions_evals_mcp")
 """A row of the house may leave the package's name out where it names a second file."""
@@ -68,7 +69,7 @@ def test_every_command_is_mentioned() -> None:
 
 
 def test_the_target_file_is_one() -> None:
-    (block,) = (text for text in blocks("yaml", PAGES["guide"]) if text.startswith("http:"))
+    (block,) = (text for text in blocks("yaml", PAGES["how-to/day-by-day"]) if text.startswith("http:"))
     found = TargetFile.model_validate(yaml.safe_load(block)).http
     assert found is not None
     assert found.headers_from == {"Authorization": "APP_TOKEN"}
@@ -82,7 +83,7 @@ def test_every_command_that_is_named_exists() -> None:
 
 
 def test_every_variable_is_in_the_table_and_every_one_in_the_table_is_read() -> None:
-    assert set(re.findall(rf"^\| `{PREFIX}(\w+)` \|", PAGES["settings"], re.MULTILINE)) == set(KNOWN)
+    assert set(re.findall(rf"^\| `{PREFIX}(\w+)` \|", PAGES["reference/settings"], re.MULTILINE)) == set(KNOWN)
 
 
 def test_the_main_job_runs_as_it_is_written(project: Terminal) -> None:
@@ -101,7 +102,7 @@ def test_the_main_job_runs_as_it_is_written(project: Terminal) -> None:
 
 
 def test_the_recipe_for_any_shell_passes_a_good_build_and_fails_one_that_got_worse(project: Terminal) -> None:
-    kept, _ = blocks("sh", PAGES["ci"])
+    kept, _ = blocks("sh", PAGES["how-to/gate-a-pull-request"])
     assert kept in blocks("sh", section("In CI"))
     good = shell(project.with_env(BUILD="1", VERSION="support/prompt@1"), kept)
     assert good.code == 0, good
@@ -116,13 +117,13 @@ def test_a_build_whose_suite_is_refused_judges_nothing_in_a_shell_that_goes_on_a
 ) -> None:
     (project.folder / "suite.yaml").write_text("minions: [{id: b, type: benchmark, fields: {nam: B}}]\n")
     build = project.with_env(BUILD="1", VERSION="v1", CURRENT="v0")
-    for script in blocks("sh", PAGES["ci"]):
+    for script in blocks("sh", PAGES["how-to/gate-a-pull-request"]):
         refused = build.carried_out(["sh", "-c", script])
         assert (refused.code, refused.out) == (2, ""), refused
 
 
 def test_the_recipe_without_a_kept_store_fails_on_the_verdict_regressed(project: Terminal) -> None:
-    _, compared = blocks("sh", PAGES["ci"])
+    _, compared = blocks("sh", PAGES["how-to/gate-a-pull-request"])
     found = shell(project.with_env(BUILD="1", CURRENT="support/prompt@1", VERSION="support/prompt@2"), compared)
     assert found.code == 1, found
     assert "REGRESSED" in found.out
@@ -130,7 +131,7 @@ def test_the_recipe_without_a_kept_store_fails_on_the_verdict_regressed(project:
 
 
 def test_the_recipe_for_github_actions_is_a_workflow_whose_commands_run(project: Terminal) -> None:
-    (text,) = blocks("yaml", PAGES["ci"])
+    (text,) = blocks("yaml", PAGES["how-to/gate-a-pull-request"])
     workflow = cast("Workflow", yaml.safe_load(text))
     steps = workflow["jobs"]["evals"]["steps"]
     assert all(re.fullmatch(r"actions/[\w-]+@v\d+", one["uses"]) for one in steps if "uses" in one)
@@ -143,7 +144,7 @@ def test_the_recipe_for_github_actions_is_a_workflow_whose_commands_run(project:
 
 
 def test_the_tests_for_pytest_pass_in_a_project_of_a_user(project: Terminal) -> None:
-    (code,) = blocks("python", PAGES["ci"])
+    (code,) = blocks("python", PAGES["how-to/gate-a-pull-request"])
     project.file("test_support.py", f"def reply(text):\n    return 'Your refund is on its way.'\n\n\n{code}")
     project.file("pytest.ini", "[pytest]\n")
     asked = Asked(["-q", "-p", "no:cacheprovider"], str(project.folder), project.environment, "pytest")
@@ -153,24 +154,38 @@ def test_the_tests_for_pytest_pass_in_a_project_of_a_user(project: Terminal) -> 
 
 def test_the_readmes_recipe_for_ci_is_the_one_that_is_tried_here() -> None:
     (shown,) = blocks("sh", section("In CI"))
-    assert shown == blocks("sh", PAGES["ci"])[0]
+    assert shown == blocks("sh", PAGES["how-to/gate-a-pull-request"])[0]
 
 
-def test_the_documentations_first_page_leads_to_every_other() -> None:
-    assert [name for name in PAGES if name != "index" and f"({name}.md)" not in PAGES["index"]] == []
+def test_every_page_is_in_the_navigation() -> None:
+    nav = (ROOT / ".ci" / "mkdocs.yml").read_text("utf-8")
+    assert [name for name in PAGES if f" {name}.md\n" not in nav] == []
+
+
+def test_a_page_that_the_product_names_is_there() -> None:
+    named = {
+        (str(path.relative_to(ROOT)), page)
+        for folder in ("minions_evals_mcp", "agent", "skills", "examples", "tests", ".ci")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".md", ".yaml", ".yml", ".css", ".j2", ".json", ".html"}
+        and "node_modules" not in path.parts
+        for page in re.findall(r"(?<![\w./])docs/[\w-]+(?:/[\w-]+)*\.md", path.read_text("utf-8"))
+    }
+    assert [(where, page) for where, page in sorted(named) if not (ROOT / page).is_file() and "RULES" not in page] == []
+    assert len(named) > 12
 
 
 def test_what_only_a_checkout_can_run_says_so_to_who_installed_a_wheel() -> None:
     pages = {
-        name: text for name, text in PAGES.items() if name not in {"architecture", "style"}
+        name: text for name, text in PAGES.items() if not name.startswith("development/")
     }  # those are for who works on it
-    named = [name for name, text in pages.items() if re.search(r"python -m tests\.|\btests/\w|\.ci/", text)]
+    named = [name for name, text in pages.items() if re.search(r"python -m tests\.|`tests/\w|`\.ci/", text)]
     assert named
     assert [name for name in named if "checkout" not in pages[name]] == []
 
 
 def test_every_link_between_the_documents_leads_somewhere() -> None:
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
         links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text("utf-8"))
         assert [link for link in links if not (path.parent / link).exists()] == [], path
 

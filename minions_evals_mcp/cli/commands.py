@@ -22,6 +22,7 @@ COMMANDS = {
     "run-benchmark": ("run.running:run_benchmark", "Judge a benchmark's cases, catch regressions, keep everything."),
     "watch": ("run.watching:watch", "Run a benchmark again whenever its suite files change."),
     "compare": ("decide.comparing:compare", "Say which prompt version is better, and how sure that is."),
+    "try-version": ("decide.trying:try_version", "Try a candidate version, on sealed cases too."),
     "cases": ("look.cases:cases", "Show the test cases of a prompt with their figures."),
     "versions": ("look.versions:versions", "Show the versions of a prompt, or what changed between two."),
     "approve": ("decide.comparing:approve", "Approve a version that a comparison shows to be better."),
@@ -91,7 +92,18 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
         "A prompt's versions, cases, A/B tests; how sure one may be.",
         {
-            **_under("versions", "branches", "compare", "approve", "ab-test", "lift", "calibrate", "rejudge", "seal"),
+            **_under(
+                "versions",
+                "branches",
+                "compare",
+                "try-version",
+                "approve",
+                "ab-test",
+                "lift",
+                "calibrate",
+                "rejudge",
+                "seal",
+            ),
             **_under("cases", "batch-run-tests"),
             "use": ("look.versions:use", "Say which version is in use, before any was approved."),
             "take": ("look.versions:take", "Make the wordings of a config versions of one prompt."),

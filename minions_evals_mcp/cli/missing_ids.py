@@ -18,16 +18,20 @@ NAMED = 4
 TWO = frozenset({"diff"})
 """Commands that take two runs of one benchmark, the older first."""
 KINDS = {
-    **dict.fromkeys(("trend", "what-changed", "run-benchmark", "compare", "calibrate", "agreement", "audit"), "benchmark"),
+    **dict.fromkeys(("trend", "what-changed", "run-benchmark", "compare", "try-version", "calibrate", "agreement", "audit"), "benchmark"),
     **dict.fromkeys(("run-test-case", "history", "stats", "accept", "branches", "ab-test"), "test-case"),
     **dict.fromkeys(("diff", "report", "rejudge", "classify", "label", "judge-check"), "benchmark-run"),
     **dict.fromkeys(("versions", "approve", "use"), "prompt-version"),
     "promote": "eval-failure",
 }  # fmt: skip
 """What a command's first argument is the id of."""
-NEEDED = {"report": ("-o", "report.html"), "compare": ("--from", "VERSION", "--to", "VERSION")}
+NEEDED = {
+    "report": ("-o", "report.html"),
+    "compare": ("--from", "VERSION", "--to", "VERSION"),
+    "try-version": ("VERSION",),
+}
 """What a command needs besides."""
-ALSO = {"accept": " or a run", "compare": " and two versions, or two runs"}
+ALSO = {"accept": " or a run", "compare": " and two versions, or two runs", "try-version": " and a version"}
 """What a command takes instead, or besides."""
 WORDS = {
     "benchmark-run": "run",

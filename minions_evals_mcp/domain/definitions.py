@@ -1,4 +1,4 @@
-"""Records that a person or an agent writes down: test cases, rubrics, benchmarks, branches. Fields as docs/contracts.md has them."""
+"""Records that a person or an agent writes down: test cases, rubrics, benchmarks, branches. Fields: docs/reference/definitions.md."""
 
 from __future__ import annotations
 

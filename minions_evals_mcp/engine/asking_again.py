@@ -20,6 +20,7 @@ OPERATIONS: Mapping[str, tuple[str, str]] = {
     "benchmark": ("run-benchmark", "benchmark_id"),
     "comparison": ("compare", "benchmark_id"),
     "ab-test": ("ab-test", "test_case_id"),
+    "trial": ("try-version", "benchmark_id"),
 }
 """The operation that starts a job of each kind, and what its subject is called there."""
 SETTINGS: Mapping[str, str] = {
@@ -27,6 +28,7 @@ SETTINGS: Mapping[str, str] = {
     "target": "target", "recorded": "recorded", "judge": "judge", "trials": "trials", "fresh": "fresh", "cache": "cache",
     "sequential": "sequential", "tieThreshold": "tie_threshold", "branchIds": "branch_ids", "promptVersion": "prompt_version_ref",
     "winnerCriteria": "winner_criteria", "iterations": "iterations", "caseIds": "case_ids", "triggeredBy": "triggered_by",
+    "version": "version", "against": "against", "sealed": "sealed",
 }  # fmt: skip
 """What a resumed run must be given again, by its name in the stored request."""
 DEFAULTS: Mapping[str, JsonValue] = {

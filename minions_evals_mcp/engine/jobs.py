@@ -125,11 +125,14 @@ async def get_job(engine: Engine, run_id: str) -> Job:
 
 
 async def comparison_of(engine: Engine, job: Job) -> Job:
-    """The comparison that the run is a side of, as long as that waits for no judgments; else the run itself."""
+    """The comparison that the run is a side of, as long as that waits for no judgments, or the trial that it is a part of."""
     comparison_id = request_of(job).comparison_id if job.kind == "benchmark" else None
-    if comparison_id is None or job.state == "awaiting-judgments":
-        return job
-    return await get_job(engine, comparison_id)
+    if comparison_id is not None and job.state != "awaiting-judgments":
+        job = await get_job(engine, comparison_id)
+    trial = None
+    if job.kind == "comparison":
+        trial = await engine.store.read(lambda db: jobs.job_by_key(db, job.key.rpartition(":")[0]))
+    return trial if trial is not None and trial.kind == "trial" else job
 
 
 def kept_job(db: Db, run_id: str) -> Job:

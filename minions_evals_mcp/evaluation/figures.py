@@ -78,7 +78,7 @@ class Figures:
 
     @property
     def is_regression(self) -> bool:
-        """Returns whether the pass rate fell by the rule of docs/contracts.md since the last run that had not; `gate` weighs chance."""
+        """Whether the pass rate fell since the last passing run (docs/reference/definitions.md); `gate` weighs chance."""
         return self.summary.regression is not None
 
     @property

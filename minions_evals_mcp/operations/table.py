@@ -176,6 +176,21 @@ TABLE: Mapping[str, Operation] = {
         long_running=True,
         dry_run=True,
     ),
+    "try_version": Operation(
+        "try_version",
+        cli=Offer("try-version", names={"benchmark_id": "ID", "version": "VERSION"}),
+        mcp=Offer(
+            "try_version",
+            left_out={
+                "max_attempts": "the answer names the budget that is left; a host pays for every field",
+                "max_seconds": "`cancel_run` stops it; a host pays for every field",
+            },
+        ),
+        message="an optimiser waits for the answer, and a message has none",
+        graphql=_NO_BENCHMARKS,
+        python=_ENGINE_REQUEST.format("try_version", "TrialRequest"),
+        long_running=True,
+    ),
 }  # fmt: skip
 """Each operation by the name of its module."""
 

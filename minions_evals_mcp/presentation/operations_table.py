@@ -134,6 +134,7 @@ OPERATIONS: Mapping[str, Row] = {
         "run-test-case", ("test_case_id",), At("run_test_case", _RUN), message=At("run-test-case", _MESSAGE_RUN)
     ),
     "runs": Row("runs", (), At("list_records", fixed={"type": "run"})),
+    "try-version": Row("try-version", ("benchmark_id", "version"), At("try_version", _RUN)),
     "set-variable": Row(""),
     "seal": Row("seal", ("benchmark_id",)),
     "seals": Row("seal"),

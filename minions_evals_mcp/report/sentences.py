@@ -66,6 +66,7 @@ KIND_OF_RUN: dict[JobKind, str] = {
     "benchmark": "benchmark",
     "comparison": "comparison of two versions",
     "ab-test": "A/B test",
+    "trial": "trial of a candidate version",
 }
 VERDICT_SIGNS = {
     "improved": "▲ better",

@@ -10,7 +10,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 
 from minions_evals_mcp.server.edge.guard import Arguments
-from minions_evals_mcp.server.signatures import analysis, records, release, runs, scoring, trials
+from minions_evals_mcp.server.signatures import analysis, records, release, runs, scoring
 
 Toolset = Literal["runs", "analysis", "scoring", "records", "release"]
 TOOLSETS: tuple[Toolset, ...] = ("runs", "analysis", "scoring", "records", "release")
@@ -103,7 +103,7 @@ Costs: two benchmark runs.
 Errors: unknown version, no outputs of a version, reused key.""",
     ),
     "try_version": Entry(
-        "analysis", "Try a candidate version", trials.TryVersion, trials.TrialAnswer, "trying:try_version", reach="judges",
+        "analysis", "Try a candidate version", "try_version", runs.RunAnswer, "trying:try_version", reach="judges",
         search="optimise a prompt against an eval",
         description="""\
 Compares a candidate with the version in use: all of the open part; of a sealed part the verdict only, and the budget left.

@@ -18,7 +18,7 @@ from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
 
 _ID = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
 """A run's id, or its first eight characters and more."""
-JobKind = Literal["test-case", "benchmark", "comparison", "ab-test"]
+JobKind = Literal["test-case", "benchmark", "comparison", "ab-test", "trial"]
 JobState = Literal["running", "awaiting-judgments", "stopped", "completed", "failed", "cancelled"]
 
 

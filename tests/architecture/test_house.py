@@ -80,7 +80,7 @@ def test_each_import_contract_catches_a_deliberate_violation(
 
 
 def test_the_architecture_page_names_every_room() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    page = (ROOT / "docs" / "development" / "architecture.md").read_text("utf-8")
     rooms = [f"`minions_evals_mcp/{path.parent.name}/`" for path in ROOT.glob("minions_evals_mcp/*/__init__.py")]
     of_engine = [f"`{path.parent.name}`" for path in ROOT.glob("minions_evals_mcp/engine/*/__init__.py")]
     assert [room for room in rooms + of_engine if room not in page] == []

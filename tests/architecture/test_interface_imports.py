@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 BELOW = ("minions_evals_mcp.engine", "minions_evals_mcp.store")
 LEFT = {
     "minions_evals_mcp/cli": 170,
-    "minions_evals_mcp/server": 114,
+    "minions_evals_mcp/server": 109,
     "minions_evals_mcp/messages": 26,
     "minions_evals_mcp/api": 22,
     "agent": 89,

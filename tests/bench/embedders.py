@@ -1,6 +1,6 @@
 """How far each embedder that ships agrees with people: python -m tests.bench.embedders FOLDER [tuning|untouched].
 
-FOLDER holds public pairs with people's labels, which are not ours to ship (docs/embedders.md says where they were taken from):
+FOLDER holds public pairs with people's labels, which are not ours to ship (docs/reference/embedders.md says where they were taken from):
 `sts-*.csv` of STS-B (0–5; the same in meaning from 4 on, which is the rule's 0.8) and `SICK*.txt` of SICK (the same where people
 saw entailment and a relatedness of 4.5 or more, different where they saw a contradiction; the pairs between are left out).
 Half of the pairs, drawn by a digest of their text, is the tuning half; the default is chosen by it, and confirmed on the other.

@@ -10,7 +10,7 @@ from tests.shared.cli.standby import STANDBYS, Asked
 from tests.shared.cli.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "python.md"
+PAGE = ROOT / "docs" / "how-to" / "evaluate-python.md"
 
 
 def test_the_readme_shows_the_same_program() -> None:

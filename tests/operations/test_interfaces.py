@@ -30,6 +30,7 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "run_benchmark": {"benchmark_id": "b"},
     "run_test_case": {"test_case_id": "c"},
     "compare_versions": {"benchmark_id": "b", "version_a": "p@1", "version_b": "p@2"},
+    "try_version": {"benchmark_id": "b", "version": "p@2"},
 }
 """A request that fits, for each operation."""
 OFFERED: list[tuple[str, Interface]] = [

@@ -32,18 +32,22 @@ from tests.shared.presentation.sites import STAND_IN, sites
 
 STORE = Path("my evals.db")
 NUMBERS: dict[str, Value] = {"draw": 10, "repeats": 3, "trials": 2, "max_cost_usd": 1.5, "share": 0.3}
-NEEDED: dict[str, dict[str, JsonValue]] = {"comparison": {"versionA": "a", "versionB": "b"}}
-KINDS = ("test-case", "benchmark", "comparison", "ab-test")
+NEEDED: dict[str, dict[str, JsonValue]] = {
+    "comparison": {"versionA": "a", "versionB": "b"},
+    "trial": {"version": "v", "against": "w"},
+}
+KINDS = ("test-case", "benchmark", "comparison", "ab-test", "trial")
 WHOLE: dict[str, JsonValue] = {
     "agentRunId": "r1", "promptVersionRef": "v", "versionA": "a", "versionB": "b", "target": "anthropic:m", "judge": "llm", "trials": 3,
     "fresh": True, "cache": True, "sequential": True, "tieThreshold": 0.1, "branchIds": ["x", "y"], "winnerCriteria": "fastest",
-    "iterations": 4, "triggeredBy": "nightly",
+    "iterations": 4, "triggeredBy": "nightly", "version": "v", "against": "w", "sealed": True,
 }  # fmt: skip
 OF_KIND = {
     "test-case": ("agentRunId", "promptVersionRef", "target", "judge", "trials", "fresh", "triggeredBy"),
     "benchmark": ("promptVersionRef", "target", "judge", "trials", "fresh", "cache", "triggeredBy"),
     "comparison": ("versionA", "versionB", "target", "judge", "trials", "fresh", "sequential", "tieThreshold", "triggeredBy"),
     "ab-test": ("branchIds", "winnerCriteria", "iterations", "triggeredBy"),
+    "trial": ("version", "against", "sealed", "target", "judge", "trials", "fresh", "triggeredBy"),
 }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from tests.reference.assertion_examples import EXAMPLES, UNTRIED, Json
 
 Schema = dict[str, JsonValue]
 COMMON = ("--db", "--json", "--quiet", "--read-only")
-MADE = "*Made from the code by `python -m tests.reference`.*"
+MADE = "*Generated from the code.*"
 
 
 def page(title: str, *parts: str) -> str:
@@ -109,7 +109,7 @@ def tools() -> str:
     ]
     lead = (
         "A tool is called with an object. What it answers stands in its output schema, which `tools/list` shows."
-        " How a server is started: [For agents and IDEs](../mcp.md)."
+        " How a server is started: [For agents and IDEs](mcp-server.md)."
     )
     return page("MCP tools", lead, *parts)
 

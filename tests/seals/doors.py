@@ -58,6 +58,7 @@ OF_COMMANDS: dict[str, Arguments] = {
         ("b", "--from", "v1", "--to", "v3", "--key", "cli"), ("b", "--from", "v1", "--to", "v2", "--key", "told", "--json"),
         ("run-v1", "run-v2"), ("TOLD:A", "TOLD:B"),
     ),
+    "try-version": (("b", "v2"), ("b", "v2", "--sealed"), ("b", "v2", "--sealed", "--json")),
     "audit": each("b", "open-b"),
     "prompt use": (("p", "v2", "--by", "x"), ("v2", "--by", "x")),
     "prompt take": (("p", "b"), ("p", "open-b", "--json")),

@@ -1,4 +1,4 @@
-"""The table of tools in docs/mcp.md, made from the catalogue: python -m tests.server.readme writes it anew."""
+"""The table of tools in docs/reference/mcp-server.md, made from the catalogue: python -m tests.server.readme writes it anew."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minions_evals_mcp.server.catalogue import CATALOGUE, Entry
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "mcp-server.md"
 TABLE = re.compile(r"\| tool \| what it does \|.*?\n(?!\|)", re.DOTALL)
 
 

@@ -40,7 +40,7 @@ def format_of(file: Path, name: str | None) -> Format | None:
         size = file.stat().st_size // 1_000_000
         raise BadInputError(
             f"{file} looks like no format that is read, and its {size} MB are too many for a suite in one document.",
-            remedy="Say with --format what it is (docs/logs.md); a suite of any size is read as JSON lines (.jsonl).",
+            remedy="Say with --format what it is (docs/reference/log-formats.md); a suite of any size is read as JSON lines (.jsonl).",
         )
     if form is None and not is_suite(look, head_of(file).decode("utf-8", "ignore")):
         raise refusal(look)

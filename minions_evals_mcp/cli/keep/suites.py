@@ -70,7 +70,7 @@ async def import_(
     ----------
     files
         Suite files: `minions: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
-        Logs and data sets of other tools (docs/logs.md); what they are is seen from what they hold.
+        Logs and data sets of other tools (docs/reference/log-formats.md); what they are is seen from what they hold.
         With --as, rows: .csv, .tsv, .jsonl, .parquet.
     as_
         Each row becomes one of these. A row without an id gets one made of what it says.
@@ -82,7 +82,7 @@ async def import_(
     into
         Puts the test cases into this benchmark, which is made if there is none.
     format
-        What the files are, where that is not to be seen: suite, or a format that docs/logs.md names.
+        What the files are, where that is not to be seen: suite, or a format that docs/reference/log-formats.md names.
     explain
         Say what each file is taken for and why, what is read of it, and what is not. Nothing is kept.
     """
@@ -187,7 +187,7 @@ async def export(
     type
         Only the records of this type.
     format
-        every-eval-ever, inspect-json, junit, otel-events, parquet or promptfoo (docs/logs.md).
+        every-eval-ever, inspect-json, junit, otel-events, parquet or promptfoo (docs/reference/log-formats.md).
     out
         With --format: the file; one that is there already is replaced.
     """

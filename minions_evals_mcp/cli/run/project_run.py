@@ -44,7 +44,7 @@ async def run_(
     """Run the project: its suites are taken in, every benchmark in them is run, its thresholds are the gates.
 
     With ids, run those benchmarks or test cases. What to run, with what, is set up in minions-evals.toml (or under
-    [tool.minions-evals] in pyproject.toml), which is looked for from here upwards: docs/settings.md.
+    [tool.minions-evals] in pyproject.toml), which is looked for from here upwards: docs/reference/settings.md.
     Exit 1 if a gate failed, 3 if an output could not be judged or a gate not be decided.
     Example: minions-evals run
     Example: minions-evals run support/quality --fail-on-regression

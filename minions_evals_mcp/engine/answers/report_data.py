@@ -101,9 +101,10 @@ def _run(job: Job) -> Subject:
         raise BadInputError(
             f"the comparison {job.key} has no result yet: {job.state}.", remedy="Run it to its end first."
         )
-    if job.kind == "ab-test":
+    if job.kind in {"ab-test", "trial"}:
+        what = "an A/B test" if job.kind == "ab-test" else "a trial"
         raise BadInputError(
-            f"{job.key} is an A/B test, which has no cases to report.",
+            f"{job.key} is {what}, which has no cases to report.",
             remedy=f"{Next('show-run', {'run_id': job.key}, 'shows it')}.",
         )
     return Subject(job.id)

@@ -218,13 +218,13 @@ def _judge(db: Db, run: Record[BenchmarkRun]) -> JudgeStanding | None:
 
 
 def _counts(db: Db, job: Job) -> dict[Outcome, int]:
-    """Returns how many units ended how; of a comparison, those of both sides."""
-    if job.kind != "comparison":
+    """The number of units by outcome; of a comparison those of both sides, of a trial those of its comparisons."""
+    if job.kind not in {"comparison", "trial"}:
         return jobs.unit_counts(db, job.id)
+    parts = [f"{job.id}:A", f"{job.id}:B"] if job.kind == "comparison" else [f"{job.key}:open", f"{job.key}:sealed"]
     total: Counter[Outcome] = Counter()
-    for which in ("A", "B"):
-        side = jobs.job_by_key(db, f"{job.id}:{which}")
-        total.update(jobs.unit_counts(db, side.id) if side else {})
+    for part in (jobs.job_by_key(db, key) for key in parts):
+        total.update({} if part is None else _counts(db, part))
     return dict(total)
 
 

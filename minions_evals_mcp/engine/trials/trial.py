@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
 
-from pydantic import Field
-
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.seals import BudgetLeft, SealedVerdict
-from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
+from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.asking_again import resume_step, resumed_as
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.approve_prompt_version import barred_for_agents
-from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, start_comparison
+from minions_evals_mcp.engine.compare.compare_prompt_versions import start_comparison
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job, set_state, working_on
 from minions_evals_mcp.engine.records.new_version import new_version
-from minions_evals_mcp.engine.request import ComparisonRequest, JudgeChoice
+from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.run.pipeline import Progress
-from minions_evals_mcp.engine.run.run_benchmark import silent
+from minions_evals_mcp.engine.run.run_benchmark import Started, silent
 from minions_evals_mcp.engine.seals.exposures import budget_of, sealed_verdict, vet_can_decide
+from minions_evals_mcp.engine.trials.request import TrialRequest
 from minions_evals_mcp.engine.version_chain import find_ref, prompt_chain, version_record
-from minions_evals_mcp.errors import BadInputError, InstrumentError, SealedError
-from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError, SealedError
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import jobs, seals
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.seals import Seal
 
-
-class TrialRequest(Value):
-    """A candidate to be tried on a benchmark of which a part is sealed.
-
-    `version`: the candidate, or with `content` the latest version of its prompt, behind which the text is kept as a new one.
-    `against`: the version to beat; else the one in use. `sealed`: ask the sealed part, too, which spends the budget;
-    `max_attempts`: not beyond the so manyth answer about it. A trial of equal settings under the same `key` is the same trial.
-    """
-
-    benchmark_id: Id
-    version: VersionName
-    content: Text | None = None
-    against: VersionName | None = None
-    sealed: bool = False
-    max_attempts: Annotated[int, Field(ge=1)] | None = None
-    judge: JudgeChoice = "auto"
-    target: str | None = None
-    trials: Annotated[int, Field(ge=1, le=1000)] = 1
-    triggered_by: Text = "optimiser"
-    key: Text | None = None
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-    max_seconds: Annotated[float, Field(gt=0)] | None = None
+OPEN, SEALED = "open", "sealed"
+"""The parts of a trial, in their order: each is a comparison under the trial's key and this name."""
+LEAST_USD = 1e-9
+"""What an exhausted cap leaves: a run under it says so itself."""
 
 
 class TrialAnswer(Value):
@@ -87,30 +73,130 @@ async def compare_sealed(engine: Engine, request: ComparisonRequest, *, progress
 async def try_version(engine: Engine, request: TrialRequest, *, progress: Progress = silent) -> TrialAnswer:
     """The trial of a candidate version: open part first, then, where it is asked and there is budget, the sealed part.
 
-    Raises as `compare_prompt_versions` does, before anything runs where the budget does not reach.
+    Raises as `start_trial` does, before anything runs where the budget does not reach.
     """
+    job = await (await start_trial(engine, request)).finish(progress)
+    return await trial_answer(engine, job.id)
+
+
+async def start_trial(engine: Engine, request: TrialRequest) -> Started:
+    """The trial's job under the request's key, vetted and written down; nothing has run.
+
+    Raises as `start_comparison` does, `SealedError` where the budget does not reach, and `ConflictError` for another's key.
+    """
+    known = None if request.key is None else await engine.store.read(lambda db: jobs.job_by_key(db, request.key or ""))
     opened, seal = await engine.store.read(lambda db: _parts(db, request.benchmark_id))
-    if request.sealed:
+    if request.sealed and known is None:
         await engine.store.read(lambda db: _vet_budget(db, request.benchmark_id, most=request.max_attempts))
     version = await _candidate(engine, request)
-    against = await engine.store.read(lambda db: _against(db, version, request.against))
-    summary, verdict = None, None
-    if opened is not None:
-        made = await compare_prompt_versions(
-            engine, _comparison_request(request, opened, version, against, "open"), progress=progress
-        )
-        if made is None:
-            raise BadInputError("a trial does not wait for judgments.", remedy="Use judge auto, heuristic or llm.")
-        summary = await summarize_comparison(engine, made.id)
-    if request.sealed and seal is not None:
-        comparison_request = _comparison_request(request, seal.benchmark_id, version, against, "sealed")
-        verdict = await compare_sealed(engine, comparison_request, progress=progress)
+    against = await _version_to_beat(engine, version, request, known)
+    request = request.model_copy(update={"version": version, "against": against, "content": None})
+    if known is not None:
+        _vet_alike(known, request)
+    ident = engine.new_id() if known is None else known.id
+    key = request.key or ident
+    parts = {OPEN: opened, SEALED: seal.benchmark_id if request.sealed and seal is not None else None}
+    asked = {part: _comparison_request(request, name, key, part) for part, name in parts.items() if name is not None}
+    if known is not None and known.state == "completed":
+        return Started(known, partial(_unchanged, known))
+    first = await start_comparison(engine, next(iter(asked.values())))
+    now, spec = engine.clock(), _spec(request)
+    new = Job(ident, key, "trial", request.benchmark_id, spec, "running", "", {}, first.job.total, now, now)
+    job = await engine.store.write(lambda db: jobs.start(db, new))
+    _vet_alike(job, request)
+    return Started(job, partial(_finish, engine, job, asked, request.max_cost_usd))
+
+
+async def trial_answer(engine: Engine, job_id: str) -> TrialAnswer:
+    """The result of a trial as far as it is made; raises `NotFoundError`."""
+    job = await get_job(engine, job_id)
+    request = TrialRequest.model_validate(job.spec["request"], strict=False)
+    opened, closed = [await engine.store.read(partial(_part, job=job, part=part)) for part in (OPEN, SEALED)]
+    made = None if opened is None else await engine.store.read(lambda db: run_pairs.comparison(db, opened.id))
+    summary = None if made is None else await summarize_comparison(engine, made.id)
+    verdict = None if closed is None else await sealed_verdict(engine, closed.id)
+    seal = (await engine.store.read(lambda db: _parts(db, request.benchmark_id)))[1]
     budget = None if seal is None else await engine.store.read(lambda db: budget_of(db, seal))
     return TrialAnswer(
-        version=version, against=against, open=summary, sealed=verdict, budget=budget,
+        version=request.version, against=request.against or "", open=summary, sealed=verdict, budget=budget,
         may_be_approved=await _may_be_approved(engine, verdict or (summary if budget is None else None)),
         in_words=_in_words(summary, verdict, budget),
     )  # fmt: skip
+
+
+def _part(db: Db, *, job: Job, part: str) -> Job | None:
+    return jobs.job_by_key(db, f"{job.key}:{part}")
+
+
+def _spec(request: TrialRequest) -> Json:
+    """What must be the same when the trial is resumed: the text of a candidate is that of its version."""
+    frozen = request.frozen()
+    return {"request": {name: value for name, value in frozen.items() if name not in {"content", "maxAttempts"}}}
+
+
+def _vet_alike(known: Job, request: TrialRequest) -> None:
+    if known.kind != "trial" or known.spec != _spec(request):
+        raise ConflictError(
+            f"the key {known.key!r} belongs to the run {known.id}, which was asked for otherwise.",
+            remedy=f"{resume_step(known)} as it was asked for. Or use another {argument('key')}.",
+        )
+
+
+async def _version_to_beat(engine: Engine, version: str, request: TrialRequest, known: Job | None) -> str:
+    """The version in use where none is named; a trial that was begun keeps the one that it was begun against."""
+    begun = (
+        None
+        if known is None or known.kind != "trial"
+        else TrialRequest.model_validate(known.spec["request"], strict=False)
+    )
+    named = request.against or (None if begun is None else begun.against)
+    return await engine.store.read(lambda db: _against(db, version, named))
+
+
+async def _unchanged(job: Job, progress: Progress) -> Job:
+    del progress
+    return job
+
+
+async def _finish(
+    engine: Engine, job: Job, asked: dict[str, ComparisonRequest], cap: float | None, progress: Progress
+) -> Job:
+    """Runs what is open of the parts, one after the other under one cap; a stop leaves the job resumable."""
+    async with working_on(engine, job):
+        job = await get_job(engine, job.id)
+        if job.state == "completed":
+            return job
+        await set_state(engine, job, "running")
+        try:
+            with resumed_as(resume_step(job)):
+                await _carry_on(engine, job, asked, cap, progress)
+        except BaseException as error:
+            await set_state(
+                engine, job, "stopped", reason=error.message if isinstance(error, EvalsError) else "interrupted"
+            )
+            raise
+        await set_state(engine, job, "completed")
+        return await get_job(engine, job.id)
+
+
+async def _carry_on(
+    engine: Engine, job: Job, asked: dict[str, ComparisonRequest], cap: float | None, progress: Progress
+) -> None:
+    total, spent = 0, 0.0
+    for request in asked.values():
+        left = None if cap is None else max(cap - spent, LEAST_USD)
+        started = await start_comparison(engine, request.model_copy(update={"max_cost_usd": left}))
+        total += started.job.total
+        await engine.store.write(partial(jobs.set_total, ident=job.id, total=total))
+        ended = await started.finish(progress)
+        if ended.state != "completed":
+            raise BadInputError("a trial does not wait for judgments.", remedy="Use judge auto, heuristic or llm.")
+        spent += await engine.store.read(partial(_spent, comparison=ended))
+
+
+def _spent(db: Db, *, comparison: Job) -> float:
+    sides = [jobs.job_by_key(db, f"{comparison.id}:{which}") for which in ("A", "B")]
+    return sum(side.spent.get("costUsd", 0.0) for side in sides if side is not None)
 
 
 async def _may_be_approved(engine: Engine, deciding: ComparisonSummary | SealedVerdict | None) -> bool:
@@ -187,12 +273,7 @@ def _against(db: Db, version: str, named: str | None) -> str:
     return other
 
 
-def _comparison_request(
-    request: TrialRequest, benchmark_id: str, version: str, against: str, part: str
-) -> ComparisonRequest:
-    return ComparisonRequest(
-        benchmark_id=benchmark_id, version_a=against, version_b=version, judge=request.judge, target=request.target,
-        trials=request.trials, triggered_by=request.triggered_by,
-        key=None if request.key is None else f"{request.key}:{part}",
-        max_cost_usd=request.max_cost_usd, max_seconds=request.max_seconds,
-    )  # fmt: skip
+def _comparison_request(request: TrialRequest, benchmark_id: str, key: str, part: str) -> ComparisonRequest:
+    return ComparisonRequest.asked_by(
+        request, benchmark_id=benchmark_id, version_a=request.against, version_b=request.version, key=f"{key}:{part}"
+    )

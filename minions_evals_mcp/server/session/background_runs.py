@@ -6,22 +6,16 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, cast
 
 import anyio
 from anyio.abc import TaskGroup
-from pydantic import JsonValue
 
 from minions_evals_mcp.domain.results import Outcome
-from minions_evals_mcp.engine.ab_test.run_ab_test import request_of as ab_request_of
-from minions_evals_mcp.engine.ab_test.run_ab_test import start_ab_test
-from minions_evals_mcp.engine.compare.compare_prompt_versions import start_comparison
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, request_of, set_state, working_on
-from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
-from minions_evals_mcp.engine.run.run_benchmark import Started, start_benchmark
-from minions_evals_mcp.engine.run.run_test_case import start_test_case
+from minions_evals_mcp.engine.jobs import get_job, set_state, working_on
+from minions_evals_mcp.engine.run.run_benchmark import Started
 from minions_evals_mcp.errors import BusyError, EvalsError
+from minions_evals_mcp.operations.resuming import asks_nobody, resumed
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
@@ -137,7 +131,7 @@ class Runs:
 
     def default_wait(self, job: Job) -> float:
         """How long a call waits for the job that names no time: until done where rules judge recorded outputs."""
-        return QUICK_S if _asks_nobody(self._engine, job) else 0.0
+        return QUICK_S if asks_nobody(self._engine, job) else 0.0
 
     async def _polled(self, job: Job, tell: Tell) -> None:
         reported = 0
@@ -171,36 +165,11 @@ class Runs:
         """Carries on the runs that a server had begun and could not end, under the caps that they were asked for with."""
         for job, max_cost_usd in await self._engine.store.read(partial(asked_runs.left_open, closed=CLOSED)):
             try:
-                self._carry_on(await self._resumed(job, max_cost_usd))
+                self._carry_on(await resumed(self._engine, job, max_cost_usd=max_cost_usd))
             except BusyError:
                 continue
             except EvalsError as error:  # the suite was edited since, a key is missing: the others go on
                 log().warning("run-not-resumed", run_id=job.id, code=error.code)
-
-    async def _resumed(self, job: Job, max_cost_usd: float | None) -> Started:
-        again = {"key": job.key, "max_cost_usd": max_cost_usd}
-        match job.kind:
-            case "test-case" | "benchmark":
-                return await start(self._engine, request_of(job).model_copy(update=again), kind=job.kind)
-            case "comparison":
-                request = ComparisonRequest.model_validate(job.spec["request"], strict=False)
-                return await start_comparison(self._engine, request.model_copy(update=again))
-            case "ab-test":
-                return await start_ab_test(self._engine, ab_request_of(job).model_copy(update=again))
-
-
-def _asks_nobody(engine: Engine, job: Job) -> bool:
-    """Whether neither a model nor a target is asked: the run ends by itself, and soon."""
-    request = cast("dict[str, JsonValue]", job.spec["request"])
-    if request.get("target") is not None:
-        return False
-    match job.kind:
-        case "test-case" | "benchmark":
-            return job.spec.get("judgeModel") is None
-        case "comparison":
-            return request.get("judge") != "llm" and engine.judge_model() is None
-        case "ab-test":
-            return False
 
 
 async def _followed(active: _Active, tell: Tell) -> None:
@@ -213,11 +182,3 @@ async def _followed(active: _Active, tell: Tell) -> None:
             await tell(done, active.job.total, active.progress_text())
             continue
         await changed.wait()
-
-
-async def start(engine: Engine, request: RunRequest, *, kind: Literal["test-case", "benchmark"]) -> Started:
-    """The job under the request's key, vetted and written down; nothing has run until it is finished.
-
-    Raises `NotFoundError`, `BadInputError`, `UnsupportedError` or `ConflictError` by name.
-    """
-    return await (start_test_case if kind == "test-case" else start_benchmark)(engine, request)

@@ -104,6 +104,7 @@ class RunAnswer(Answer):
     running: list[str] = []
     comparison: Annotated[Object | None, Field(description=COMPARISON)] = None
     ab_test: Object | None = None
+    trial: Object | None = None
     packets_of: str = ""
     part: str = ""
     judge: Object | None = None

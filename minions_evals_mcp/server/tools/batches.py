@@ -14,9 +14,10 @@ from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.operations import run_test_case
+from minions_evals_mcp.operations.resuming import start_case
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge.refusals import in_tools
-from minions_evals_mcp.server.session.background_runs import GRACE_S, start
+from minions_evals_mcp.server.session.background_runs import GRACE_S
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 from minions_evals_mcp.store.jobs import Job
@@ -40,7 +41,7 @@ async def run_batch(call: Call, request: run_test_case.Request, wait_seconds: fl
 
 
 async def _begun(call: Call, request: RunRequest) -> Job | NotRun:
-    starting = partial(start, call.engine, request, kind="test-case")
+    starting = partial(start_case, call.engine, request)
     try:
         return await call.runs.begin(starting, max_cost_usd=request.max_cost_usd)
     except EvalsError as error:  # one case that cannot be run does not stop the others

@@ -25,6 +25,7 @@ from minions_evals_mcp.server.answers.comparison import comparison_answer, side_
 from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import run_told
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, cursor_of, part_of
+from minions_evals_mcp.server.answers.trial import trial_answer
 from minions_evals_mcp.server.edge.derived import Paged, Starting
 from minions_evals_mcp.server.session.background_runs import GRACE_S, Started
 from minions_evals_mcp.server.session.callers import client_name
@@ -147,6 +148,8 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
         return await comparison_answer(call, job, shape, limit=limit)
     if job.kind == "ab-test":
         return await ab_test_answer(call, job, shape)
+    if job.kind == "trial":
+        return await trial_answer(call, job, shape)
     until = shape.offset + limit
     summary = await summarize(call.engine, job.id, limit=until + 1)
     if call.runs.is_active(job.id):

@@ -46,7 +46,7 @@ def test_a_file_of_no_known_format_is_answered_with_what_it_holds_and_the_format
     ended = at.run("import", name)
     assert ended.code == 2
     assert "looks like none of the known formats" in ended.err
-    assert "docs/logs.md" in ended.err
+    assert "docs/reference/log-formats.md" in ended.err
     assert "--as test-case" in ended.err
     keys = UNKNOWN[name][0] if isinstance(UNKNOWN[name], list) else UNKNOWN[name]
     for key in cast("Json", keys) if isinstance(keys, dict) else ():

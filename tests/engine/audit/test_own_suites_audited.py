@@ -20,7 +20,7 @@ OWN = [
     ROOT / "examples/pytest-project/opening.evals.yaml",
     ROOT / "examples/promptfoo-config/promptfooconfig.yaml",
 ]
-PAGES = [ROOT / "README.md", ROOT / "docs/guide.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs/how-to/day-by-day.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))]
 BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SUITE = re.compile(r"^(?:minions|tests):", re.MULTILINE)
 SHOWN = [

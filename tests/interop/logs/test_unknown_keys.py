@@ -26,7 +26,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "*/resourceSpans/*/scopeSpans/*/spans/*/attributes/*", "*/resourceSpans/*/scopeSpans/*/spans/*/attributes/*/value",
     ),
 }  # fmt: skip
-"""Where a format's objects only hold others, or are counted and left out, as docs/logs.md says: spans below the root, events."""
+"""Where objects only hold others, or are counted and left out (docs/reference/log-formats.md): spans below the root, events."""
 NO_OBJECTS = ("parquet", "every-eval-ever-results")
 
 

@@ -30,7 +30,7 @@ Row = dict[str, JsonValue]
 Verdict = tuple[bool, float]
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[2] / "docs" / "promptfoo.md"
+PAGE = HERE.parents[2] / "docs" / "reference" / "promptfoo.md"
 LINES = (HERE / "promptfoo_answers.jsonl").read_text(encoding="utf-8").split("\n")
 ROWS: list[Row] = [json.loads(line) for line in LINES if line]
 WHOLES: list[Row] = [

@@ -25,7 +25,7 @@ from tests.shared.server.hosts import hosted, read_by_people, suite
 from tests.workshop import config_in, opened
 
 
-class _Handle(types.Result):
+class Handle(types.Result):
     """What a call that leaves work going on is answered by."""
 
     result_type: Literal["task"] = "task"
@@ -35,7 +35,7 @@ class _Handle(types.Result):
     poll_interval_ms: int
 
 
-class _State(types.Result):
+class State(types.Result):
     """What `tasks/get` answers, and the empty answers of the others."""
 
     model_config = ConfigDict(extra="allow")
@@ -44,22 +44,22 @@ class _State(types.Result):
     result: dict[str, Any] | None = None
 
 
-class _About(types.RequestParams):
+class About(types.RequestParams):
     task_id: str
     input_responses: dict[str, Any] | None = None
 
 
-class _Get(types.Request[_About, Literal["tasks/get"]]):
+class _Get(types.Request[About, Literal["tasks/get"]]):
     method: Literal["tasks/get"] = "tasks/get"
     name_param = "taskId"
 
 
-class _Update(types.Request[_About, Literal["tasks/update"]]):
+class _Update(types.Request[About, Literal["tasks/update"]]):
     method: Literal["tasks/update"] = "tasks/update"
     name_param = "taskId"
 
 
-class _Cancel(types.Request[_About, Literal["tasks/cancel"]]):
+class Cancel(types.Request[About, Literal["tasks/cancel"]]):
     method: Literal["tasks/cancel"] = "tasks/cancel"
     name_param = "taskId"
 
@@ -69,10 +69,10 @@ class _Handles(ClientExtension):
 
     def claims(self) -> Any:
         """Handles are understood, and handed on as they are."""
-        return (ResultClaim(result_type="task", model=_Handle, resolve=_unresolved),)
+        return (ResultClaim(result_type="task", model=Handle, resolve=_unresolved),)
 
 
-async def _unresolved(claimed: _Handle, context: object) -> types.CallToolResult:
+async def _unresolved(claimed: Handle, context: object) -> types.CallToolResult:
     raise AssertionError("these tests look at the handle itself")
 
 
@@ -86,17 +86,17 @@ async def following(folder: Path, url: str | None = None) -> AsyncGenerator[Clie
             yield client
 
 
-async def begun(client: Client, **more: Any) -> _Handle:
+async def begun(client: Client, **more: Any) -> Handle:
     """The handle of a run by the model."""
     asked = {"benchmarkId": "b", "judge": "llm", "idempotencyKey": "k", **more}
     found = await client.session.call_tool("run_benchmark", asked, allow_claimed=True)
-    assert isinstance(found, _Handle), found
+    assert isinstance(found, Handle), found
     return found
 
 
-async def state(client: Client, task_id: str) -> _State:
+async def state(client: Client, task_id: str) -> State:
     """Where the task stands."""
-    return await client.session.send_request(_Get(params=_About(task_id=task_id)), _State)
+    return await client.session.send_request(_Get(params=About(task_id=task_id)), State)
 
 
 async def test_a_run_that_goes_on_is_a_task_whose_result_is_the_tools_answer(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ async def test_looking_at_a_run_gives_no_handle_and_a_short_run_none_either(tmp_
         ruled = {"benchmarkId": "b", "judge": "caller", "waitSeconds": 50}
         short = await client.session.call_tool("run_benchmark", ruled, allow_claimed=True)
         assert isinstance(short, types.CallToolResult)
-        await client.session.send_request(_Cancel(params=_About(task_id=handle.task_id)), _State)
+        await client.session.send_request(Cancel(params=About(task_id=handle.task_id)), State)
 
 
 async def test_a_cancelled_task_is_a_run_that_its_key_resumes(tmp_path: Path) -> None:
@@ -132,12 +132,12 @@ async def test_a_cancelled_task_is_a_run_that_its_key_resumes(tmp_path: Path) ->
         await client.call_tool("save_records", {"records": read_by_people(2)})
         handle = await begun(client)
         for _ in range(2):  # the second finds it stopped
-            await client.session.send_request(_Cancel(params=_About(task_id=handle.task_id)), _State)
+            await client.session.send_request(Cancel(params=About(task_id=handle.task_id)), State)
             assert (await state(client, handle.task_id)).status == "cancelled"
         again = await begun(client)
         assert again.task_id == handle.task_id
-        ignored = _About(task_id=handle.task_id, input_responses={"nobody-asked": {"action": "accept"}})
-        await client.session.send_request(_Update(params=ignored), _State)
+        ignored = About(task_id=handle.task_id, input_responses={"nobody-asked": {"action": "accept"}})
+        await client.session.send_request(_Update(params=ignored), State)
         assert (await state(client, handle.task_id)).status == "working"
 
 

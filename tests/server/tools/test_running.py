@@ -16,9 +16,9 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.pipeline import Progress
-from minions_evals_mcp.engine.run.run_benchmark import Started
+from minions_evals_mcp.engine.run.run_benchmark import Started, start_benchmark
 from minions_evals_mcp.server.answers.sizes import Shape
-from minions_evals_mcp.server.session.background_runs import CLOSED, Runs, start
+from minions_evals_mcp.server.session.background_runs import CLOSED, Runs
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 from minions_evals_mcp.server.tools.running import whole_packets
 from minions_evals_mcp.store.jobs import Job
@@ -202,14 +202,14 @@ async def test_a_run_that_a_command_line_began_is_left_to_it(tmp_path: Path) -> 
     async with hosted(config_in(tmp_path)) as host:
         await host.call("save_records", records=suite(2))
     async with opened(config_in(tmp_path)) as engine:
-        await start(engine, RunRequest(subject_id="b", key="k"), kind="benchmark")
+        await start_benchmark(engine, RunRequest(subject_id="b", key="k"))
     async with hosted(config_in(tmp_path)) as host:
         assert (await host.call("get_run", runId="k", waitSeconds=0.6))["state"] == "running"
 
 
 async def test_a_run_that_is_asked_for_twice_at_the_same_time_is_carried_on_once(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs={"text": "x"}), answer("a", "c", "x"), benchmark("b", "c"))
-    begin = partial(start, engine, RunRequest(subject_id="b", key="k"), kind="benchmark")
+    begin = partial(start_benchmark, engine, RunRequest(subject_id="b", key="k"))
     async with anyio.create_task_group() as tasks:
         runs = Runs(engine, tasks)
         async with anyio.create_task_group() as asking:
@@ -226,7 +226,7 @@ async def test_a_run_that_is_being_begun_while_the_server_closes_is_left_to_the_
 
             async def closed_meanwhile() -> Started:
                 runs.close()
-                return await start(engine, RunRequest(subject_id="b", key="k", target=FOREVER), kind="benchmark")
+                return await start_benchmark(engine, RunRequest(subject_id="b", key="k", target=FOREVER))
 
             await runs.begin(closed_meanwhile, max_cost_usd=None)
     assert (await get_job(engine, "k")).reason == CLOSED
@@ -234,7 +234,7 @@ async def test_a_run_that_is_being_begun_while_the_server_closes_is_left_to_the_
 
 async def test_a_run_that_ended_while_it_was_cancelled_stays_completed(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs={"text": "x"}), answer("a", "c", "x"), benchmark("b", "c"))
-    begun = await start(engine, RunRequest(subject_id="b", key="k"), kind="benchmark")
+    begun = await start_benchmark(engine, RunRequest(subject_id="b", key="k"))
     async with anyio.create_task_group() as tasks:
         runs = Runs(engine, tasks)
 
@@ -433,12 +433,12 @@ async def test_a_version_is_refused_without_a_comparison_and_to_the_agent_that_h
     assert "ask a person to run `minions-evals approve p@2 --by NAME`" in said
     assert '"versionB": "p@2", "target": "openai:MODEL"}' in said
     tried = await host.call("try_version", benchmarkId="b", version="p@2", waitSeconds=50)
-    assert tried["mayBeApproved"] is False, "it says what approve_prompt_version says"
+    assert part(tried, "trial")["mayBeApproved"] is False, "it says what approve_prompt_version says"
     assert "12 outputs of p@2" in str(tried["next"])
     looked: Json = await host.call("get_run", runId=compared["runId"])
     assert part(looked, "comparison")["winner"] == "p@2"
     newest: Json = await host.call("get_run", runId="latest")
-    assert newest["kind"] == "comparison", "it is none of its sides"
+    assert newest["kind"] == "trial", "it is none of its parts, nor a side of one"
 
 
 async def test_a_dry_comparison_tells_both_sides(host: Host, versions: list[JsonValue]) -> None:

@@ -1,0 +1,47 @@
+"""Trying a candidate version."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.run.showing import progress_line
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
+from minions_evals_mcp.operations import try_version as operation
+from minions_evals_mcp.operations.ids import whole_id, whole_version
+
+
+@takes("try-version")
+async def try_version(
+    id: str,  # noqa: A002  the argument's name
+    version: str,
+    /,
+    *,
+    given: Given,
+    judge_model: str | None = None,
+    embedder: str | None = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Compare a candidate with the version in use: all of the open cases, of sealed ones the verdict alone.
+
+    Example: minions-evals try-version support/quality support/prompt@3 --sealed
+
+    Parameters
+    ----------
+    id
+        The benchmark.
+    version
+        The candidate, or with --content the prompt whose next version it is.
+    judge_model
+        Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+    embedder
+        What measures likeness: wordllama, semantic or openai:MODEL (MINIONS_EVALS_EMBEDDER).
+    """
+    async with session(common, judge_model=judge_model, embedder=embedder) as engine:
+        named = {
+            "benchmark_id": await whole_id(engine, id, "benchmark"),
+            "version": await whole_version(engine, version),
+        }
+        request = given.request(operation.Request, **named)
+        with progress_line(common, engine, takes_key=True) as progress:
+            answer = await operation.run(engine, request, progress=progress)
+    reply(common, answer, [answer.in_words])
+    return 0

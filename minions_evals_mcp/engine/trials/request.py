@@ -1,0 +1,50 @@
+"""The request of a trial."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
+from minions_evals_mcp.domain.values import Id, Text, VersionName
+from minions_evals_mcp.engine.request import RunSettings
+
+
+class TrialRequest(RunSettings):
+    """Compare a candidate with the version in use: all of the open cases, and of sealed cases the verdict alone."""
+
+    benchmark_id: Annotated[Id, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
+    version: Annotated[
+        VersionName,
+        Field(description="Candidate"),
+        More("The candidate: a prompt version, or with a text of its own the prompt whose next version it is."),
+    ]
+    content: Annotated[
+        Annotated[Text, Field(max_length=100_000)] | None,
+        Field(description="Its text, kept as a new version"),
+        More("The candidate's text. It is kept as a new version of its prompt."),
+    ] = None
+    against: Annotated[
+        VersionName | None,
+        Field(description="Instead of the version in use"),
+        More("The version to beat (default: the version in use)."),
+    ] = None
+    sealed: Annotated[
+        bool,
+        Field(description="Ask the sealed part: spends budget"),
+        More("Ask the sealed part too. Its verdict spends from the error budget of the prompt."),
+    ] = False
+    max_attempts: Annotated[
+        Annotated[int, Field(ge=1)] | None,
+        Field(description="Refuse a later attempt at the sealed part than this"),
+        NAME_SAYS_IT,
+    ] = None
+    judge: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]  a trial waits for nobody
+        Literal["auto", "heuristic", "llm"],
+        Field(description="auto: each criterion's own"),
+        More("auto: each criterion's own; heuristic: rules; llm: a model."),
+    ] = "auto"
+    triggered_by: Annotated[
+        Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT
+    ] = "optimiser"
