@@ -158,3 +158,45 @@ def cases_asking(db: Db, *, inputs: Json, but: str) -> list[str]:
         (but, json.dumps(inputs), 3),
     )
     return [row[0] for row in rows]
+
+
+@frozen_type
+class Regressed:
+    """A test-run that is a regression; `kind` is the gravest."""
+
+    seq: int
+    id: str
+    test_case_id: str
+    prompt_version_ref: str | None
+    kind: str
+    passed: bool
+    score: float
+    possible: float
+
+
+def regressed(db: Db, test_run_ids: Sequence[str]) -> list[Regressed]:
+    """Those of the test-runs that are regressions, of the first trial, in the order in which they were recorded."""
+    rows = db.execute(
+        "SELECT seq, id, test_case_id, prompt_version_ref, coalesce(rest ->> '$.regressionType', ''), passed, total_score,"
+        " max_possible_score FROM test_run WHERE id IN (SELECT value FROM json_each(?)) AND trial = 1"
+        " AND json_extract(rest, '$.isRegression') = 1 ORDER BY seq",
+        (json.dumps([*test_run_ids]),),
+    )
+    return [Regressed(*row[:5], bool(row[5]), *row[6:]) for row in rows]
+
+
+def is_regression_open(db: Db, version: str | None, *, case_ids: Sequence[str] | None, before: int) -> bool:
+    """Tells whether a case had regressed under the version before that row, and has not passed as before since.
+
+    `case_ids`: only those cases; None: all.
+    """
+    row = db.execute(
+        "SELECT 1 FROM test_run o WHERE json_extract(o.rest, '$.isRegression') = 1 AND o.seq < :before AND o.trial = 1"
+        " AND o.prompt_version_ref IS :version"
+        " AND (:cases IS NULL OR o.test_case_id IN (SELECT value FROM json_each(:cases)))"
+        " AND NOT EXISTS (SELECT 1 FROM test_run n WHERE n.test_case_id = o.test_case_id AND n.seq > o.seq AND n.seq < :before"
+        " AND n.trial = 1 AND n.passed = 1 AND n.prompt_version_ref IS :version"
+        " AND coalesce(json_extract(n.rest, '$.isRegression'), 0) = 0) LIMIT 1",
+        {"before": before, "version": version, "cases": None if case_ids is None else json.dumps([*case_ids])},
+    ).fetchone()
+    return row is not None
