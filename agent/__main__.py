@@ -12,8 +12,6 @@ import anyio
 from cyclopts import App, CycloptsError, Parameter
 
 from agent import letters
-from agent.dismiss import Dismissed
-from agent.dismiss import dismiss as dismissed
 from agent.retry import Revived
 from agent.retry import retry as revived
 from agent.service import work
@@ -32,6 +30,8 @@ from minions_evals_mcp.engine.context import wall_clock
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.messages.foreseen import foreseen
 from minions_evals_mcp.messages.send_message import Receipt, send_message
+from minions_evals_mcp.operations.agent_work import Dismissed
+from minions_evals_mcp.operations.agent_work import dismiss as dismissed
 from minions_evals_mcp.store.database import open_store
 
 app = App(
@@ -209,7 +209,9 @@ async def _dismiss(db: Path | None, ident: str, reason: str, by: str) -> Dismiss
     if not await anyio.Path(path).exists():
         raise missing_store(path, is_default=path == default_db())
     async with open_store(path) as store:
-        return await store.write(partial(dismissed, reference=ident, reason=reason, by=by, at=wall_clock()))
+        return await store.write(
+            lambda db: dismissed(db, letters.meant_letter(db, ident), reason=reason, by=by, at=wall_clock())
+        )
 
 
 def main() -> None:

@@ -22,9 +22,9 @@ from agent.sources.standard_input import take_lines
 from agent.sources.watched_folder import vet_watched, watch
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.agent_work import note_setup
 from minions_evals_mcp.settings import read_settings
 from minions_evals_mcp.skills import Skills
-from minions_evals_mcp.store.agent.setup import Setup, keep_setup
 
 STDIN = 0
 
@@ -50,8 +50,7 @@ async def work(working: Working, *, until_quiet: bool) -> None:
     ):
         doings = bind(engine.skills, engine.config.skills)
         async with held_lease(engine) as holder, anyio.create_task_group() as tasks:
-            setup = Setup(engine.clock(), _skills(engine.skills), working.integrations_listed())
-            await engine.store.write(partial(keep_setup, setup=setup))
+            await note_setup(engine, skills=_skills(engine.skills), integrations=working.integrations_listed())
             agent = Agent(engine, doings, holder, rhythm, neighbours.route, working.live_target())
             agent.sources = int(working.stdin) + int(working.watch is not None) + len(neighbours.origins)
             tasks.start_soon(_stop_when_told, agent)

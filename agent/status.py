@@ -12,23 +12,19 @@ from pydantic import JsonValue
 
 from agent.lease import is_alive_here
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import Value, from_millis, iso
-from minions_evals_mcp.engine.records.schedules import due_times, next_due
-from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.messages.payloads import OWN
 from minions_evals_mcp.messages.send_message import UNREADABLE
+from minions_evals_mcp.operations.agent_work import MOST_MISSED, schedules, started_with
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
 from minions_evals_mcp.store.agent.inbox import MessageState
 from minions_evals_mcp.store.agent.lease import Lease
-from minions_evals_mcp.store.agent.setup import kept_setup
 from minions_evals_mcp.store.agent.sources import sources_down
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.matching_cases import scheduled
 
 SHOWN = 10
-MOST_MISSED = 1000
 STATES = get_args(MessageState)
 
 
@@ -69,7 +65,7 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
     stalled = is_here and not fresh and is_alive_here(store)
     running = stalled or (fresh and not (is_here and not is_alive_here(store)))
     oldest, last = inbox.oldest_pending(db), last_event(db)
-    setup = kept_setup(db)
+    skills, integrations = started_with(db)
     counted, sent = inbox.counts(db), inbox.counts(db, besides=OWN)
     return Status(
         running=running,
@@ -84,32 +80,14 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
         refused=[letter.wire() for letter in delivery.refused(db, limit=SHOWN)],
         dead_letters=[letter.wire() for letter in inbox.dead_letters(db, limit=SHOWN)],
         dismissed=[{"id": ident, "reason": why} for ident, why in inbox.dismissed(db, limit=SHOWN)],
-        schedules=_schedules(db, now),
-        skills=[] if setup is None else [*setup.skills],
-        integrations=[] if setup is None else [*setup.integrations],
+        schedules=schedules(db, now),
+        skills=skills,
+        integrations=integrations,
         last_events=[
             {"seq": event.seq, "at": iso(event.at), "type": event.type, "subjectId": event.subject_id}
             for event in reversed(happened(db, after=max(0, last - SHOWN)))
         ],
     )
-
-
-def _schedules(db: Db, now: datetime) -> list[Json]:
-    """The schedules in the order of their next times; one that cannot be read says why."""
-    position = lease.position(db, "schedules")
-    since = from_millis(position) if position > 0 else now
-    listed: list[Json] = []
-    for benchmark_id, expression in scheduled(db):
-        about: Json = {"benchmarkId": benchmark_id, "schedule": expression}
-        try:
-            times = due_times(expression, after=since, until=now, most=MOST_MISSED, record=f"benchmark {benchmark_id}")
-            coming = next_due(expression, after=now, record=f"benchmark {benchmark_id}")
-        except InvalidRecordError as error:  # written before schedules were vetted
-            listed.append({**about, "nextAt": None, "missed": 0, "missedAt": [], "reason": error.reason})
-            continue
-        missed: list[JsonValue] = [iso(moment) for moment in times[:SHOWN]]
-        listed.append({**about, "nextAt": coming and iso(coming), "missed": len(times), "missedAt": missed})
-    return sorted(listed, key=lambda row: (row["nextAt"] is None, str(row["nextAt"])))
 
 
 def _cannot_write(held: Lease, store: Path) -> str:

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentMessage, ContextRef, MemoryItem, Task
 from minions_evals_mcp.domain.records import Record, title_of
 from minions_evals_mcp.domain.values import ID_PATTERN, to_millis
-from minions_evals_mcp.engine.answers.run_verdict import run_verdict
+from minions_evals_mcp.engine.run_verdict import run_verdict
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.skills.front_matter import FrontMatter, closing_line, front_matter, line_of, line_starting
+from minions_evals_mcp.skills.sentences import SENTENCES
 from minions_evals_mcp.skills.skill import (
     ClassifyFailureParameters,
     ComparePromptVersionsParameters,
@@ -45,10 +44,6 @@ STEPS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """The steps that the engine takes, by skill, in their order: a file that says others is refused."""
-EARLIER = frozenset({
-    "606e5675619c21a97217e846c9dab547", "6e1f0f4bfb49636a693ad9a4265d5707",
-})  # fmt: skip
-"""Digests of sentences that earlier releases shipped, so that a copy of their files loads: what they say holds, or less does."""
 STEP = re.compile(r"^\d+[.)] +(?:`([a-z][a-z0-9-]*)` +)?(.*)$")
 RULE = re.compile(r"^- `(HR\d)` (.*)$")
 
@@ -128,26 +123,14 @@ def _vet_steps(path: Path, known: Sequence[str], steps: tuple[Step, ...]) -> Non
 
 def _vet_sentences(path: Path, name: str, steps: Iterable[Step], parameters: Value) -> None:
     """A file cannot change what a step does, so it must not say that it does: only its parameters are followed."""
-    shipped = shipped_folder("skills") / name / "SKILL.md"
-    if path == shipped:
-        return
-    expected = _sentences(shipped)
     for step in steps:
-        if step.text != expected[step.id] and text_digest(step.text) not in EARLIER:
+        if text_digest(step.text) not in SENTENCES[name][step.id]:
             names = ", ".join(str(info.alias) for info in type(parameters).model_fields.values())
             raise BadInputError(
-                f"{path}:{step.line}: the sentence of the step {step.id!r} was changed, and it would change nothing.",
-                remedy=f"Write: {expected[step.id]} To have something else done, set a parameter under metadata ({names}), or put a"
-                " skill of your own with a trigger into a folder beside this one (docs/how-to/run-the-agent.md).",
+                f"{path}:{step.line}: the sentence of the step {step.id!r} was changed, which would change nothing.",
+                remedy=f"Write it as in the shipped file. To have something else done, set a parameter under metadata ({names}), or put"
+                " a skill of your own with a trigger into a folder beside this one.",
             )
-
-
-@cache
-def _sentences(shipped: Path) -> dict[str, str]:
-    """The sentences of a shipped skill by step."""
-    lines = _read(shipped).splitlines()
-    closed = closing_line(lines) or 0
-    return {step.id: step.text for step in _steps(shipped, lines[closed + 1 :], closed + 2)}
 
 
 def _marked(body: list[str]) -> Iterator[str]:
@@ -211,8 +194,7 @@ def _rules(lines: Iterable[str]) -> list[HardRule]:
 
 def _refuse_reworded(path: Path, lines: list[str], rules: Iterable[HardRule]) -> None:
     """A file cannot change a rule, so it must not say that it does."""
-    shipped = {rule.id: rule.text for rule in _rules(_read(shipped_folder("skills") / HARD_RULES).splitlines())}
     for rule in rules:
-        if rule.text != shipped[rule.id] or not rule.text.startswith(RULES[rule.id]):
-            sentence = f"a hard rule cannot be changed; {rule.id} reads: {shipped[rule.id]}"
+        if text_digest(rule.text) not in SENTENCES["hard-rules"][rule.id]:
+            sentence = f"a hard rule cannot be changed; {rule.id} begins: {RULES[rule.id]}"
             raise BadInputError(f"{path}:{line_starting(lines, f'- `{rule.id}`')}: {sentence}")

@@ -10,10 +10,9 @@ from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.tagged_values import json_or_text
 from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
-from minions_evals_mcp.engine.cases.testing import create_test_case, update_test_case
+from minions_evals_mcp.engine.cases.testing import create_prompt_version, create_test_case, update_test_case
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.meant_ids import meant_id
-from minions_evals_mcp.engine.records.new_version import add_version
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 
@@ -88,7 +87,7 @@ async def _version_made(engine: Engine, values: Json, ident: str | None) -> Json
     if missing:
         raise BadInputError(f"{missing[0]} is missing.", remedy=f"Give {missing[0]}=VALUE.")
     given = {name: str(values.get(name) or "") for name in ("changelog", "description") if name in values}
-    made = await add_version(
+    made = await create_prompt_version(
         engine, prompt_id=str(values["promptId"]), content=str(values["content"]), id=ident, **given
     )
     return made.wire()

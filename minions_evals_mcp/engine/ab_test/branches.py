@@ -13,7 +13,6 @@ from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fiel
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.branch_parameters import with_defaults
 from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
 from minions_evals_mcp.scoring.ab import consistency_score
 from minions_evals_mcp.scoring.likeness.similarity import cosine
@@ -89,7 +88,7 @@ async def _consistent(engine: Engine, record: Record[TestBranch], outputs: Outpu
         return 1.0 if first == other else cosine(vectors[first], vectors[other])
 
     measured = record.fields.model_copy(update={"consistency_score": consistency_score(repeated, similarity)})
-    fields = with_defaults(measured)
+    fields = measured.with_defaults()
     return cast("Record[TestBranch]", record.touched(fields, record.updated_at))
 
 

@@ -10,7 +10,7 @@ from typing import assert_never
 import anyio
 import anyio.to_thread
 
-from minions_evals_mcp.domain.definitions import Json, TestBranch
+from minions_evals_mcp.domain.definitions import MAX_TOKENS, Json, TestBranch
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Outcome, TestBranchExecution
@@ -20,7 +20,6 @@ from minions_evals_mcp.engine.budget import Budget, Metered
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import expects_text, likeness_of
 from minions_evals_mcp.engine.records.branch_parameters import (
-    MAX_TOKENS,
     defaulted_parameters,
     not_sent,
     sent_parameters,

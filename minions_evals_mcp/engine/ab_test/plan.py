@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from minions_evals_mcp.domain.definitions import Benchmark, Json, TestBranch, TestCase
+from minions_evals_mcp.domain.definitions import MAX_TOKENS, Benchmark, Json, TestBranch, TestCase
 from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import output_text
@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.ab_test.request import AbTestRequest
 from minions_evals_mcp.engine.budget import vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import expects_text
-from minions_evals_mcp.engine.records.branch_parameters import MAX_TOKENS, sent_parameters, vet_parameters
+from minions_evals_mcp.engine.records.branch_parameters import sent_parameters, vet_parameters
 from minions_evals_mcp.engine.version_chain import common_prompt, default_name, find_version
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.models.registry import ModelRef

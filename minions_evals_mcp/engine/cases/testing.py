@@ -12,6 +12,7 @@ import anyio
 from pydantic import Field, JsonValue
 
 from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record, record_from_wire
@@ -27,6 +28,7 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_case,
 )
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.new_version import add_version
 from minions_evals_mcp.engine.records.save_records import Arrival, changed_meanwhile, delete_record, write_batch
 from minions_evals_mcp.engine.records.save_records import batch_of as batch_of_records
 from minions_evals_mcp.engine.request import RunRequest
@@ -83,6 +85,21 @@ async def create_test_case(  # noqa: PLR0913  the documented fields
 
     await engine.store.write(save)
     return await test_case(engine, record.id)
+
+
+async def create_prompt_version(
+    engine: Engine,
+    *,
+    prompt_id: str,
+    content: str,
+    changelog: str = "",
+    description: str | None = None,
+    id: str | None = None,  # noqa: A002  as above
+) -> Record[PromptVersion]:
+    """The next version of the prompt, following its latest; raises as `add_version`."""
+    return await add_version(
+        engine, prompt_id=prompt_id, content=content, changelog=changelog, description=description, id=id
+    )
 
 
 async def update_test_case(

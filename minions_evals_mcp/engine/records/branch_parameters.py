@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from minions_evals_mcp.domain.definitions import Json, TestBranch
+from minions_evals_mcp.domain.definitions import TEMPERATURE, TOP_P, Json, TestBranch
 from minions_evals_mcp.errors import InvalidRecordError
 
-MAX_TOKENS = 2048
-"""The documented default. It is always sent: Anthropic's API demands a limit, and a cost cap is held by it."""
-TEMPERATURE, TOP_P = 0.7, 1.0
 DEFAULTS = {"temperature": TEMPERATURE, "top_p": TOP_P}
 """The other documented defaults, by their names at every provider."""
 SHOWN = {"temperature": "temperature", "top_p": "topP"}
@@ -59,20 +56,6 @@ def not_sent(branch: TestBranch, sent: Json) -> tuple[str, ...]:
     given = _given(branch)
     return tuple(
         f"{SHOWN[name]} {value:g}" for name, value in DEFAULTS.items() if name not in given and name not in sent
-    )
-
-
-def with_defaults(branch: TestBranch) -> TestBranch:
-    """The branch as it is shown: what it does not give has the documented default."""
-    other = branch.other_params
-    return branch.model_copy(
-        update={
-            "temperature": branch.temperature
-            if branch.temperature is not None
-            else other.get("temperature", TEMPERATURE),
-            "top_p": branch.top_p if branch.top_p is not None else other.get("top_p", TOP_P),
-            "max_tokens": branch.max_tokens or MAX_TOKENS,
-        }
     )
 
 

@@ -11,7 +11,6 @@ from strawberry.scalars import JSON
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
 from minions_evals_mcp.engine.ab_test.results import AbBranch
-from minions_evals_mcp.engine.records.branch_parameters import with_defaults
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.server.graphql.case_types import description_of
 from minions_evals_mcp.server.graphql.context import Info
@@ -21,7 +20,7 @@ def _of_defaults(name: str) -> Any:
     """What a branch is asked with under that name: its own value, else the documented default."""
 
     def resolved(root: strawberry.Parent[Any]) -> Any:
-        return getattr(with_defaults(root.fields), name)
+        return getattr(root.fields.with_defaults(), name)
 
     return resolved
 

@@ -22,7 +22,6 @@ from minions_evals_mcp.engine.cases import test_history as history
 from minions_evals_mcp.engine.cases import testing
 from minions_evals_mcp.engine.cases.baselines import update_expected_output
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.new_version import add_version
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.operations import ab_test
 from minions_evals_mcp.server.graphql import branch_types as ab
@@ -128,7 +127,7 @@ class Mutation:
         info: Info,
         input: inputs.PromptVersionInput,  # noqa: A002  the API's name
     ) -> Record[VersionFields]:
-        return await add_version(
+        return await testing.create_prompt_version(
             await _writable(info),
             prompt_id=input.prompt_id,
             content=input.content,

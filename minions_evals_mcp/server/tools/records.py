@@ -15,12 +15,11 @@ from minions_evals_mcp.domain.records import TYPES, Envelope, Record, wire_field
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
+from minions_evals_mcp.engine.cases.baselines import WentOn, numbered_versions, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolve_failures
 from minions_evals_mcp.engine.jobs import with_gone
 from minions_evals_mcp.engine.judge.likeness import with_likeness
-from minions_evals_mcp.engine.records.new_version import numbered
 from minions_evals_mcp.engine.records.save_records import Saved
 from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError
@@ -206,7 +205,7 @@ def _chosen(wire: Json, names: list[str]) -> Json:
 async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
     """Returns what was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
     engine = call.engine
-    records_given, follows = await engine.store.read(partial(numbered, wires=arguments.records, new_id=engine.new_id))
+    records_given, follows = await numbered_versions(engine, arguments.records)
     wires, resolutions = await _sorted_out(engine, arguments.model_copy(update={"records": records_given}))
     arrivals = [
         replace(arrival(wire, number, new_id=engine.new_id(), now=engine.clock()), over=over)
