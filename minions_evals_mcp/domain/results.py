@@ -115,7 +115,7 @@ class EvalJudgment(Fields):
     judged_by: Visible
     judged_by_type: JudgeType
     judged_at: Timestamp
-    confidence: Unit
+    confidence: Unit | None = None
     handed_in_by: str | None = None
     origin: Literal["submitted", "imported"] | None = None
 

@@ -94,7 +94,7 @@ class RunSummary(Value):
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
     that a person alone may answer. `reusedJudgments` were given before the run began, `selfJudged` counts test-runs that whoever
-    produced them judged.
+    produced them judged, `repeatedJudgments` those that give one rationale for five different outputs or more.
     """
 
     run_id: str
@@ -124,6 +124,7 @@ class RunSummary(Value):
     for_people: list[str] = []
     reused_judgments: int = 0
     self_judged: int = 0
+    repeated_judgments: int = 0
     lacks_model: bool = False
     started_at: str
     judge: JudgeStanding | None = None
@@ -196,6 +197,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         judge=judge,
         reused_judgments=origins.reused,
         self_judged=origins.own,
+        repeated_judgments=origins.repeated,
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         audit=None if run is None else _audit(db, job),
         names=version_names(db, (job.subject_id, None if run is None else run.fields.prompt_version_ref)),

@@ -12,6 +12,7 @@ from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import speakers
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.judgment_origins import repeated_judgments
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,12 @@ def vet_whose(db: Db, comparison: Record[PromptComparison], decider: Decider) ->
             raise RuleError(
                 "HR2",
                 f"{own} judgments of {comparison.id} were handed in by agents, and an agent decides.",
+                remedy=remedy,
+            )
+        if repeated := repeated_judgments(db, (fields.benchmark_run_id_a, fields.benchmark_run_id_b)):
+            raise RuleError(
+                "HR2",
+                f"{repeated} judgments of {comparison.id} repeat one rationale for different outputs, and an agent decides.",
                 remedy=remedy,
             )
         if outputs := speakers.outputs_not_of_people(db, fields.benchmark_run_id_b):

@@ -500,3 +500,43 @@ async def test_a_comparison_without_outputs_says_what_to_record_before_it_goes_o
     assert record.startswith("record the missing output, then run again: save_records")
     assert '"promptVersionRef": "p@1"' in record
     assert resume.startswith("resume: compare_prompt_versions")
+
+
+async def test_a_check_that_a_model_grades_is_the_models_whoever_judges_criteria(tmp_path: Path) -> None:
+    check: Json = {"type": "llm-rubric", "value": "Is it kind?"}
+    asked: Json = {"id": "c", "type": "test-case", "fields": {"name": "c", "inputs": {"q": "c"}, "assertions": [check]}}
+    said: Json = {
+        "id": "a", "type": "agent-run", "fields": {"agentId": "x", "inputs": {"q": "c"}, "outputs": {"output": "Dear friend"}}
+    }  # fmt: skip
+    async with serving() as server, hosted(config_in(tmp_path, model_url=server.url)) as host:
+        await host.call("save_records", records=[asked, said])
+        refused = await host.refused("run_test_case", testCaseId="c", judge="caller")
+        assert "Leave judge out" in refused
+        assert "ANTHROPIC_API_KEY" not in refused
+        done = await host.call("run_test_case", testCaseId="c", waitSeconds=50)
+        assert done["state"] == "completed"
+
+
+async def test_a_confidence_that_a_caller_does_not_tell_is_unknown(host: Host) -> None:
+    await host.call("save_records", records=read_by_people(2))
+    run = await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=50)
+    told = (None, 0.5)
+    packets: list[JsonValue] = []
+    for packet, sure in zip(rows(run, "packets"), told, strict=True):
+        given: Json = {"criterionId": "r/tone", "score": 4, "rationale": "It greets and thanks."}
+        packets.append(
+            {"digest": packet["digest"], "judgments": [given if sure is None else {**given, "confidence": sure}]}
+        )
+    done = await host.call("submit_judgments", runId=run["runId"], judgedBy="me", packets=packets)
+    assert done["state"] == "completed"
+    listed = await host.call("list_records", type="eval-judgment", fields=["confidence", "judgedByType"])
+    assert {one.get("confidence") for one in rows(listed, "records")} == {*told}
+
+
+async def test_one_rationale_for_five_different_outputs_is_marked_as_repeated(host: Host) -> None:
+    await host.call("save_records", records=read_by_people(6))
+    run = await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=50, limit=20)
+    given: Json = {"criterionId": "r/tone", "score": 4, "rationale": "It greets and thanks."}
+    packets: list[JsonValue] = [{"digest": packet["digest"], "judgments": [given]} for packet in rows(run, "packets")]
+    done = await host.call("submit_judgments", runId=run["runId"], judgedBy="me", packets=packets)
+    assert "6 judgments repeated (one rationale for five different outputs or more)" in str(done["summary"])
