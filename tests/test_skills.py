@@ -80,7 +80,7 @@ def test_the_shipped_numbers_are_the_seeds() -> None:
         "requireAudit": False,
     }
     assert skills.classify_failure.parameters.model_dump() == {"criticalBelow": 0.25, "majorBelow": 0.6}
-    assert skills.run_test_case.parameters.model_dump() == {"history": 5}
+    assert skills.run_test_case.parameters.model_dump() == {"history": 5, "notifyRegressions": True}
 
 
 def test_editing_a_number_in_the_file_changes_the_parameter(folder: Path, edit: Edit) -> None:

@@ -13,7 +13,10 @@ SENTENCES: dict[str, dict[str, tuple[str, ...]]] = {
         "make-judgments": ("86bd7bffba4dfebb3f472302c6938fcb",),
         "sum-scores": ("c7dae5b2fd4c3713f4db2661d1adf7e9",),
         "decide-pass": ("bd45ab2fb7640b69cbf5545a6c2abdef",),
-        "record-run": ("6e1f0f4bfb49636a693ad9a4265d5707",),
+        "record-run": (
+            "87ab1d0d41973bdd980ae450483f673a",
+            "6e1f0f4bfb49636a693ad9a4265d5707",
+        ),
     },
     "run-benchmark": {
         "load-benchmark": ("17b3b19fd270abe965f1f7879f12f553",),

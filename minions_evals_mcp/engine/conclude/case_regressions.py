@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.version_chain import cases_of_prompt, prompt_of_case, version_record
 from minions_evals_mcp.scoring.verdicts.history import score_fraction
-from minions_evals_mcp.skills import RunTestCaseParameters
+from minions_evals_mcp.skills.skill import RunTestCaseParameters
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
