@@ -8,6 +8,8 @@ from typing import Any
 import strawberry
 from strawberry.scalars import JSON
 
+from minions_evals_mcp.domain.definitions import MAX_TOKENS
+from minions_evals_mcp.domain.definitions import TestBranch as BranchFields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
 from minions_evals_mcp.engine.ab_test.results import AbBranch
@@ -16,13 +18,16 @@ from minions_evals_mcp.server.graphql.case_types import description_of
 from minions_evals_mcp.server.graphql.context import Info
 
 
-def _of_defaults(name: str) -> Any:
-    """What a branch is asked with under that name: its own value, else the documented default."""
+def _temperature(root: strawberry.Parent[Record[BranchFields]]) -> float:
+    return root.fields.with_defaults().temperature or 0.0
 
-    def resolved(root: strawberry.Parent[Any]) -> Any:
-        return getattr(root.fields.with_defaults(), name)
 
-    return resolved
+def _max_tokens(root: strawberry.Parent[Record[BranchFields]]) -> int:
+    return root.fields.with_defaults().max_tokens or MAX_TOKENS
+
+
+def _top_p(root: strawberry.Parent[Record[BranchFields]]) -> float:
+    return root.fields.with_defaults().top_p or 0.0
 
 
 @strawberry.type
@@ -35,9 +40,9 @@ class TestBranch:
     description: str | None = strawberry.field(resolver=description_of)
     provider: str = strawberry.field(description="As in PROVIDER:MODEL.")
     model: str
-    temperature: float = strawberry.field(resolver=_of_defaults("temperature"))
-    max_tokens: int = strawberry.field(resolver=_of_defaults("max_tokens"))
-    top_p: float = strawberry.field(resolver=_of_defaults("top_p"))
+    temperature: float = strawberry.field(resolver=_temperature)
+    max_tokens: int = strawberry.field(resolver=_max_tokens)
+    top_p: float = strawberry.field(resolver=_top_p)
     other_params: JSON
     is_control: bool
     is_active: bool

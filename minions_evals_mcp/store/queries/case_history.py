@@ -182,7 +182,10 @@ def regressed(db: Db, test_run_ids: Sequence[str]) -> list[Regressed]:
         " AND json_extract(rest, '$.isRegression') = 1 ORDER BY seq",
         (json.dumps([*test_run_ids]),),
     )
-    return [Regressed(*row[:5], bool(row[5]), *row[6:]) for row in rows]
+    return [
+        Regressed(seq, ident, case_id, version, kind, bool(passed), score, possible)
+        for seq, ident, case_id, version, kind, passed, score, possible in rows
+    ]
 
 
 def is_regression_open(db: Db, version: str | None, *, case_ids: Sequence[str] | None, before: int) -> bool:
