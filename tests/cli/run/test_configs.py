@@ -282,10 +282,10 @@ def test_the_figures_behind_a_selection_stand_in_the_results_and_in_the_written_
     figures = {"maxScore": 0.5, "assertionCount": 2, "totalWeight": 2.0}
     assert first["namedScores"][0] == figures
     written = json.loads((at.folder / "out.json").read_text())
-    told = [
+    told: list[Any] = [
         part["namedScores"]
-        for result in written["results"]["results"]
-        for part in (result["gradingResult"] or {}).get("componentResults", [])
+        for result in cast("list[Any]", written["results"]["results"])
+        for part in cast("list[Any]", (result["gradingResult"] or {}).get("componentResults", []))
         if part["assertion"]["type"] == "max-score" and "namedScores" in part
     ]
     assert figures in told

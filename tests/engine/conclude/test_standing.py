@@ -55,7 +55,7 @@ async def engine(tmp_path: Path) -> AsyncGenerator[Engine]:
         await bench(engine, "b", target=TARGET, key="standing")
         await compare_prompt_versions(engine, ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2"))
         await bench(
-            engine, "b", target=TARGET, key="chosen", case_ids=names[:GOOD], selection="the first: 4 of 8 cases"
+            engine, "b", target=TARGET, key="chosen", case_ids=[*names[:GOOD]], selection="the first: 4 of 8 cases"
         )
         await save(engine, [case(name, expectedOutputs={"output": "bad"}, name=name) for name in names[:GOOD]])
         await bench(engine, "b", target=TARGET, cache=True, key="cached")
