@@ -175,11 +175,14 @@ class Regressed:
 
 
 def regressed(db: Db, test_run_ids: Sequence[str]) -> list[Regressed]:
-    """Those of the test-runs that are regressions, of the first trial, in the order in which they were recorded."""
+    """Those of the test-runs that are regressions, of the first trial, in the order in which they were recorded.
+
+    What is part of a benchmark-run is left out: the benchmark's own regression speaks for it.
+    """
     rows = db.execute(
         "SELECT seq, id, test_case_id, prompt_version_ref, coalesce(rest ->> '$.regressionType', ''), passed, total_score,"
         " max_possible_score FROM test_run WHERE id IN (SELECT value FROM json_each(?)) AND trial = 1"
-        " AND json_extract(rest, '$.isRegression') = 1 ORDER BY seq",
+        " AND benchmark_run_id IS NULL AND json_extract(rest, '$.isRegression') = 1 ORDER BY seq",
         (json.dumps([*test_run_ids]),),
     )
     return [
@@ -195,7 +198,7 @@ def is_regression_open(db: Db, version: str | None, *, case_ids: Sequence[str] |
     """
     row = db.execute(
         "SELECT 1 FROM test_run o WHERE json_extract(o.rest, '$.isRegression') = 1 AND o.seq < :before AND o.trial = 1"
-        " AND o.prompt_version_ref IS :version"
+        " AND o.benchmark_run_id IS NULL AND o.prompt_version_ref IS :version"
         " AND (:cases IS NULL OR o.test_case_id IN (SELECT value FROM json_each(:cases)))"
         " AND NOT EXISTS (SELECT 1 FROM test_run n WHERE n.test_case_id = o.test_case_id AND n.seq > o.seq AND n.seq < :before"
         " AND n.trial = 1 AND n.passed = 1 AND n.prompt_version_ref IS :version"

@@ -309,7 +309,10 @@ async def test_the_caller_judges_a_whole_benchmark_without_a_key(host: Host) -> 
         answer = await host.call("submit_judgments", runId=answer["runId"], judgedBy="ide", packets=packets)
         rounds += 1
     assert rounds < 7, "a page holds several packets"
-    assert answer["summary"] == "benchmark b: completed; 7 of 7 passed (100 %), score 0.8"
+    repeated = (
+        "7 judgments repeated (one rationale for five different outputs or more): no evidence for an agent's approval"
+    )
+    assert answer["summary"] == f"benchmark b: completed; 7 of 7 passed (100 %), score 0.8; {repeated}"
 
 
 async def test_an_inactive_rubric_is_refused_by_name_before_anything_runs(host: Host) -> None:
