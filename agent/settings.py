@@ -21,6 +21,7 @@ from agent.sources.otlp_judging import Judging
 from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.configured import Chosen, db_path, engine_config
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.speaker import REMOTE_AGENT
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.known_secrets import masked
@@ -164,7 +165,7 @@ async def engine_on(
     async with open_engine(replace(config, people=tuple(people))) as engine:
         if is_new:
             made(config.db)
-        yield engine
+        yield engine.speaking(REMOTE_AGENT)
 
 
 def store_path(db: Path | None) -> Path:

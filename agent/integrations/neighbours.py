@@ -14,6 +14,7 @@ import anyio
 from agent.daemon import Route, log
 from agent.integrations.neighbours_file import NeighboursFile, Reading, Telling
 from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.mcp_version import vet_mcp
 from minions_evals_mcp.ports import Neighbour, Source
 from minions_evals_mcp.toolboxes.files import FilesSource
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
@@ -47,6 +48,8 @@ async def open_neighbours(
     file: NeighboursFile, *, secrets: Mapping[str, str], folder: Path, otherwise: Route
 ) -> AsyncGenerator[Neighbours]:
     """The neighbours, each server's line open from its first use to the end; relative paths begin at `folder`."""
+    if file.servers:
+        vet_mcp()
     async with anyio.create_task_group() as tasks:
         lines: dict[str, McpLine] = {}
         if file.servers:

@@ -8,9 +8,12 @@ from starlette.applications import Starlette
 
 from agent.sources.otlp_traces import TraceIntake
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs import otlp_endpoint
-from minions_evals_mcp.interop.logs.otlp_endpoint import is_loopback, listening_socket
+from minions_evals_mcp.interop.logs.otlp_endpoint import Take, is_loopback, listening_socket
+from minions_evals_mcp.interop.logs.otlp_requests import Rejected, Signal
+from minions_evals_mcp.interop.sessions.telemetry import events_of
 from minions_evals_mcp.interop.spans import spans_of
 
 DEFAULT = "127.0.0.1:4318"
@@ -39,7 +42,24 @@ def bound(address: str, token: str | None) -> socket.socket:
 def otlp_app(intake: TraceIntake, token: str | None) -> Starlette:
     """The endpoint of the agent's intake; with a token, only for those who bring it."""
 
-    def take(document: Json) -> None:
-        intake.add(list(spans_of(document)))
+    def traces(document: Json) -> Rejected | None:
+        return intake.add(list(spans_of(document)))
 
-    return otlp_endpoint.otlp_app(take, token, lambda: intake.is_full)
+    def logs(document: Json) -> Rejected | None:
+        return intake.add_events(events_of(document))
+
+    takes: dict[Signal, Take] = {"traces": traces, "logs": logs, "metrics": _no_metrics}
+    return otlp_endpoint.otlp_app(takes, token, lambda: intake.is_full)
+
+
+def _no_metrics(document: Json) -> Rejected:
+    """Metrics hold no output to judge: they are counted and left out, so that no exporter fails."""
+    points = sum(
+        len(listed_values(obj(kind).get("dataPoints")))
+        for resource in listed_values(document.get("resourceMetrics"))
+        for scope in listed_values(obj(resource).get("scopeMetrics"))
+        for metric in listed_values(obj(scope).get("metrics"))
+        for kind in obj(metric).values()
+        if isinstance(kind, dict)
+    )
+    return Rejected(points, "metrics are not read: they hold no output to judge")

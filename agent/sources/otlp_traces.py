@@ -20,6 +20,8 @@ from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, message, queue
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.logs.otlp_requests import Rejected
+from minions_evals_mcp.interop.sessions.telemetry import FORM, Read, Turns
 from minions_evals_mcp.interop.spans import Span
 from minions_evals_mcp.interop.traces import Traces, kind_of
 from minions_evals_mcp.messages.send_message import FROM_TRACES, Letter, keep_unreadable, send_message
@@ -30,6 +32,7 @@ from minions_evals_mcp.store.queries import traces_judged
 LOOKED_EVERY_S = 0.5
 MOST_WAITING = 5_000
 """So many traces may wait to be whole; then exporters are asked to wait."""
+NO_EVENT = "no log record is read: they are not events of Claude Code, Codex or Gemini CLI with a session's id"
 UNKNOWN = "no trace is read: none says gen_ai.operation.name (invoke_agent, chat, …) or openinference.span.kind (AGENT, LLM, …)"
 WINDOW, LEAST = 50, 10
 """An alert looks at so many of the newest verdicts, once there are so many."""
@@ -59,6 +62,7 @@ class TraceIntake:
         self._agent = agent
         self._judging = judging
         self._traces = Traces()
+        self._turns = Turns()
         self._day = ""
         self._taken = 0
         self._capped = False
@@ -73,20 +77,35 @@ class TraceIntake:
     @property
     def is_full(self) -> bool:
         """Returns whether exporters have to wait."""
-        return self._traces.waiting >= MOST_WAITING
+        return self._traces.waiting + self._turns.waiting >= MOST_WAITING
 
-    def add(self, spans: Sequence[Span]) -> None:
-        """Takes the spans in of traces in the share; the others are left out at once."""
+    def add(self, spans: Sequence[Span]) -> Rejected | None:
+        """Take the spans in of traces in the share; the others are left out at once. Says where none of them can be read."""
         taken = [span for span in spans if self._judging.takes(span.trace_id)]
         self._came.spans += len(spans)
         self._came.in_share += len(taken)
         self._came.known += sum(kind_of(span) is not None for span in taken)
         for trace_id in self._traces.add(taken, now=anyio.current_time()):
             log.warning("trace-given-up", source="otlp", trace_id=trace_id)
+        is_known = not taken or any(kind_of(span) is not None for span in taken)
+        return None if is_known else Rejected(0, UNKNOWN)  # a step of a trace whose agent's span may still come
+
+    def add_events(self, read: Read) -> Rejected | None:
+        """Take in the events of sessions in the share, and say which records are no events of a coding agent."""
+        taken = [event for event in read.events if self._judging.takes(event.session)]
+        for session_id in self._turns.add(taken, now=anyio.current_time()):
+            log.warning("session-given-up", source="otlp", session_id=session_id)
+        left = read.records - len(read.events)
+        return Rejected(left, f"{NO_EVENT}: {', '.join(read.unknown[:5])}") if left else None
 
     def whole(self) -> list[Json]:
-        """All traces that are there as agent-runs on the wire, be they settled or not; they are given once."""
-        return self._traces.completed(now=anyio.current_time(), at_once=True)
+        """All traces and turns that are there as agent-runs on the wire, be they settled or not; they are given once."""
+        return self._settled(at_once=True)
+
+    def _settled(self, *, at_once: bool = False) -> list[Json]:
+        now = anyio.current_time()
+        turns = self._turns.completed(now=now, at_once=at_once)
+        return [*self._traces.completed(now=now, at_once=at_once), *(turn.agent_run(FORM) for turn in turns)]
 
     async def follow(self) -> None:
         """Sends what is whole and tells of a fall, until the agent ends."""
@@ -99,7 +118,7 @@ class TraceIntake:
         if self._came.spans:
             self._came.tell(waiting=self._traces.waiting)
             self._came = SpansCame()
-        for wire in self._traces.completed(now=anyio.current_time()):
+        for wire in self._settled():
             await surely(self._agent, partial(self._send, wire), doing="otlp")
         if self._judging.alert_below is not None:
             await surely(self._agent, self._alert, doing="otlp-alert")

@@ -72,7 +72,7 @@ DB_COMMANDS = {
     "path": ("keep.database:path", "Print where the store is."),
 }
 SHOWN = {
-    "Start": ("init", "demo", "doctor"),
+    "Start": ("init", "demo", "doctor", "mcp"),
     "Run": ("run", "watch", "eval", "score"),
     "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "compare", "approve", "lift", "prompt"),
@@ -137,5 +137,9 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         ),
     ),
     "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
+    "mcp": (
+        "Register the MCP server with your host (Claude Code, Codex, …).",
+        {"install": ("start.host_install:install", "Write the server's entry into a host's settings.")},
+    ),
 }
 """Nouns with their verbs; every verb of the first three is a command of its own as well."""

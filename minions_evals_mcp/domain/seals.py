@@ -118,7 +118,7 @@ REDACTIONS: Mapping[str, Redaction] = {
         " OR subject_id IN veiled_test_run OR subject_id IN veiled_output OR "
         + _names("detail", "testCaseId", "testRunId", "benchmarkRunId", "runId")
         + " OR subject_id IN (SELECT id FROM main.eval_failure WHERE test_run_id IN veiled_test_run)"
-        " OR (subject_id IN veiled_case AND type NOT IN ('record-saved', 'record-deleted')))"
+        " OR (subject_id IN veiled_case AND type NOT IN ('record-saved', 'record-deleted', 'record-accepted')))"
     ),
 }  # fmt: skip
 """What is hidden of each table while a seal stands."""

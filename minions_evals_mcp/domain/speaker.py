@@ -8,6 +8,8 @@ from minions_evals_mcp.domain.values import Value
 
 AGENTS = "agent"
 """All agents are one speaker: without a token none can be told from another."""
+OPERATOR = "operator"
+"""The source of what is saved by a command, a program or a file of whoever runs this machine."""
 
 
 class Speaker(Value):
@@ -15,6 +17,8 @@ class Speaker(Value):
 
     kind: Literal["human", "agent"] = "agent"
     name: str = ""
+    is_remote: bool = False
+    """Speaks through a server, so is not known to be whoever runs commands here."""
 
     @property
     def is_person(self) -> bool:
@@ -25,8 +29,14 @@ class Speaker(Value):
         """Equal for two words of the same speaker: `person:NAME`, or `agent` for all agents."""
         return f"person:{self.name}" if self.is_person else AGENTS
 
+    @property
+    def source(self) -> str:
+        """The source of what they save: `person:NAME`, `agent` for whoever speaks through a server, else `operator`."""
+        return self.identity if self.is_person or self.is_remote else OPERATOR
+
 
 AN_AGENT = Speaker.trusted()
+REMOTE_AGENT = Speaker.trusted(is_remote=True)
 
 
 def person(name: str) -> Speaker:

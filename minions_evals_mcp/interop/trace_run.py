@@ -16,8 +16,11 @@ from minions_evals_mcp.interop.spans import Span
 
 VERSION = "minions.prompt_version_ref"
 """The one attribute of ours: under which prompt version the agent ran."""
-INPUT = ("gen_ai.input.messages", "input.value")
-OUTPUT = ("gen_ai.output.messages", "output.value")
+INPUT = ("gen_ai.input.messages", "input.value", "traceloop.entity.input")
+OUTPUT = ("gen_ai.output.messages", "output.value", "traceloop.entity.output")
+INPUT_FLAT = ("llm.input_messages", "gen_ai.prompt")
+OUTPUT_FLAT = ("llm.output_messages", "gen_ai.completion")
+"""The prefixes of messages that are written one attribute for each part, by OpenInference and by OpenLLMetry."""
 
 Kind = Callable[[Span], str | None]
 
@@ -60,7 +63,7 @@ def _moment(nanos: int) -> str | None:
 def _inputs(spans: list[Span]) -> Json:
     """Returns what the agent was given: an object as it is, else the first thing that its user said."""
     input_given = next(
-        (messages for span in spans if (messages := _messages(span, INPUT, "llm.input_messages")) is not None), None
+        (messages for span in spans if (messages := _messages(span, INPUT, INPUT_FLAT)) is not None), None
     )
     if isinstance(input_given, list):
         return {"input": next((text for role, text in _spoken(input_given) if role == "user"), _last(input_given))}
@@ -70,18 +73,21 @@ def _inputs(spans: list[Span]) -> Json:
 def _outputs(spans: list[Span]) -> Json:
     """Returns what came of it: an object as it is, else the last thing that was said."""
     output_given = next(
-        (messages for span in spans if (messages := _messages(span, OUTPUT, "llm.output_messages")) is not None), None
+        (messages for span in spans if (messages := _messages(span, OUTPUT, OUTPUT_FLAT)) is not None), None
     )
     if isinstance(output_given, list):
         return {"output": _last(output_given)}
     return output_given if isinstance(output_given, dict) else {} if output_given is None else {"output": output_given}
 
 
-def _messages(span: Span, names: tuple[str, ...], flat: str) -> JsonValue:
-    """Returns what the span says, be it in one attribute or, as OpenInference flattens it, in many."""
-    exact, whole = names
+def _messages(span: Span, names: tuple[str, str, str], flat: tuple[str, str]) -> JsonValue:
+    """What the span says, be it in one attribute or, as OpenInference and OpenLLMetry flatten it, in many."""
+    exact, *whole = names
     messages = span.value(exact)
-    return messages if messages is not None else _unflattened(span, flat) or span.value(whole)
+    if messages is not None:
+        return messages
+    flattened = next((found for prefix in flat if (found := _unflattened(span, prefix))), None)
+    return flattened or next((value for name in whole if (value := span.value(name)) is not None), None)
 
 
 def _unflattened(span: Span, prefix: str) -> list[JsonValue]:
@@ -89,7 +95,7 @@ def _unflattened(span: Span, prefix: str) -> list[JsonValue]:
     messages: dict[int, Json] = {}
     parts: dict[int, dict[int, JsonValue]] = {}
     place = re.compile(
-        rf"{re.escape(prefix)}\.(\d+)\.message\.(?:(role|content)|contents\.(\d+)\.message_content\.text)"
+        rf"{re.escape(prefix)}\.(\d+)\.(?:message\.)?(?:(role|content)|contents\.(\d+)\.message_content\.text)"
     )
     for name, value in span.attributes.items():
         match = place.fullmatch(name)
@@ -98,12 +104,24 @@ def _unflattened(span: Span, prefix: str) -> list[JsonValue]:
         number = int(match[1])
         message = messages.setdefault(number, {})
         if match[2]:
-            message[match[2]] = value
+            message[match[2]] = _content(value) if match[2] == "content" else value
         else:
             parts.setdefault(number, {})[int(match[3])] = value
     for number, several in parts.items():
         messages[number].setdefault("content", [{"type": "text", "text": several[part]} for part in sorted(several)])
     return [messages[number] for number in sorted(messages)]
+
+
+def _content(value: JsonValue) -> JsonValue:
+    """A message's content: its parts, where the text is their JSON, as OpenLLMetry writes several parts."""
+    if not isinstance(value, str) or not value.startswith('[{"'):
+        return value
+    try:
+        parts: JsonValue = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    is_parts = isinstance(parts, list) and all(isinstance(part, dict) and "type" in part for part in parts)
+    return parts if is_parts else value
 
 
 def _spoken(messages: list[JsonValue]) -> Iterator[tuple[str, str]]:
@@ -133,8 +151,8 @@ def _wire(span: Span) -> Json:
 
 def _tokens(root: Span, models: list[Span]) -> int | None:
     names = (
-        ("gen_ai.usage.input_tokens", "llm.token_count.prompt"),
-        ("gen_ai.usage.output_tokens", "llm.token_count.completion"),
+        ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+        ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
     )
     counts = [_summed(root, models, *either) for either in names]
     return None if counts == [None, None] else int(sum(count or 0 for count in counts))

@@ -25,12 +25,16 @@ KINDS = {
 """By `gen_ai.operation.name`; OpenInference says AGENT, TOOL and LLM in `openinference.span.kind`."""
 INFERENCE = {"AGENT": "agent", "TOOL": "tool", "LLM": "model"}
 
+MODEL_REQUESTS = frozenset(("chat", "completion"))
+"""What `llm.request.type`, which OpenLLMetry writes, says of a model's call."""
+
 
 def kind_of(span: Span) -> str | None:
     """agent, tool or model; nothing for a step of something else."""
     named = KINDS.get(span.text("gen_ai.operation.name") or "")
     kinds = ((span.text(key) or "").upper() for key in ("openinference.span.kind", "traceloop.span.kind"))
-    return named or next((INFERENCE[kind] for kind in kinds if kind in INFERENCE), None)
+    known = named or next((INFERENCE[kind] for kind in kinds if kind in INFERENCE), None)
+    return known or ("model" if span.text("llm.request.type") in MODEL_REQUESTS else None)
 
 
 @dataclass(slots=True)

@@ -105,6 +105,7 @@ OPERATIONS: Mapping[str, Row] = {
         "import", ("file",),
         At("save_records", {"file": "", "as_": "", "map": ""}, fixed={"records": [{"type": "{as_}", "fields": {}}]}),
     ),
+    "import-as-person": Row("import", ("file",), person=True),
     "import-version": Row(
         "import", ("file",),
         At("save_records", {"file": ""}, fixed={"records": [{"type": "prompt-version", "fields": {}}]}),

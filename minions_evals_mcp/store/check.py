@@ -24,12 +24,23 @@ AT_MOST = 20
 """How many rows of one kind of problem are named."""
 
 
+DEEP_UP_TO = 256 * 2**20
+"""The size of a store, in bytes, up to which each row is compared with its digest unasked: about 5 s of CPU at the limit."""
+
+CONTENT = ("the content of each row", "the indexes")
+"""What only a deep check looks at."""
+
+BEYOND_PAGES = ("the references", "the schema", "the hard rules", "known secrets", "the gapless events")
+"""What is looked at only where the pages are whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The faults, in words, and how many rows were looked at."""
+    """The faults, in words, how many rows were looked at, and what was not looked at."""
 
     problems: tuple[str, ...]
     checked: dict[str, int]
+    not_checked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,14 @@ class Problem:
 
 
 Found = Looking | Problem
+
+
+def is_deep_by_default(path: Path) -> bool:
+    """Whether the store is small enough that each row is compared with its digest unasked."""
+    try:
+        return path.stat().st_size <= DEEP_UP_TO
+    except OSError:  # the check itself says what is wrong with it
+        return False
 
 
 async def check_store(path: Path, *, deep: bool = False, tell: Callable[[Found], None] | None = None) -> Report:
@@ -84,12 +103,12 @@ def _report(db: Db, path: Path, *, deep: bool, tell: Callable[[Found], None]) ->
             problems.append(f"integrity: {row[0]}")
             tell(Problem(problems[-1]))
     if problems:
-        return Report(tuple(problems), {})
+        return Report(tuple(problems), {}, (*BEYOND_PAGES, *(CONTENT[:1] if deep else CONTENT)))
     for finding in _looked_through(db, deep=deep):
         tell(finding)
         if isinstance(finding, Problem):
             problems.append(finding.said)
-    return Report(tuple(problems), dict(counts(db)))
+    return Report(tuple(problems), dict(counts(db)), () if deep else CONTENT)
 
 
 def _legible(text: bytes) -> str:

@@ -6,12 +6,14 @@ import errno
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import aiosqlite
+import anyio
 import anyio.to_thread
 
 from minions_evals_mcp.errors import ConflictError, EvalsError, RuleError, SealedError, StoreError
@@ -57,27 +59,73 @@ DAMAGED = (
 )
 
 
+@dataclass(slots=True)
+class OpenedFile:
+    """The file that a connection has open, known by its inode, and its write-ahead log, known once there is one.
+
+    SQLite goes on with what it has open when the file is deleted, moved or replaced, and says nothing.
+    """
+
+    path: Path
+    store: tuple[int, int] | None
+    log: tuple[int, int] | None = None
+
+    def vet(self) -> None:
+        """Raises `StoreError` where the path does not lead to the open file any more."""
+        if self.store is None:
+            return
+        now = _inode(self.path)
+        if now != self.store:
+            raise _taken_away(self.path, "was deleted or moved" if now is None else "was replaced by another file")
+        log = _inode(self.path.with_name(f"{self.path.name}-wal"))
+        if self.log is not None and log != self.log:
+            raise _taken_away(self.path, "lost its write-ahead log (the file beside it that ends in -wal)")
+        self.log = log
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return (found.st_dev, found.st_ino)
+
+
+def _taken_away(path: Path, what: str) -> StoreError:
+    return StoreError(
+        f"the store {path} {what} while it was open: what was written since is not saved in it.",
+        remedy="Stop whatever moves or cleans up files there, then run again.",
+    )
+
+
 class Connection(aiosqlite.Connection):
     """A connection in its own thread that runs a whole function there, so that no cancellation can split a transaction."""
+
+    file: OpenedFile | None = None
 
     async def run(self, work: Callable[[Db], T]) -> T:
         """Returns what `work` returns, run from start to end in the connection's thread."""
         return await self._execute(_outcome, work, self._conn)
 
     async def run_whole(self, work: Callable[[Db], None]) -> None:
-        """As `run`, and returns, or raises, when the work is over even where the waiting task was cancelled meanwhile."""
+        """As `run`, and returns, or raises, when the work is over however often the waiting task was cancelled meanwhile."""
         errors: list[Exception] = []
+        over = False
 
         def noted(db: Db) -> None:
+            nonlocal over
             try:
                 work(db)
             except Exception as error:  # noqa: BLE001  raised below, in the task that waits
                 errors.append(error)
+            finally:
+                over = True
 
-        try:
+        with suppress(anyio.get_cancelled_exc_class()):
             await self.run(noted)
-        except anyio.get_cancelled_exc_class():
-            await self.run(lambda _: None)  # the thread comes to it once the work is over
+        while not over:
+            with suppress(anyio.get_cancelled_exc_class()):
+                await self.run(lambda _: None)  # the thread comes to it once the work is over
         if errors:
             raise errors[0]
 
@@ -98,7 +146,14 @@ def _outcome(work: Callable[[Db], T], db: Db) -> T:
 
 def connect(path: Path, *, read_only: bool = False) -> Connection:
     """An unopened connection to that file; await it to open."""
-    return Connection(lambda: open_raw(path, read_only=read_only), 64)
+
+    def opened() -> Db:
+        db = open_raw(path, read_only=read_only)
+        connection.file = OpenedFile(path.absolute(), _inode(path))
+        return db
+
+    connection = Connection(opened, 64)
+    return connection
 
 
 def open_raw(path: Path, *, read_only: bool = False) -> Db:

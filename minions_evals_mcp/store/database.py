@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import anyio
-from anyio.abc import TaskGroup
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+import anyio.lowlevel
+from anyio.abc import TaskStatus
 
 from minions_evals_mcp.errors import ConflictError, StoreError, ungrouped
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.store import row_digests
-from minions_evals_mcp.store.connection import Connection, Db, connect, make_durable, open_raw, sqlite, translated
+from minions_evals_mcp.store.connection import (
+    Connection,
+    Db,
+    OpenedFile,
+    connect,
+    make_durable,
+    open_raw,
+    sqlite,
+    translated,
+)
 from minions_evals_mcp.store.migrate import migrate, refuse_foreign, require_store, vet_version
 from minions_evals_mcp.store.veil import connect_veiled, is_anything_sealed
 
@@ -42,7 +52,76 @@ class Ticket(Generic[T]):
         return self.value  # pyright: ignore[reportReturnType]  T may itself be None
 
 
-def _commit_group(db: Db, path: Path, group: list[Ticket[Any]]) -> None:
+@dataclass(slots=True, eq=False)
+class WriteQueue:
+    """The tickets that wait for the writer.
+
+    They are kept here and not in a stream. A stream hands its item to the task that waits, and an item handed over in the turn in
+    which that task is cancelled is lost. Here an event wakes the writer, which takes the tickets once it runs.
+    """
+
+    queued: deque[Ticket[Any]] = field(default_factory=deque[Ticket[Any]])
+    senders: deque[tuple[Ticket[Any], anyio.Event]] = field(default_factory=deque[tuple[Ticket[Any], anyio.Event]])
+    """Tickets that wait for room, in order, each with the event that its sender waits for."""
+
+    is_closed: bool = False
+    woken: anyio.Event = field(default_factory=anyio.Event)
+
+    async def put(self, ticket: Ticket[Any], path: Path) -> None:
+        """Queues it once there is room. A sender that is cancelled before it returns has queued nothing."""
+        await anyio.lowlevel.checkpoint()
+        if self.is_closed:
+            raise StoreError(f"the store {path} is closed: nothing more is written.", remedy="Open it again.")
+        if len(self.queued) < GROUP and not self.senders:
+            self.queued.append(ticket)
+            self.woken.set()
+            return
+        let_in = anyio.Event()
+        self.senders.append((ticket, let_in))
+        try:
+            await let_in.wait()
+        except BaseException:
+            with suppress(ValueError):
+                self.senders.remove((ticket, let_in))
+            with suppress(ValueError):
+                self.queued.remove(ticket)
+            raise
+
+    def take(self) -> list[Ticket[Any]]:
+        """The next group; those who wait for room take its places."""
+        group = [self.queued.popleft() for _ in range(min(GROUP, len(self.queued)))]
+        while self.senders and len(self.queued) < GROUP:
+            self._let_in()
+        return group
+
+    def _let_in(self) -> None:
+        ticket, let_in = self.senders.popleft()
+        self.queued.append(ticket)
+        let_in.set()
+
+    def close(self) -> None:
+        """Lets no more in. What is queued, or waits for room, is still written."""
+        self.is_closed = True
+        while self.senders:
+            self._let_in()
+        self.woken.set()
+
+    def abandon(self, path: Path) -> None:
+        """Answers whoever is left: the writer has ended, as by an interrupt that struck it."""
+        self.close()
+        while self.queued:
+            ticket = self.queued.popleft()
+            ticket.error = _broken_off(path)
+            ticket.done.set()
+
+    async def wait(self) -> None:
+        """Waits until something is queued or the queue is closed."""
+        if not self.queued and not self.is_closed:
+            self.woken = anyio.Event()
+            await self.woken.wait()
+
+
+def _commit_group(db: Db, path: Path, file: OpenedFile | None, group: list[Ticket[Any]]) -> None:
     """Runs every caller's work in one transaction; where one of several fails, each again in a savepoint of its own."""
     with translated(path):
         row_digests.keep(db)
@@ -53,6 +132,8 @@ def _commit_group(db: Db, path: Path, group: list[Ticket[Any]]) -> None:
                 db.execute("BEGIN IMMEDIATE")
                 for ticket in group:
                     _run_one(db, path, ticket)
+            if file is not None:
+                file.vet()
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
@@ -92,7 +173,7 @@ class Store:
 
     path: Path
     reader: Connection
-    writes: MemoryObjectSendStream[Ticket[Any]] | None
+    writes: WriteQueue | None
     veiled: Connection | None = None
     opening: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -103,7 +184,7 @@ class Store:
                 f"the store {self.path} is open for reading only.", remedy=f"Open it without {argument('read_only')}."
             )
         ticket = Ticket(work)
-        await self.writes.send(ticket)
+        await self.writes.put(ticket, self.path)
         return ticket
 
     async def write(self, work: Callable[[Db], T]) -> T:
@@ -112,14 +193,14 @@ class Store:
 
     async def read(self, work: Callable[[Db], T]) -> T:
         """Returns what the read returned, from one snapshot of committed data as doors may see it: without what is sealed."""
-        result = await self.reader.run(partial(_unless_sealed, self.path, work))
+        result = await self.reader.run(partial(_unless_sealed, self.path, self.reader.file, work))
         if not isinstance(result, _Sealed):
             return result
-        return await (await self._behind_the_veil()).run(partial(_in_snapshot, self.path, work))
+        return await (await self._behind_the_veil()).run(partial(_in_snapshot, self.path, self.reader.file, work))
 
     async def read_whole(self, work: Callable[[Db], T]) -> T:
         """Returns what the read returned, sealed content and all: for the engine's own work, never for what a door answers."""
-        return await self.reader.run(partial(_in_snapshot, self.path, work))
+        return await self.reader.run(partial(_in_snapshot, self.path, self.reader.file, work))
 
     async def version(self) -> int:
         """A number that is another one as soon as anybody, in this process or in another, has committed something."""
@@ -152,8 +233,8 @@ class _Sealed:
 _SEALED = _Sealed()
 
 
-def _unless_sealed(path: Path, work: Callable[[Db], T], db: Db) -> T | _Sealed:
-    return _in_snapshot(path, lambda raw: _SEALED if is_anything_sealed(raw) else work(raw), db)
+def _unless_sealed(path: Path, file: OpenedFile | None, work: Callable[[Db], T], db: Db) -> T | _Sealed:
+    return _in_snapshot(path, file, lambda raw: _SEALED if is_anything_sealed(raw) else work(raw), db)
 
 
 def _version(path: Path, db: Db) -> int:
@@ -161,8 +242,10 @@ def _version(path: Path, db: Db) -> int:
         return db.execute("PRAGMA data_version").fetchone()[0]
 
 
-def _in_snapshot(path: Path, work: Callable[[Db], T], db: Db) -> T:
+def _in_snapshot(path: Path, file: OpenedFile | None, work: Callable[[Db], T], db: Db) -> T:
     with translated(path):
+        if file is not None:
+            file.vet()
         db.execute("BEGIN")
         try:
             return work(db)
@@ -170,31 +253,29 @@ def _in_snapshot(path: Path, work: Callable[[Db], T], db: Db) -> T:
             db.execute("COMMIT")
 
 
-async def _serve(db: Connection, path: Path, queue: MemoryObjectReceiveStream[Ticket[Any]]) -> None:
+async def _serve(
+    db: Connection, path: Path, queue: WriteQueue, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
     """Serves the queue in groups until it is closed and empty, whatever is cancelled around it.
 
     A loop that is broken off, as by a second Ctrl-C, cancels each task itself, which no scope keeps from it; whoever then waits for
     what is queued would wait for ever.
     """
-    with anyio.CancelScope(shield=True), queue:
-        while True:
-            try:
-                group = [await queue.receive()]
-            except anyio.EndOfStream:
-                return
-            except anyio.get_cancelled_exc_class():
-                continue
-            while len(group) < GROUP:
-                try:
-                    group.append(queue.receive_nowait())
-                except (anyio.WouldBlock, anyio.EndOfStream):
-                    break
-            await _settle(db, path, group)
+    task_status.started()  # a task that is cancelled before it has begun serves nobody
+    try:
+        with anyio.CancelScope(shield=True):
+            while queue.queued or not queue.is_closed:
+                with suppress(anyio.get_cancelled_exc_class()):
+                    await queue.wait()
+                if group := queue.take():
+                    await _settle(db, path, group)
+    finally:
+        queue.abandon(path)
 
 
 async def _settle(db: Connection, path: Path, group: list[Ticket[Any]]) -> None:
     try:
-        await db.run_whole(lambda raw: _commit_group(raw, path, group))
+        await db.run_whole(lambda raw: _commit_group(raw, path, db.file, group))
     except ConflictError as error:  # a deferred reference, checked at COMMIT: each caller answers for its own
         if len(group) == 1:
             group[0].error = group[0].error or error
@@ -204,8 +285,17 @@ async def _settle(db: Connection, path: Path, group: list[Ticket[Any]]) -> None:
     except Exception as error:  # noqa: BLE001  every caller of the group is told
         for ticket in group:
             ticket.error = ticket.error or error
-    for ticket in group:
-        ticket.done.set()
+    except BaseException:
+        for ticket in group:
+            ticket.error = ticket.error or _broken_off(path)
+        raise
+    finally:
+        for ticket in group:
+            ticket.done.set()
+
+
+def _broken_off(path: Path) -> StoreError:
+    return StoreError(f"the write to the store {path} was interrupted.", remedy="Run it again.")
 
 
 @asynccontextmanager
@@ -222,19 +312,14 @@ async def open_store(path: Path, *, read_only: bool = False) -> AsyncGenerator[S
         reader = await stack.enter_async_context(_opened(path, read_only=True))
         await reader.run(lambda db: _required(db, path))
         tasks = await stack.enter_async_context(anyio.create_task_group())
-        writes = None if writer is None else _queue(tasks, writer, path)
+        writes = None if writer is None else WriteQueue()
+        if writer is not None and writes is not None:
+            await tasks.start(_serve, writer, path, writes)
         store = Store(path, reader, writes)
         try:
             yield store
         finally:
             await store.close()
-
-
-def _queue(tasks: TaskGroup, db: Connection, path: Path) -> MemoryObjectSendStream[Ticket[Any]]:
-    """The way in to a connection that is served by a task of its own."""
-    send, receive = anyio.create_memory_object_stream[Ticket[Any]](GROUP)
-    tasks.start_soon(_serve, db, path, receive)
-    return send
 
 
 def _make_folder(path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from minions_evals_mcp.domain.speaker import AGENTS
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
@@ -76,6 +78,22 @@ def outputs_not_of_people(db: Db, run_id: str) -> int:
         (run_id,),
     ).fetchone()
     return count
+
+
+def made_by_agents(db: Db, idents: Sequence[str], *, changed_only: bool = False) -> list[str]:
+    """Those of the records that an agent without a token made, changed or deleted last, through a server.
+
+    `changed_only` leaves out what an agent made and nobody changed since. What was saved before sources were kept counts as the
+    operator's.
+    """
+    is_change = " AND coalesce(json_extract(detail, '$.new'), 0) = 0" if changed_only else ""
+    rows = db.execute(
+        "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM event e WHERE e.seq = (SELECT max(seq) FROM event"
+        " WHERE subject_id = value AND type IN ('record-saved', 'record-deleted', 'record-accepted'))"
+        f" AND json_extract(e.detail, '$.by') = '{AGENTS}'{is_change})",
+        (json.dumps([*dict.fromkeys(idents)]),),
+    )
+    return [ident for (ident,) in rows]
 
 
 def judged_in(db: Db, run_ids: Sequence[str]) -> dict[str | None, int]:

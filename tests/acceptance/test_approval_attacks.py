@@ -13,14 +13,15 @@ import pytest
 from mcp import Client
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.engine.cases.current_version import current_version
-from minions_evals_mcp.engine.context import open_engine
+from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.session.opened import Session
 from tests.shared.server.hosts import EVERYTHING, Host, part, read_by_people, rows
 from tests.shared.server.hosts import judged as verdict_on
-from tests.workshop import Json, all_of, config_in, first, opened
+from tests.workshop import Json, all_of, config_in, first, opened, save
 
 CASES = 12
 NAMES = [f"c{number}" for number in range(CASES)]
@@ -42,9 +43,22 @@ def version(number: int, prompt: str = "p", ident: str = "") -> JsonValue:
     return {"id": ident or f"{prompt}@{number}", "type": "prompt-version", "fields": fields}
 
 
-def a_case(name: str, wanted: str = "good") -> JsonValue:
-    fields: Json = {"name": name, "inputs": {"q": name}, "expectedOutputs": {"output": wanted}, "passRule": "max_score"}
-    return {"id": name, "type": "test-case", "fields": fields}
+def a_case(name: str, wanted: str = "good", rubric: str | None = None) -> JsonValue:
+    fields: Json = {"name": name, "inputs": {"q": name}}
+    ruled: Json = {"expectedOutputs": {"output": wanted}, "passRule": "max_score"}
+    return {"id": name, "type": "test-case", "fields": fields | ({"rubricId": rubric} if rubric else ruled)}
+
+
+def a_rubric(threshold: float = 0.5) -> JsonValue:
+    fields: Json = {"name": "rubric", "passingThreshold": threshold, "criteriaIds": ["rubric/right"]}
+    return {"id": "rubric", "type": "rubric", "fields": fields}
+
+
+def a_criterion(word: str = "good") -> JsonValue:
+    """One that a rule judges."""
+    guide = f"[{{type: icontains, value: {word}}}]"
+    fields: Json = {"rubricId": "rubric", "name": "right", "judgeType": "heuristic", "scoringGuide": guide}
+    return {"id": "rubric/right", "type": "rubric-criterion", "fields": fields}
 
 
 def a_benchmark(ident: str, names: Sequence[str]) -> JsonValue:
@@ -64,12 +78,18 @@ def recorded(of: str, right: Sequence[bool]) -> list[JsonValue]:
     ]  # fmt: skip
 
 
+async def keep(operator: Engine, *wire: JsonValue) -> None:
+    """Saves the records as a command of the operator's does."""
+    await save(operator, [record_from_wire(one, new_id="", now=operator.clock()) for one in wire])
+
+
 @dataclass(frozen=True, slots=True)
 class Agent:
     """What an agent can do, over one or two connections to a store that holds p@1 (in use), p@2 and the benchmark `b`."""
 
     host: Host
     other: Host
+    config: EngineConfig
 
     async def save(self, *records: JsonValue, **more: JsonValue) -> None:
         await self.host.call("save_records", records=[*records], **more)
@@ -91,6 +111,24 @@ class Agent:
 
     async def compare_stored(self, *runs: str) -> Json:
         return part(await self.host.call("compare_prompt_versions", runIds=[*runs]), "comparison")
+
+    async def run_recorded(self, of: str) -> str:
+        """A run of that version on the outputs that were handed in."""
+        asked: Json = {"benchmarkId": "b", "promptVersionRef": of, "waitSeconds": 50, "recorded": True}
+        return str((await self.host.call("run_benchmark", **asked))["runId"])
+
+    async def by_rubric(self) -> None:
+        """The operator's cases are judged by the operator's rubric."""
+        async with opened(self.config) as operator:
+            await keep(operator, *(a_case(name, rubric="rubric") for name in NAMES))
+
+    async def tried(self, *records: JsonValue) -> str:
+        """Why the records were refused; empty where they were saved."""
+        try:
+            await self.save(*records)
+        except AssertionError as error:
+            return str(error)
+        return ""
 
     async def refused(self, of: str = "p@2", **more: JsonValue) -> str:
         """Why the approval was refused."""
@@ -311,6 +349,177 @@ async def _(agent: Agent) -> str:
     return await agent.refused(decidedBy="me")
 
 
+# The ruler
+
+
+def but(name: str) -> list[bool]:
+    """All right but the answer to that case."""
+    return [one != name for one in NAMES]
+
+
+def _measured_by(*refused: str) -> str:
+    return rf"made, changed or deleted by an agent \({', '.join(refused)}"
+
+
+@attack("a benchmark of its own over a person's cases", refused_as=_measured_by("mine"))
+async def _(agent: Agent) -> str:
+    await agent.save(a_benchmark("mine", NAMES))
+    await agent.compare(WRONG, RIGHT, benchmarkId="mine")
+    return await agent.refused()
+
+
+@attack("a benchmark and cases of its own that want the wrong thing", refused_as=_measured_by("mine"))
+async def _(agent: Agent) -> str:
+    names = [f"x{number}" for number in range(CASES)]
+    await agent.save(*(a_case(name, "bad") for name in names), a_benchmark("mine", names))
+    await agent.compare(RIGHT, WRONG, benchmarkId="mine")
+    return await agent.refused()
+
+
+@attack("the operator's cases want the wrong thing before the comparison", refused_as=_measured_by("c0", "c1"))
+async def _(agent: Agent) -> str:
+    await agent.save(*(a_case(name, "bad") for name in NAMES))
+    await agent.compare(RIGHT, WRONG)
+    return await agent.refused()
+
+
+@attack("one case of twelve is changed before the comparison", refused_as=_measured_by("c7"))
+async def _(agent: Agent) -> str:
+    await agent.save({"id": "c7", "type": "test-case", "fields": {"expectedOutputs": {"output": "bad"}}}, merge=True)
+    await agent.compare(WRONG, but("c7"))
+    return await agent.refused()
+
+
+@attack("a case is changed and changed back", refused_as=_measured_by("c1"))
+async def _(agent: Agent) -> str:
+    await agent.save(a_case("c1", "bad"))
+    await agent.save(a_case("c1"))
+    await agent.compare(WRONG, RIGHT)
+    return await agent.refused()
+
+
+@attack("a hard case is deleted", refused_as=_measured_by("c5"))
+async def _(agent: Agent) -> str:
+    await agent.host.call("delete_record", id="c5")
+    await agent.compare(WRONG[1:], RIGHT[1:])
+    return await agent.refused()
+
+
+@attack("a hard case is deleted and saved again as another", refused_as=_measured_by("c5"))
+async def _(agent: Agent) -> str:
+    await agent.host.call("delete_record", id="c5")
+    await agent.save(a_case("c5", "bad"))
+    await agent.compare(WRONG, but("c5"))
+    return await agent.refused()
+
+
+@attack("a hard case becomes a draft", refused_as=_measured_by("c5"))
+async def _(agent: Agent) -> str:
+    await agent.save({"id": "c5", "type": "test-case", "fields": {"status": "draft"}}, merge=True)
+    await agent.compare(WRONG[1:], RIGHT[1:])
+    return await agent.refused()
+
+
+@attack("a hard case leaves the operator's benchmark", refused_as=_measured_by("b"))
+async def _(agent: Agent) -> str:
+    await agent.save(a_benchmark("b", NAMES[1:]))
+    await agent.compare(WRONG[1:], RIGHT[1:])
+    return await agent.refused()
+
+
+@attack("easy cases of its own join the operator's benchmark", refused_as=_measured_by("b", "e0"))
+async def _(agent: Agent) -> str:
+    easy = [f"e{number}" for number in range(8)]
+    await agent.save(*map(a_case, easy), a_benchmark("b", [*NAMES, *easy]))
+    await agent.compare([*WRONG, *first(0, 8)], [*RIGHT, *first(8, 8)])
+    return await agent.refused()
+
+
+@attack("a sealed benchmark of cases of its own", refused_as="made, changed or deleted by an agent,")
+async def _(agent: Agent) -> str:
+    names = [f"x{number}" for number in range(CASES)]
+    fields: Json = {"name": "s", "testCaseIds": [*names], "sealed": True}
+    await agent.save(*map(a_case, names), {"id": "s", "type": "benchmark", "fields": fields})
+    SCRIPT[:] = [iter([*WRONG, *RIGHT])]
+    asked: Json = {"benchmarkId": "s", "versionA": "p@1", "versionB": "p@2", "waitSeconds": 50, "fresh": True}
+    await agent.host.call("compare_prompt_versions", **asked)
+    return await agent.refused()
+
+
+@attack("assertions of its own in a case", refused_as=_measured_by("c2"))
+async def _(agent: Agent) -> str:
+    checks: list[JsonValue] = [{"type": "contains", "value": "bad"}]
+    await agent.save({"id": "c2", "type": "test-case", "fields": {"assertions": checks}}, merge=True)
+    await agent.compare(WRONG, but("c2"))
+    return await agent.refused()
+
+
+@attack("a lower bar in a case", refused_as=_measured_by("c2"))
+async def _(agent: Agent) -> str:
+    await agent.save({"id": "c2", "type": "test-case", "fields": {"passRule": "similarity_0_8"}}, merge=True)
+    await agent.compare(WRONG, RIGHT)
+    return await agent.refused()
+
+
+@attack("the operator's criterion is turned around", refused_as=_measured_by("rubric", "rubric/right"))
+async def _(agent: Agent) -> str:
+    await agent.by_rubric()
+    await agent.save(a_criterion("bad"))
+    await agent.compare(RIGHT, WRONG)
+    return await agent.refused()
+
+
+@attack("the operator's rubric passes everything", refused_as=_measured_by("rubric"))
+async def _(agent: Agent) -> str:
+    await agent.by_rubric()
+    await agent.save(a_rubric(0.01))
+    await agent.compare(WRONG, RIGHT)
+    return await agent.refused()
+
+
+@attack(
+    "bad outputs for the version in use are handed in", refused_as="12 outputs of p@1 .* were handed in, by no person"
+)
+async def _(agent: Agent) -> str:
+    await agent.save(*recorded("p@1", WRONG))
+    before = await agent.run_recorded("p@1")
+    await agent.compare_stored(before, await agent.run("p@2", RIGHT))
+    return await agent.refused()
+
+
+@attack("the words of the version in use are made worse", refused_as=_measured_by("p@1") + "|set once|measured|HR")
+async def _(agent: Agent) -> str:
+    worse = {"content": "Say nothing.", "versionNumber": 1, "promptId": "p"}
+    said = await agent.tried({"id": "p@1", "type": "prompt-version", "fields": {**worse}})
+    await agent.compare(WRONG, RIGHT)
+    return said or await agent.refused()
+
+
+@attack("a failure is promoted into the operator's benchmark as a case of its own", refused_as=_measured_by("b"))
+async def _(agent: Agent) -> str:
+    run = await agent.run("p@1", WRONG)
+    await agent.host.call("promote_failure", id=f"{run}:c0", corrected="good", into="b")
+    await agent.compare([*WRONG, False], [*RIGHT, True])
+    return await agent.refused()
+
+
+@attack("the ruler is changed over the other connection, under another name", refused_as=_measured_by("c0"))
+async def _(agent: Agent) -> str:
+    await agent.other.call("save_records", records=[a_case("c0", "bad")])
+    await agent.compare(WRONG, but("c0"))
+    return await agent.refused(decidedBy="somebody-else")
+
+
+@attack("the case is said to be the operator's", refused_as=_measured_by("c0"))
+async def _(agent: Agent) -> str:
+    forged = a_case("c0", "bad")
+    assert isinstance(forged, dict)
+    await agent.tried({**forged, "createdBy": "operator"})
+    await agent.save(a_case("c0", "bad"))
+    await agent.compare(WRONG, but("c0"))
+    return await agent.refused()
+
+
 @attack("an unclear win is passed with a reason, in a person's name", refused_as="An agent cannot override this")
 async def _(agent: Agent) -> str:
     await agent.compare(AS_BEFORE, first(8, CASES))
@@ -320,10 +529,12 @@ async def _(agent: Agent) -> str:
 @asynccontextmanager
 async def _placed(folder: Path) -> AsyncGenerator[Agent]:
     config = config_in(folder, concurrency=1)
+    definitions = [version(1), version(2), *map(a_case, NAMES), a_rubric(), a_criterion(), a_benchmark("b", NAMES)]
+    async with opened(config) as operator:
+        await keep(operator, *definitions)
     connections = [build_server(Session(partial(open_engine, config), target=TARGET), EVERYTHING) for _ in range(2)]
     async with Client(connections[0]) as one, Client(connections[1]) as another:
-        agent = Agent(Host(one), Host(another))
-        await agent.save(version(1), version(2), *map(a_case, NAMES), a_benchmark("b", NAMES))
+        agent = Agent(Host(one), Host(another), config)
         yield agent
 
 
@@ -341,5 +552,20 @@ async def test_no_trick_of_an_agent_has_a_version_approved(tmp_path: Path, numbe
         assert await engine.store.read(lambda db: current_version(db, "p@2")) == "p@1"
 
 
-def test_there_are_twenty_attacks_and_more() -> None:
-    assert len(ATTACKS) >= 20
+async def test_an_agent_approves_what_the_operator_measures_and_what_was_accepted_again(tmp_path: Path) -> None:
+    """Without this no refusal above would mean anything."""
+    async with _placed(tmp_path) as agent:
+        await agent.save(a_case("c1", "bad"))
+        await agent.save(a_case("c1"))
+        await agent.compare(WRONG, RIGHT)
+        said = await agent.refused()
+        assert "minions-evals import SUITE" in said
+        async with opened(agent.config) as operator:
+            await keep(operator, a_case("c1"))
+        await agent.host.call("approve_prompt_version", promptVersionRef="p@2")
+    async with opened(config_in(tmp_path)) as engine:
+        assert await engine.store.read(lambda db: current_version(db, "p@2")) == "p@2"
+
+
+def test_there_are_forty_attacks_and_more() -> None:
+    assert len(ATTACKS) >= 40

@@ -24,7 +24,7 @@ HALF_HEAD = b"POST /v1/traces HTTP/1.1\r\nhost: a\r\n"
 
 
 def of_exporters() -> BoundedServer:
-    return OtlpServer(otlp_app(lambda _: None), lambda: None, TIGHT)
+    return OtlpServer(otlp_app({"traces": lambda _: None}), lambda: None, TIGHT)
 
 
 def of_hosts() -> BoundedServer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,10 @@ def test_a_module_of_the_current_folder_takes_no_modules_place(tmp_path: Path) -
         at.file(
             f"{name}.py", f"open({str(at.folder / 'mark')!r}, 'a').write({name!r} + chr(10)); raise SystemExit(9)\n"
         )
-    ended = at.run("run-benchmark", "b", "--cluster", "local:1", "--json")
+    program = str(
+        Path(sys.executable).with_name("minions-evals")
+    )  # `python -m` imports from its folder, whatever we do
+    ended = at.carried_out([program, "run-benchmark", "b", "--cluster", "local:1", "--json"])
     mark = at.folder / "mark"
     assert not mark.exists(), mark.read_text("utf-8")
     assert ended.code == 0, ended.out + ended.err

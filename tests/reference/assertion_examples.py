@@ -110,6 +110,11 @@ EXAMPLES: dict[str, Example] = {
     "llm-rubric": said({"value": "The reply is polite."}, "Gladly, here it is.", "Find it yourself. BAD"),
     "python": said({"value": "len(output) < 40"}, REPLY, REPLY * 3),
     "regex": said({"value": r"\b\d+ days\b"}, REPLY, "You have a month."),
+    "retrieval": said(
+        {"value": {"metric": "recall", "relevant": ["returns", "refunds"], "k": 5}, "threshold": 0.5},
+        '{"retrieved": ["returns", "shipping"]}',
+        '{"retrieved": ["shipping"]}',
+    ),
     "rouge-n": said({"value": REPLY}, "You have 30 days to return it, free.", "We are closed on Sundays."),
     "similar": said({"value": REPLY, "threshold": 0.8}, "you have 30 days to return it", "We are closed on Sundays."),
     "similar:cosine": said(

@@ -22,6 +22,7 @@ NOT_ASKED: dict[str, str] = {
     "people add": "says nothing of a case",
     "people remove": "says nothing of a case",
     "people list": "says nothing of a case",
+    "mcp install": "reads a host's settings file only",
 }
 """Commands that are not run, and why nothing sealed can come out of them."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 from datetime import timedelta
 from pathlib import Path
@@ -12,12 +14,13 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.inbox import Arriving
-from minions_evals_mcp.store.check import Found, Looking, Problem, check_store
+from minions_evals_mcp.store.check import DEEP_UP_TO, Found, Looking, Problem, check_store, is_deep_by_default
 from minions_evals_mcp.store.connection import APPLICATION_ID, Db
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.migrate import migrations
 from tests.shared.store.command_line import told
 from tests.shared.store.small_store import raw
+from tests.store.test_bad_disks import spoil
 from tests.store.test_check import tamper
 from tests.workshop import START
 
@@ -134,12 +137,45 @@ async def test_problems_are_told_as_they_are_found_and_with_what_is_looked_at(sm
     assert Looking("rows of unit") == seen[seen.index(Problem(report.problems[0])) - 1]
 
 
-async def test_the_command_line_compares_digests_where_it_is_asked_to(small_store: Path) -> None:
+async def test_the_command_line_compares_digests_unless_told_not_to_and_says_what_it_left_out(
+    small_store: Path,
+) -> None:
     tamper(small_store, "UPDATE unit SET reason = 'x'")
-    plain = await told(small_store.parent, "db", "check", "--db", str(small_store))
-    checked = await told(small_store.parent, "db", "check", "--deep", "--db", str(small_store))
+    plain = await told(small_store.parent, "db", "check", "--no-deep", "--db", str(small_store))
+    checked = await told(small_store.parent, "db", "check", "--db", str(small_store))
     assert (plain.code, checked.code) == (0, 3)
+    assert "Not checked: the content of each row, the indexes." in plain.out
+    assert "minions-evals db check --deep" in plain.out
     assert 'problem: digest: row ["job",0,1] of unit is not as it was written' in checked.out
+    assert "Not checked" not in checked.out
+    as_json = await told(small_store.parent, "db", "check", "--no-deep", "--json", "--db", str(small_store))
+    assert json.loads(as_json.out)["notChecked"] == ["the content of each row", "the indexes"]
+
+
+async def test_one_flipped_bit_in_a_text_is_seen_by_the_plain_command_and_by_the_doctor(small_store: Path) -> None:
+    raw_bytes = bytearray(small_store.read_bytes())  # noqa: ASYNC240  a small file of our own
+    at = raw_bytes.index(b"It says so.")
+    raw_bytes[at] ^= 1
+    small_store.write_bytes(raw_bytes)  # noqa: ASYNC240  as above
+    for verb in (("db", "check"), ("doctor",)):
+        assert (await told(small_store.parent, *verb, "--db", str(small_store))).code == 3, verb
+
+
+async def test_what_is_not_looked_at_behind_a_damaged_page_is_said(small_store: Path) -> None:
+    spoil(small_store, "test_run_history", lambda page: page.replace(b"c1", b"c9"))
+    said = await told(small_store.parent, "db", "check", "--db", str(small_store))
+    assert said.code == 3
+    assert "Not checked: the references, the schema, the hard rules, known secrets, the gapless events" in said.out
+
+
+def test_a_store_is_checked_row_by_row_unasked_up_to_a_size(tmp_path: Path) -> None:
+    file = tmp_path / "sparse.db"
+    file.touch()
+    os.truncate(file, DEEP_UP_TO)
+    assert is_deep_by_default(file)
+    os.truncate(file, DEEP_UP_TO + 1)
+    assert not is_deep_by_default(file)
+    assert not is_deep_by_default(tmp_path / "missing.db")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio  # noqa: TID251 - only its tasks can be cancelled past every scope
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ import anyio.lowlevel
 import pytest
 
 from minions_evals_mcp.errors import ConflictError, RuleError, StoreError
-from minions_evals_mcp.store.connection import Db, library_version, open_raw, sqlite, wal_is_safe
+from minions_evals_mcp.store.connection import Connection, Db, library_version, open_raw, sqlite, wal_is_safe
 from minions_evals_mcp.store.database import GROUP, Store, open_store, remove_unused
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
@@ -286,6 +287,110 @@ def test_what_is_queued_is_committed_and_told_though_the_loop_is_broken_off(tmp_
         anyio.run(main)
     with closing(open_raw(path, read_only=True)) as db:
         assert names(db) == ["second"]
+
+
+def _writer() -> asyncio.Task[object]:
+    """The task that writes, found by what it runs, as a loop that is broken off finds every task."""
+    (task,) = (task for task in asyncio.all_tasks() if task.get_name().endswith("database._serve"))
+    return task
+
+
+@pytest.mark.parametrize("times", [1, 2, 5])
+async def test_a_write_queued_in_the_turn_in_which_the_writer_is_cancelled_natively_is_committed(
+    store: Store, times: int
+) -> None:
+    writer = _writer()
+    await anyio.wait_all_tasks_blocked()
+    ticket = await store.submit(noted("in that turn"))
+    for _ in range(times):
+        writer.cancel()
+    with anyio.fail_after(HANG_S):
+        assert await ticket.result() == "in that turn"
+        assert await store.write(noted("after")) == "after"
+    assert await store.read(names) == ["in that turn", "after"]
+
+
+async def test_a_writer_cancelled_natively_again_and_again_during_a_commit_answers_its_callers(store: Store) -> None:
+    writer = _writer()
+    async with held(store):
+        ticket = await store.submit(noted("queued"))
+        for _ in range(5):
+            writer.cancel()
+            await anyio.lowlevel.checkpoint()
+            await anyio.lowlevel.checkpoint()
+    with anyio.fail_after(HANG_S):
+        assert await ticket.result() == "queued"
+    assert await store.read(names) == ["held", "queued"]
+
+
+def test_an_interrupt_that_strikes_the_writer_itself_leaves_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second Ctrl-C is raised wherever the loop happens to be."""
+    said: list[str] = []
+
+    async def struck(*_: object) -> None:
+        await anyio.sleep(0.01)
+        raise KeyboardInterrupt
+
+    async def main() -> None:
+        async with open_store(tmp_path / "evals.db") as store, anyio.create_task_group():
+            monkeypatch.setattr(Connection, "run_whole", struck)
+            tickets = [await store.submit(noted(name)) for name in ("a", "b")]
+            try:
+                await anyio.sleep_forever()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    for ticket in tickets:
+                        try:
+                            await ticket.result()
+                        except StoreError as error:
+                            said.append(str(error))
+
+    with pytest.raises(KeyboardInterrupt):
+        anyio.run(main)
+    assert len(said) == 2
+    assert all("interrupted" in text for text in said)
+
+
+async def test_the_order_of_those_who_wait_for_room_is_kept_and_one_cancelled_among_them_writes_nothing(
+    store: Store,
+) -> None:
+    async with anyio.create_task_group() as tasks, held(store):
+        for number in range(GROUP):
+            await store.submit(noted(f"n{number}"))
+        scopes: list[anyio.CancelScope] = []
+
+        async def write(name: str) -> None:
+            with anyio.CancelScope() as scope:
+                scopes.append(scope)
+                await store.write(noted(name))
+
+        for name in ("first", "cancelled", "last"):
+            tasks.start_soon(write, name)
+            await anyio.wait_all_tasks_blocked()
+        scopes[1].cancel()
+        await anyio.wait_all_tasks_blocked()
+    assert (await store.read(names))[GROUP + 1 :] == ["first", "last"]
+
+
+async def test_what_waits_for_room_when_the_store_closes_is_committed(tmp_path: Path) -> None:
+    path = tmp_path / "evals.db"
+    with anyio.fail_after(HANG_S):
+        async with anyio.create_task_group() as tasks, open_store(path) as store, held(store):
+            for number in range(3 * GROUP):
+                tasks.start_soon(store.write, noted(f"n{number}"))
+            await anyio.wait_all_tasks_blocked()
+            await store.close()
+    async with open_store(path, read_only=True) as store:
+        assert len(await store.read(names)) == 3 * GROUP + 1
+
+
+async def test_a_closed_store_takes_no_more_writes(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "evals.db") as store:
+        pass
+    with pytest.raises(StoreError, match="is closed"):
+        await store.write(noted("late"))
 
 
 async def test_a_read_only_store_reads_and_refuses_to_write(small_store: Path) -> None:

@@ -11,34 +11,56 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, say
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store.backup import back_up
-from minions_evals_mcp.store.check import Found, Looking, Problem, check_store
+from minions_evals_mcp.store.check import Found, Looking, Problem, Report, check_store, is_deep_by_default
 from minions_evals_mcp.store.salvage import salvage as write_salvaged
 
 FAILED = 3
 
 
-async def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
-    """Verify the store: its pages, its references, the gapless events, every hard rule. Exit 3 if anything is wrong.
+async def check(*, deep: bool | None = None, common: Common = DEFAULTS) -> int:
+    """Verify the store: pages, references, the gapless events, every hard rule, and each row. Exit 3 if anything is wrong.
 
-    Example: minions-evals db check --deep
+    Example: minions-evals db check
 
     Parameters
     ----------
     deep
-        Compare every row with its indexes and with the digest that was written beside it, too.
+        Compare each row with its indexes and with the digest written beside it.
+        The default for a store of up to 256 MB. `--no-deep` leaves it out.
     """
     path = db_path(common, settings_here())
-    report = await check_store(path, deep=deep, tell=None if common.json else _tell)
-    if not common.json:
-        _clear()
+    thorough = is_deep_by_default(path) if deep is None else deep
+    report = await check_store(path, deep=thorough, tell=None if common.json else _tell)
     if common.json:
         problems: list[JsonValue] = list(report.problems)
         checked: dict[str, JsonValue] = dict(report.checked)
-        say({"path": str(path), "ok": not problems, "deep": deep, "problems": problems, "checked": checked})
+        not_checked: list[JsonValue] = list(report.not_checked)
+        say(
+            {
+                "path": str(path),
+                "ok": not problems,
+                "deep": thorough,
+                "problems": problems,
+                "checked": checked,
+                "notChecked": not_checked,
+            }
+        )
     else:
-        counted = ", ".join(f"{number} {name}" for name, number in report.checked.items())
-        tell(f"{path}: {'ok' if not report.problems else f'{len(report.problems)} problems'} ({counted or 'empty'})\n")
+        _clear()
+        tell(f"{path}: {_verdict(report)}\n")
+        if report.not_checked:
+            tell(f"Not checked: {', '.join(report.not_checked)}.\n")
+        if report.not_checked and not report.problems:
+            tell("Check all of it: minions-evals db check --deep\n")
     return FAILED if report.problems else 0
+
+
+def _verdict(report: Report) -> str:
+    counted = ", ".join(f"{number} {name}" for name, number in report.checked.items())
+    if not report.problems:
+        return f"ok ({counted or 'empty'})"
+    known = f" ({counted})" if counted else ""
+    return f"{len(report.problems)} problem{'s' if len(report.problems) > 1 else ''}{known}"
 
 
 def _tell(finding: Found) -> None:

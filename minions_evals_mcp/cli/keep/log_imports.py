@@ -14,8 +14,8 @@ from minions_evals_mcp.cli.session import Common, reply, session
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.log_formats.table import Format, matching, named, sniff
+from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
+from minions_evals_mcp.interop.log_formats.table import BY_NAME, Format, matching, named, sniff
 from minions_evals_mcp.interop.log_formats.unknown_files import found, is_suite, refusal
 from minions_evals_mcp.interop.log_intake.intake import Counted, Taken, read_counted, take_log
 from minions_evals_mcp.interop.logs.files import head_of
@@ -45,6 +45,29 @@ def format_of(file: Path, name: str | None) -> Format | None:
     if form is None and not is_suite(look, head_of(file).decode("utf-8", "ignore")):
         raise refusal(look)
     return form
+
+
+def members(folder: Path) -> tuple[list[Path], int]:
+    """The files below the folder that are a suite or of a known format, by name, and how many others there are.
+
+    Links are not followed. Raises `BadInputError` where nothing there can be read.
+    """
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+    known = [file for file in files if _is_known(file)]
+    if not known:
+        raise BadInputError(
+            f"{folder} holds {len(files)} files, and none of them is a suite or of a known format.",
+            remedy=f"Name a file to hear what was found in it. Known formats: {', '.join(BY_NAME)} (docs/logs.md).",
+        )
+    return known, len(files) - len(known)
+
+
+def _is_known(file: Path) -> bool:
+    try:
+        format_of(file, None)
+    except EvalsError:
+        return False
+    return True
 
 
 async def import_log(engine: Engine, form: Format, file: Path) -> Taken:

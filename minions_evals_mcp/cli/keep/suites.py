@@ -18,6 +18,7 @@ from minions_evals_mcp.cli.keep.log_imports import (
     format_of,
     import_log,
     import_summary,
+    members,
 )
 from minions_evals_mcp.cli.keep.row_imports import BY, RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, say, session
@@ -69,6 +70,7 @@ async def import_(
     Parameters
     ----------
     files
+        A folder stands for all files below it that are of a known format; the others are counted.
         Suite files: `minions: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
         Logs and data sets of other tools (docs/reference/log-formats.md); what they are is seen from what they hold.
         With --as, rows: .csv, .tsv, .jsonl, .parquet.
@@ -89,9 +91,7 @@ async def import_(
     if explain:
         if as_ is not None:
             raise BadInputError("--explain is for suites and logs.", remedy="Leave --as out.")
-        for file in files:
-            _explain(file, format, common)
-        return 0
+        return sum(_explain_all(file, format, common) for file in files) and 1
     if as_ is None:
         if map or set or into:
             raise BadInputError("--map, --set and --into are for rows.", remedy="Say what they are: --as test-case.")
@@ -106,6 +106,21 @@ async def import_(
     return 0
 
 
+def _explain_all(file: Path, name: str | None, common: Common) -> int:
+    """Explain the file, or each of a folder; returns how many of a folder were refused, each of which is named."""
+    if not file.is_dir():
+        _explain(file, name, common)
+        return 0
+    refused = 0
+    for member in members(file)[0]:
+        try:
+            _explain(member, name, common)
+        except BadInputError as error:
+            refused += 1
+            tell(f"refused: {error.message}\n", aside=True)
+    return refused
+
+
 def _explain(file: Path, name: str | None, common: Common) -> None:
     if common.json:
         say(explained(file, name))
@@ -114,19 +129,43 @@ def _explain(file: Path, name: str | None, common: Common) -> None:
 
 
 async def _import_files(files: list[Path], name: str | None, common: Common) -> int:
+    refused = 0
     async with session(common, makes=True) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is imported is theirs
         for file in files:
-            form = format_of(file, name)
-            if form is None:
-                saved, went_on = await import_file(engine, file)
-                _say(file, saved, went_on, common)
+            if file.is_dir():
+                refused += await _import_folder(engine, file, name, common)
             else:
-                taken = await import_log(engine, form, file)
-                _say(
-                    file, taken.saved, taken.went_on, common, about=taken.wire(), lines=import_summary(taken, common.db)
-                )
-    return 0
+                await _import_one(engine, file, name, common)
+    return 1 if refused else 0
+
+
+async def _import_one(engine: Engine, file: Path, name: str | None, common: Common) -> None:
+    form = format_of(file, name)
+    if form is None:
+        saved, went_on = await import_file(engine, file)
+        _say(file, saved, went_on, common)
+    else:
+        taken = await import_log(engine, form, file)
+        _say(file, taken.saved, taken.went_on, common, about=taken.wire(), lines=import_summary(taken, common.db))
+
+
+async def _import_folder(engine: Engine, folder: Path, name: str | None, common: Common) -> int:
+    """Take in each file of the folder that can be read; returns how many were refused, each of which is named."""
+    known, others = members(folder)
+    refused = 0
+    for file in known:
+        try:
+            await _import_one(engine, file, name, common)
+        except BadInputError as error:
+            refused += 1
+            tell(f"refused: {error.message}\n", aside=True)
+    total = f"{folder}: {len(known) - refused} files taken in, {refused} refused, {others} of no known format"
+    if common.json:
+        say({"folder": str(folder), "taken": len(known) - refused, "refused": refused, "others": others})
+    else:
+        tell(total + "\n")
+    return refused
 
 
 def _say(

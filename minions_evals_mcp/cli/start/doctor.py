@@ -24,7 +24,7 @@ from minions_evals_mcp.project import NAME
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.settings import Settings, is_set, settings_here
 from minions_evals_mcp.skills import load_skills
-from minions_evals_mcp.store.check import check_store
+from minions_evals_mcp.store.check import check_store, is_deep_by_default
 from minions_evals_mcp.store.connection import library_version, wal_is_safe
 
 BROKEN = 3
@@ -130,7 +130,7 @@ async def _store(path: Path) -> list[Finding]:
             )
         ]
     try:
-        report = await check_store(path)
+        report = await check_store(path, deep=is_deep_by_default(path))
     except EvalsError as error:
         return [Finding("store", ok=False, said=error.message, remedy=error.remedy)]
     if report.problems:
@@ -143,7 +143,10 @@ async def _store(path: Path) -> list[Finding]:
             )
         ]
     shared = ", of all projects that name none (`store =` in a project file)" if path == default_db() else ""
-    return [Finding("store", ok=True, said=f"{path}: {sum(report.checked.values())} records{shared}")]
+    left = f"; not checked: {', '.join(report.not_checked)}" if report.not_checked else ""
+    remedy = "minions-evals db check --deep checks all of it" if left else ""
+    said = f"{path}: {sum(report.checked.values())} records{shared}{left}"
+    return [Finding("store", ok=True, said=said, remedy=remedy)]
 
 
 def _provider(row: ModelProvider, access: Access) -> Finding:

@@ -17,6 +17,8 @@ import anyio
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.engine.embedders import open_embedder
 from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.mcp_version import REMEDY as MCP_REMEDY
+from minions_evals_mcp.mcp_version import mcp_problem
 from minions_evals_mcp.models.registry import Models
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.sandbox.javascript import worker_command
@@ -25,7 +27,8 @@ from minions_evals_mcp.sandbox.worker import Worker, WorkerDiedError
 from minions_evals_mcp.scoring.checks import Broke, Language
 
 DISTRIBUTION = "minions-evals-mcp"
-PROGRAMS = (("MCP server", "minions-evals-mcp"), ("agent", "minions-eval-agent"))
+SERVER = "minions-evals-mcp"
+PROGRAMS = (("MCP server", SERVER), ("agent", "minions-eval-agent"))
 LANGUAGES: tuple[tuple[Language, str], ...] = (("python", "Python checks"), ("javascript", "JavaScript checks"))
 START_S = 30.0
 FOR_DEVELOPERS = "dev"
@@ -48,7 +51,7 @@ async def machine(config: EngineConfig, *, ping: bool) -> list[Finding]:
     return [
         await _embedder(config, ping=ping),
         *await _sandboxes(),
-        *[await _program(label, name, ping=ping) for label, name in PROGRAMS],
+        *[_with_library(await _program(label, name, ping=ping), name) for label, name in PROGRAMS],
         _extras(),
     ]
 
@@ -106,6 +109,16 @@ async def _program(label: str, name: str, *, ping: bool) -> Finding:
     return Finding(label, ok=True, said=f"{program}, starts in {time.monotonic() - began:.1f} s")
 
 
+def _with_library(finding: Finding, program: str) -> Finding:
+    """The finding about the server, or that its library is too old: everything else works with an older one."""
+    problem = mcp_problem() if program == SERVER else ""
+    return (
+        Finding(finding.name, ok=None, said=problem, remedy=MCP_REMEDY)
+        if problem and finding.ok is not None
+        else finding
+    )
+
+
 async def _started(command: Sequence[str]) -> subprocess.CompletedProcess[bytes] | None:
     """Returns how the program ended; None where it cannot be started, or does not end."""
     try:
@@ -123,6 +136,8 @@ def _extras() -> Finding:
     """Returns which optional parts are installed."""
     wanted = _wanted()
     there = [name for name, packages in wanted.items() if all(map(_installed, packages))]
+    if mcp_problem():
+        there = [name for name in there if name != "server"]
     missing = [name for name in wanted if name not in there]
     if not missing:
         return Finding("extras", ok=True, said=f"{', '.join(there)} installed")

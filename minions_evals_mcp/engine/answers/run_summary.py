@@ -293,6 +293,7 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     if run.fields.is_regression:
         failure = records.require(db, f"{run.id}:regression", EvalFailure)
         wire = {
+            "isNew": True,
             "summary": failure.fields.description, "evidence": run.fields.evidence, "failureType": failure.fields.failure_type,
             "evalFailureId": failure.id,
             "newlyFailing": [signal.removeprefix("newly failing: ") for signal in failure.fields.signals],
@@ -307,7 +308,7 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
             "newlyFailing": [*named],
         }  # fmt: skip
     wire |= {
-        "previousRunId": fall.since, "scoreFell": fall.score_fell,
+        "isNew": run.fields.is_regression, "previousRunId": fall.since, "scoreFell": fall.score_fell,
         "byRule": run.fields.is_regression or _dropped_by_rule(fall.shared),
         "cases": fall.shared.cases, "worse": fall.shared.worse, "better": fall.shared.better,
     }  # fmt: skip

@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import TestRun
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, case_record, test_case
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.submit import judge_waiting
@@ -100,12 +101,12 @@ async def save_spooled(engine: Engine, arrivals: Iterator[Arrival], *, by: str) 
     now = engine.clock()
     with Spool(now=now) as spool:
         spool.take(arrivals)
-        write = partial(_write_spooled, spool=spool, speaker=engine.speaker.identity, by=by, now=now)
+        write = partial(_write_spooled, spool=spool, speaker=engine.speaker, by=by, now=now)
         saved, case_ids = await engine.store.write(write)
     return saved, await _judge_what_waited(engine, case_ids)
 
 
-def _write_spooled(db: Db, *, spool: Spool, speaker: str, by: str, now: datetime) -> tuple[Saved, list[str]]:
+def _write_spooled(db: Db, *, spool: Spool, speaker: Speaker, by: str, now: datetime) -> tuple[Saved, list[str]]:
     """Returns how many were saved, and the ids of the cases that were kept before."""
     write = partial(write_batch, db, by=speaker, now=now)
     saved, known_cases = write(batch=batch_of(spool.first)), list[str]()

@@ -82,7 +82,7 @@ async def promote_failure(
 
     def save(db: Db) -> None:  # the benchmark as it stands now: others may be adding to it
         taken_up = [] if into is None else [Arrival(_with_case(db, ident=into, case_id=case_id))]
-        write_batch(db, batch_of([Arrival(record), *taken_up]), by=engine.speaker.identity, now=now)
+        write_batch(db, batch_of([Arrival(record), *taken_up]), by=engine.speaker, now=now)
 
     await engine.store.write(save)
     twins = await engine.store.read(partial(case_history.cases_asking, inputs=source.inputs, but=case_id))

@@ -81,7 +81,7 @@ async def create_test_case(  # noqa: PLR0913  the documented fields
     def save(db: Db) -> None:
         if records.find(db, record.id) is not None:
             raise BadInputError(f"the id {record.id!r} is taken.", remedy="Leave it out, or update that test case.")
-        write_batch(db, batch_of_records([Arrival(record)]), by=engine.speaker.identity, now=record.created_at)
+        write_batch(db, batch_of_records([Arrival(record)]), by=engine.speaker, now=record.created_at)
 
     await engine.store.write(save)
     return await test_case(engine, record.id)

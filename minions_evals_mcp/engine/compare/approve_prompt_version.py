@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
 from minions_evals_mcp.engine.compare.demands import ALONE, audited, keep_licences_of, missing, vet_demands
 from minions_evals_mcp.engine.compare.more_evidence import compare_more
-from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose
+from minions_evals_mcp.engine.compare.whose_evidence import Decider, may_approve
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
 from minions_evals_mcp.engine.conclude.comparison import NAMED, Pairing, decision_of, pairing
 from minions_evals_mcp.engine.conclude.decision import MARGIN
@@ -168,7 +168,7 @@ def _evidence(db: Db, request: ApprovalAsked) -> Record[PromptComparison]:
         )
     if is_sealed(db, fields.benchmark_id):
         _vet_sealed_standing(db, comparison, compare)
-        vet_whose(
+        may_approve(
             db,
             comparison,
             Decider(request.decided_by, request.decided_by_type, request.reason or request.override_reason),
@@ -183,7 +183,7 @@ def _evidence(db: Db, request: ApprovalAsked) -> Record[PromptComparison]:
             f"{more} {_whose(db, comparison, request)}".strip(),
         )
     _vet_standing(db, comparison, compare)
-    vet_whose(
+    may_approve(
         db, comparison, Decider(request.decided_by, request.decided_by_type, request.reason or request.override_reason)
     )
     return comparison
@@ -246,7 +246,7 @@ def _overridden(request: ApprovalAsked, fields: PromptComparison) -> bool:
 def _whose(db: Db, comparison: Record[PromptComparison], request: ApprovalAsked) -> str:
     """Returns what an agent would be refused for even then; empty where nothing is."""
     try:
-        vet_whose(db, comparison, Decider(request.decided_by, request.decided_by_type, request.reason))
+        may_approve(db, comparison, Decider(request.decided_by, request.decided_by_type, request.reason))
     except RuleError as error:
         return f"Even then: {error.said}"
     return ""

@@ -1,18 +1,22 @@
-"""The owner of the evidence that an approval rests on: it must not be the approver's own."""
+"""The sources of the evidence that an approval rests on: it must not be the approver's own, nor measured by the approver's ruler."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from minions_evals_mcp.domain.definitions import Benchmark, Rubric, TestCase
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.speaker import AGENTS, Speaker
+from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.engine.conclude.comparison import NAMED
 from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.next_steps import Next, argument
-from minions_evals_mcp.store import speakers
+from minions_evals_mcp.store import records, speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.judgment_origins import repeated_judgments
+from minions_evals_mcp.store.seals import is_sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Decider:
     reason: str | None
 
 
-def vet_whose(db: Db, comparison: Record[PromptComparison], decider: Decider) -> None:
+def may_approve(db: Db, comparison: Record[PromptComparison], decider: Decider) -> None:
     """Raises `RuleError` (HR2) where an agent decides on what agents handed in, or a person on their own word without a reason."""
     fields = comparison.fields
     judged = speakers.judged_in(db, (fields.benchmark_run_id_a, fields.benchmark_run_id_b))
@@ -42,12 +46,17 @@ def vet_whose(db: Db, comparison: Record[PromptComparison], decider: Decider) ->
                 f"{repeated} judgments of {comparison.id} repeat one rationale for different outputs, and an agent decides.",
                 remedy=remedy,
             )
-        if outputs := speakers.outputs_not_of_people(db, fields.benchmark_run_id_b):
-            raise RuleError(
-                "HR2",
-                f"{outputs} outputs of {fields.prompt_version_b} in {comparison.id} were handed in, by no person, and an agent decides.",
-                remedy=f"{remedy} Or: {_by_a_target(fields)}.",
-            )
+        for run, version in (
+            (fields.benchmark_run_id_b, fields.prompt_version_b),
+            (fields.benchmark_run_id_a, fields.prompt_version_a),
+        ):
+            if outputs := speakers.outputs_not_of_people(db, run):
+                raise RuleError(
+                    "HR2",
+                    f"{outputs} outputs of {version} in {comparison.id} were handed in, by no person, and an agent decides.",
+                    remedy=f"{remedy} Or: {_by_a_target(fields)}.",
+                )
+        _vet_ruler(db, comparison, remedy)
         return
     own_word = Speaker(kind="human", name=decider.name).identity
     given = {who for who in judged if who is not None}
@@ -57,6 +66,34 @@ def vet_whose(db: Db, comparison: Record[PromptComparison], decider: Decider) ->
             f"all that was judged by people in {comparison.id} was judged by {decider.name}, who decides.",
             remedy=f"Say why in {argument('reason')}, or have somebody else judge, too.",
         )
+
+
+def _vet_ruler(db: Db, comparison: Record[PromptComparison], remedy: str) -> None:
+    """Refuses an agent whose evidence was measured by what an agent made or changed, and nobody has accepted since."""
+    fields = comparison.fields
+    ruler = _ruler(db, fields.benchmark_id)
+    made = speakers.made_by_agents(db, ruler)
+    made += speakers.made_by_agents(db, [fields.prompt_version_a], changed_only=True)
+    if made:
+        which = "" if is_sealed(db, fields.benchmark_id) else f" ({first_named(made, NAMED)})"
+        raise RuleError(
+            "HR2",
+            f"{len(made)} of the records by which {comparison.id} is measured were made, changed or deleted by an agent{which},"
+            " and an agent decides.",
+            remedy=f"{remedy} Or the operator saves them as they are: {Next('import-as-person', {'file': 'SUITE'}, 'accepts them')}.",
+        )
+
+
+def _ruler(db: Db, benchmark_id: str) -> list[str]:
+    """The ids of the benchmark, of all its cases, hidden ones too, and of their rubrics and criteria."""
+    benchmark = records.get(db, benchmark_id, Benchmark)
+    if benchmark is None:
+        return [benchmark_id]
+    cases = records.get_all(db, benchmark.fields.test_case_ids, TestCase)
+    rubric_ids = dict.fromkeys(case.fields.rubric_id for case in cases.values() if case.fields.rubric_id is not None)
+    rubrics = records.get_all(db, rubric_ids, Rubric)
+    criteria = [ident for rubric in rubrics.values() for ident in rubric.fields.criteria_ids]
+    return [benchmark_id, *benchmark.fields.test_case_ids, *rubric_ids, *criteria]
 
 
 def _by_a_person(version: str) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 
 from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestCase
 from minions_evals_mcp.domain.digests import json_text
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import Record, of_type
 from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.speaker import AGENTS, OPERATOR, Speaker
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import keep_former, with_likeness
@@ -28,7 +29,7 @@ from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, EventRow, append, append_all, row_of, write_events
 from minions_evals_mcp.store.seals import is_sealed
-from minions_evals_mcp.store.speakers import note_handed_in
+from minions_evals_mcp.store.speakers import made_by_agents, note_handed_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ async def save_records(
     `events` say more about the change than that it was made; they are written with it.
     """
     batch = batch_of(arrivals, relations, events)
-    return await engine.store.write(partial(write_batch, batch=batch, by=engine.speaker.identity, now=engine.clock()))
+    return await engine.store.write(partial(write_batch, batch=batch, by=engine.speaker, now=engine.clock()))
 
 
 def batch_of(arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), events: Sequence[Event] = ()) -> Batch:
@@ -78,16 +79,16 @@ def batch_of(arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), ev
     return Batch([_without_secrets(arrival) for arrival in arrivals], relations, events, marks)
 
 
-def write_batch(db: Db, batch: Batch, *, by: str, now: datetime) -> Saved:
+def write_batch(db: Db, batch: Batch, *, by: Speaker, now: datetime) -> Saved:
     """Writes the batch, which `by` hands in, in the caller's transaction; raises as `save_records` does."""
-    saved = _save(db, batch, now)
+    saved = _save(db, batch, by.source, now)
     taken = [arrival.record for arrival in batch.arrivals]
     notes = [*reading_notes(batch.arrivals), *rubric_notes(db, taken)]
     outputs = [record.id for record in taken if isinstance(record.fields, AgentRun) and is_final(record.fields)]
-    note_handed_in(db, outputs, by, at=now)
+    note_handed_in(db, outputs, by.identity, at=now)
     for record in taken:
         if isinstance(record.fields, Benchmark) and record.fields.sealed and not is_sealed(db, record.id):
-            sealed = seal_within(db, SealAsked(benchmark_id=record.id), by=by, at=now)
+            sealed = seal_within(db, SealAsked(benchmark_id=record.id), by=by.identity, at=now)
             notes.append(f"{sealed.in_words} Only its operator ends the seal")
     return replace(saved, notes=(*saved.notes, *notes)) if notes else saved
 
@@ -150,7 +151,7 @@ def changed_meanwhile(seen: Record[Fields]) -> ConflictError:
     )
 
 
-def _save(db: Db, batch: Batch, now: datetime) -> Saved:
+def _save(db: Db, batch: Batch, source: str, now: datetime) -> Saved:
     view = _vetted(db, batch.arrivals)
     vet_growth(db, list(view.arriving.values()), batch.relations)
     touched = [record.touched(record.fields, now) for record in view.arriving.values()]
@@ -158,24 +159,45 @@ def _save(db: Db, batch: Batch, now: datetime) -> Saved:
     added = [record for record in touched if record.id not in known]
     changing = [record for record in touched if record.id in known]
     records.add_all(db, added)
-    write_events(db, (record_saved(record.type, record.id) for record in added), at=now)
+    write_events(db, (record_saved(record.type, record.id, source) for record in added), at=now)
     raised = _rubrics_raised(view, touched, now)
-    written = [*added, *(record for record in (*raised, *changing) if _write(db, view, record, now))]
+    written = [*added, *(record for record in (*raised, *changing) if _write(db, view, record, source, now))]
     for relation in batch.relations:
         _relate(db, view, relation, now)
     ids = {record.id for record in written}
+    accept(db, [(record.type, record.id) for record in changing if record.id not in ids], source, at=now)
     append_all(db, batch.events, at=now)
     write_events(db, (mark for ident, mark in batch.marks.items() if ident in ids), at=now)
     new = len(ids - set(known))
     return Saved(new, len(ids) - new, len({record.id for record in touched} - ids))
 
 
-def record_saved(kind: str, ident: str, *, new: bool = True) -> EventRow:
-    """The event that says that a record is kept, or was changed."""
-    return "record-saved", kind, ident, _NEW if new else _CHANGED
+def record_saved(kind: str, ident: str, source: str, *, new: bool = True) -> EventRow:
+    """The event that says that a record is kept, or was changed, and by whom unless by the operator."""
+    return "record-saved", kind, ident, _saved_detail(source, new=new)
 
 
-_NEW, _CHANGED = json_text({"new": True}), json_text({"new": False})
+@cache
+def _saved_detail(source: str, *, new: bool) -> str:
+    return json_text({"new": new, **by_whom(source)})
+
+
+def by_whom(source: str) -> Mapping[str, str]:
+    """What an event says of the source of a change."""
+    return {} if source == OPERATOR else {"by": source}
+
+
+def accept(db: Db, same: Sequence[tuple[str, str]], source: str, *, at: datetime) -> None:
+    """Keeps of those types and ids that a person or the operator saved as it stands what an agent had made or changed."""
+    if source == AGENTS or not same:
+        return
+    kinds = {ident: kind for kind, ident in same}
+    made = made_by_agents(db, list(kinds))
+    write_events(db, (_accepted(kinds[ident], ident, source) for ident in made), at=at)
+
+
+def _accepted(kind: str, ident: str, source: str) -> EventRow:
+    return "record-accepted", kind, ident, json_text(by_whom(source))
 
 
 def _rubrics_raised(view: View, batch: Iterable[Record[Fields]], now: datetime) -> Iterator[Record[Fields]]:
@@ -198,7 +220,7 @@ def _criteria_changed(view: View, rubric_id: str) -> bool:
     )
 
 
-def _write(db: Db, view: View, record: Record[Fields], now: datetime) -> bool:
+def _write(db: Db, view: View, record: Record[Fields], source: str, now: datetime) -> bool:
     """Writes the record and its event; a rubric that is edited rises to the next version, and so history keeps its meaning."""
     record_before = view.kept.get(record.id)
     if (rubric := of_type(record, Rubric)) and (old := of_type(record_before, Rubric)) and record.id in view.arriving:
@@ -209,7 +231,9 @@ def _write(db: Db, view: View, record: Record[Fields], now: datetime) -> bool:
         keep_former(db, former, case)
     if not records.save(db, record):
         return False
-    write_events(db, [record_saved(record.type, record.id, new=False)], at=now)
+    if record.id not in view.arriving and made_by_agents(db, [record.id]):
+        source = AGENTS  # a version that rises with a criterion is nobody's acceptance of the rubric
+    write_events(db, [record_saved(record.type, record.id, source, new=False)], at=now)
     return True
 
 
@@ -269,7 +293,7 @@ async def delete_record(engine: Engine, ident: str) -> Record[Fields]:
         if record.deleted_at is None:
             hidden = replace(record, deleted_at=now, updated_at=now)
             records.save(db, hidden)
-            append(db, Event("record-deleted", record.type, ident, {}), at=now)
+            append(db, Event("record-deleted", record.type, ident, {**by_whom(engine.speaker.source)}), at=now)
             return hidden
         return record
 

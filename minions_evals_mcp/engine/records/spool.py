@@ -14,9 +14,10 @@ from typing import NamedTuple, Self
 from minions_evals_mcp.domain.definitions import Benchmark, Rubric, TestBranch, TestCase
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.records.batch import REFUSALS, Arrival, is_final, name_of, placed
 from minions_evals_mcp.engine.records.pass_rule import with_pass_rule
-from minions_evals_mcp.engine.records.save_records import Batch, Saved, record_saved
+from minions_evals_mcp.engine.records.save_records import Batch, Saved, accept, record_saved
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
 from minions_evals_mcp.engine.records.vetting import no_rubric, vet_checks
 from minions_evals_mcp.errors import InvalidRecordError
@@ -139,24 +140,25 @@ def sorted_page(db: Db, page: Sequence[Waiting]) -> SortedPage:
     return page_sorted
 
 
-def add_new(db: Db, page: Sequence[Waiting], *, by: str, now: datetime) -> Saved:
+def add_new(db: Db, page: Sequence[Waiting], *, by: Speaker, now: datetime) -> Saved:
     """Writes those under ids under which nothing is kept; raises `InvalidRecordError` for one whose rubric is not there."""
     _vet_rubrics(db, page)
     records.add_rows(db, [row.row for row in page], [row.key for row in page if row.key is not None])
-    write_events(db, [record_saved(row.type, row.id) for row in page], at=now)
+    write_events(db, [record_saved(row.type, row.id, by.source) for row in page], at=now)
     write_events(db, [row.mark for row in page if row.mark is not None], at=now)
     _note_handed_in(db, page, by=by, now=now)
     return Saved(len(page), 0, 0)
 
 
-def leave_same(db: Db, page: Sequence[Waiting], *, by: str, now: datetime) -> Saved:
+def leave_same(db: Db, page: Sequence[Waiting], *, by: Speaker, now: datetime) -> Saved:
     """Leaves what is kept as it is; who hands it in again may be a person who vouches for it."""
     _note_handed_in(db, page, by=by, now=now)
+    accept(db, [(row.type, row.id) for row in page], by.source, at=now)
     return Saved(0, 0, len(page))
 
 
-def _note_handed_in(db: Db, page: Sequence[Waiting], *, by: str, now: datetime) -> None:
-    note_handed_in(db, [row.id for row in page if row.is_final_output], by, at=now)
+def _note_handed_in(db: Db, page: Sequence[Waiting], *, by: Speaker, now: datetime) -> None:
+    note_handed_in(db, [row.id for row in page if row.is_final_output], by.identity, at=now)
 
 
 def _vet_rubrics(db: Db, page: Sequence[Waiting]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import JudgeType
 from minions_evals_mcp.domain.seals import drawn
+from minions_evals_mcp.domain.speaker import AGENTS
 from minions_evals_mcp.domain.values import Id, Value, Visible, first_named
 from minions_evals_mcp.engine.audit_standing.standing import audit_standing, benchmark_digest, carry_audit
 from minions_evals_mcp.engine.context import Engine
@@ -20,7 +22,7 @@ from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.attempts import attempt_level, fewest_pairs
-from minions_evals_mcp.store import records, sealed_content, seals
+from minions_evals_mcp.store import records, sealed_content, seals, speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.seals import Seal, SealedCase
@@ -206,7 +208,7 @@ def _part_off(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...], at:
         ident, fields, f"{benchmark.title} (sealed)", at, at, benchmark.tags, created_by=benchmark.created_by
     )
     records.add_all(db, [parted])
-    append(db, Event("record-saved", "benchmark", ident, {"new": True}), at=at)
+    append(db, Event("record-saved", "benchmark", ident, {"new": True, **_still_by(db, benchmark.id)}), at=at)
     rest = tuple(ident for ident in benchmark.fields.test_case_ids if ident not in set(chosen))
     _save(db, benchmark, at, test_case_ids=rest, last_run_at=None, last_score=None)
     return ident
@@ -224,7 +226,12 @@ def _free_id(db: Db, wanted: str) -> str:
 def _save(db: Db, benchmark: Record[Benchmark], at: datetime, **changed: object) -> None:
     fields = benchmark.fields.model_copy(update=changed)
     records.save(db, benchmark.touched(fields, at))
-    append(db, Event("record-saved", "benchmark", benchmark.id, {"new": False}), at=at)
+    append(db, Event("record-saved", "benchmark", benchmark.id, {"new": False, **_still_by(db, benchmark.id)}), at=at)
+
+
+def _still_by(db: Db, ident: str) -> Mapping[str, str]:
+    """What is said of the source of a benchmark that a seal changes: a seal accepts nothing that an agent made."""
+    return {"by": AGENTS} if speakers.made_by_agents(db, [ident]) else {}
 
 
 def _give_back(db: Db, seal: Seal, at: datetime) -> None:

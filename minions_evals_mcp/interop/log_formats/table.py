@@ -22,6 +22,7 @@ from minions_evals_mcp.interop.log_formats import (
     openai_evals,
     parquet_samples,
     promptfoo_log,
+    session_log,
     skill_evals,
     tau_bench,
     trace_log,
@@ -96,6 +97,17 @@ FORMATS: tuple[Format, ...] = (
     Format("adk-evalset", "an eval set of ADK", lambda seen: eval_cases.is_adk(seen.first), eval_cases.read_adk),
     Format("pydantic-evals", "a data set of pydantic-evals", lambda seen: eval_cases.is_pydantic(seen.first), eval_cases.read_pydantic),
     Format("strands", "an experiment of Strands", lambda seen: eval_cases.is_strands(seen.first), eval_cases.read_strands),
+    Format(
+        session_log.TELEMETRY, "OpenTelemetry logs of a coding agent",
+        lambda seen: session_log.telemetry.is_logs(seen.first), session_log.read_telemetry,
+    ),
+    *(
+        Format(name, title, lambda seen, name=name: session_log.HOSTS[name][0](seen.first), session_log.reader_of(name))
+        for name, title in (
+            ("claude-code", "a session of Claude Code"), ("codex", "a session of Codex"),
+            ("gemini-cli", "a session of Gemini CLI"), ("opencode", "a session of opencode"),
+        )
+    ),
     Format("data-set", "a data set (input, expected_output)", lambda seen: data_set.is_rows(seen.first), data_set.read),
     Format("skill-evals", "evaluations of a skill (evals.json)", lambda seen: skill_evals.is_evals(seen.first), skill_evals.read),
 )  # fmt: skip

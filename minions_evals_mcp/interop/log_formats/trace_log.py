@@ -21,7 +21,7 @@ from minions_evals_mcp.interop.spans import Span, raw_spans, span_of
 from minions_evals_mcp.interop.traces import Traces
 
 NAME = "otel"
-MARKS = ("gen_ai.operation.name", "openinference.span.kind")
+MARKS = ("gen_ai.operation.name", "openinference.span.kind", "llm.request.type")
 """What tells that a mapping holds the attributes of one span."""
 _READ = ("traceId", "spanId", "parentSpanId", "name", "startTimeUnixNano", "endTimeUnixNano", "attributes")
 EVALUATION = "gen_ai.evaluation.result"

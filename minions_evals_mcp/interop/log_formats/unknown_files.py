@@ -19,6 +19,7 @@ KEYS: dict[str, str] = {
     "openai-evals-samples": "input ideal",
     "openai-evals-items": "data_source_idx item sample grades passes run_id",
     "otel": "resourceSpans scopeSpans spans traceId spanId attributes",
+    "otel-logs": "resourceLogs scopeLogs logRecords",
     "tau-bench": "task_id reward info traj trial",
     "deepeval": "testCases conversationalTestCases metricsData testFile testRunData",
     "atif": "schema_version trajectory_id agent steps final_metrics",
@@ -30,6 +31,10 @@ KEYS: dict[str, str] = {
     "adk-evalset": "eval_set_id eval_cases eval_id conversation session_input",
     "pydantic-evals": "cases evaluators inputs expected_output metadata report_evaluators",
     "strands": "cases evaluators input expected_output expected_trajectory session_id",
+    "claude-code": "type sessionId uuid parentUuid isSidechain message timestamp",
+    "codex": "type timestamp ordinal payload thread_id",
+    "gemini-cli": "sessionId projectHash startTime lastUpdated kind messages",
+    "opencode": "info messages sessionID part",
     "skill-evals": "skill_name evals prompt expectations should_trigger assertions",
 }
 """Keys that are usual in each format, at the top and in what its lists hold."""

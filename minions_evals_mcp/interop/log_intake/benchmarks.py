@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 
 from minions_evals_mcp.domain.definitions import Benchmark, Fields
 from minions_evals_mcp.domain.records import Record, of_type
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, Saved, batch_of, write_batch
 from minions_evals_mcp.errors import BadInputError
@@ -90,7 +91,7 @@ async def grow_benchmarks(
     with ExitStack() as opened:
         while len(waiting):
             left = opened.enter_context(closing(CaseIds()))
-            grow = partial(_grow, part=part, waiting=waiting, left=left, by=engine.speaker.identity, now=engine.clock())
+            grow = partial(_grow, part=part, waiting=waiting, left=left, by=engine.speaker, now=engine.clock())
             grown = await engine.store.write(grow)
             if grown is not None:
                 saved += grown
@@ -114,7 +115,7 @@ def _stored_benchmark(db: Db, part: _Part) -> Record[Benchmark] | None:
     return benchmark
 
 
-def _grow(db: Db, *, part: _Part, waiting: CaseIds, left: CaseIds, by: str, now: datetime) -> Saved | None:
+def _grow(db: Db, *, part: _Part, waiting: CaseIds, left: CaseIds, by: Speaker, now: datetime) -> Saved | None:
     """Writes the benchmark with what it takes of the cases; None where none of them stands in it."""
     held = _stored_benchmark(db, part)
     there = set[str]() if held is None else set(held.fields.test_case_ids)

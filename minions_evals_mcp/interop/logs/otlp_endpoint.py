@@ -1,10 +1,10 @@
-"""An OTLP/HTTP endpoint for traces: `POST /v1/traces`, as any OpenTelemetry exporter sends them."""
+"""An OTLP/HTTP endpoint: `POST /v1/traces`, `/v1/logs` and `/v1/metrics`, as any OpenTelemetry exporter sends them."""
 
 from __future__ import annotations
 
 import hmac
 import socket
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from ipaddress import ip_address
@@ -17,7 +17,16 @@ from starlette.routing import Route
 from minions_evals_mcp.bounded_connections import BoundedServer, Bounds, own_bounds
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
-from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF, document, unpacked
+from minions_evals_mcp.interop.logs.otlp_requests import (
+    JSON,
+    LARGEST,
+    PROTOBUF,
+    Rejected,
+    Signal,
+    document,
+    partial_success,
+    unpacked,
+)
 
 PATH = "/v1/traces"
 AGAIN_S = "5"
@@ -25,7 +34,9 @@ LAST_REQUESTS_S = 2
 """So long is waited for requests under way once the endpoint is to end."""
 KINDS = {"json": JSON, "protobuf": PROTOBUF}
 """The formats of requests, by the names that configs give them."""
-Take = Callable[[Json], None]
+
+
+Take = Callable[[Json], Rejected | None]
 """Takes the document of a request in; raises `ValueError` saying what of it cannot be read."""
 
 
@@ -34,34 +45,41 @@ def _never() -> bool:
 
 
 def otlp_app(
-    take: Take,
+    takes: Mapping[Signal, Take],
     token: str | None = None,
     is_full: Callable[[], bool] = _never,
     formats: Collection[str] = tuple(KINDS),
 ) -> Starlette:
-    """The endpoint; with a token, only for those who bring it. Where it is full, exporters are asked to wait."""
+    """The endpoint for these signals; with a token, only for those who bring it. Where it is full, exporters are asked to wait."""
     kinds = {KINDS[name] for name in formats}
 
-    async def receive(request: Request) -> Response:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if token is not None and not _brings(request, token):
-            return _refused("A bearer token that is known is needed.", 401)
-        if "origin" in request.headers:  # a page in a browser is no exporter
-            return _refused("Requests of web pages are not taken.", 403)
-        if is_full():
-            return _refused("Too many traces wait; send again later.", 503, {"Retry-After": AGAIN_S})
-        if kind in KINDS.values() and kind not in kinds:
-            return _refused(f"{kind} is not taken here.", 415)
-        try:
-            body = await _body(request)
-            take(document(unpacked(body, request.headers.get("content-encoding", "").lower()), kind))
-        except UnsupportedError as error:
-            return _refused(str(error), 415)
-        except (BadInputError, InvalidRecordError, ValueError) as error:
-            return _refused(str(error), 400)
-        return Response(b"{}" if kind == JSON else b"", 200, media_type=kind)
+    def receiver(signal: Signal, take: Take) -> Callable[[Request], Awaitable[Response]]:
+        async def receive(request: Request) -> Response:
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if token is not None and not _brings(request, token):
+                return _refused("A bearer token that is known is needed.", 401)
+            if "origin" in request.headers:  # a page in a browser is no exporter
+                return _refused("Requests of web pages are not taken.", 403)
+            if is_full():
+                return _refused("Too many traces wait; send again later.", 503, {"Retry-After": AGAIN_S})
+            if kind in KINDS.values() and kind not in kinds:
+                return _refused(f"{kind} is not taken here.", 415)
+            try:
+                body = await _body(request)
+                encoding = request.headers.get("content-encoding", "").lower()
+                rejected = take(document(unpacked(body, encoding), kind, signal))
+            except UnsupportedError as error:
+                return _refused(str(error), 415)
+            except (BadInputError, InvalidRecordError, ValueError) as error:
+                return _refused(str(error), 400)
+            number, why = (0, "") if rejected is None else (rejected.number, rejected.why)
+            return Response(partial_success(signal, number, why, kind), 200, media_type=kind)
 
-    return Starlette(routes=[Route(PATH, receive, methods=["POST"])])
+        return receive
+
+    return Starlette(
+        routes=[Route(f"/v1/{signal}", receiver(signal, take), methods=["POST"]) for signal, take in takes.items()]
+    )
 
 
 def is_loopback(host: str) -> bool:

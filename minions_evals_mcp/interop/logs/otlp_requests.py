@@ -1,10 +1,13 @@
-"""The requests of an OTLP/HTTP exporter, as the document that its JSON form is: protobuf or JSON, gzipped or not, within bounds."""
+"""The requests of an OTLP/HTTP exporter, as the document that its JSON form is, and the replies: protobuf or JSON, within bounds."""
 
 from __future__ import annotations
 
 import base64
+import json
 import zlib
+from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import JsonValue
 
@@ -15,13 +18,32 @@ from minions_evals_mcp.interop.logs.json_stream import more_values_than
 from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.protobuf_fields import more_fields_than
 
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 LARGEST = 16_000_000
 """So many bytes may one request have, unpacked."""
 MOST_VALUES = 500_000
 """So many values may it hold: as empty ones they would take a hundred times their own size in memory."""
+Signal = Literal["traces", "logs", "metrics"]
+LISTS: dict[Signal, str] = {"traces": "resourceSpans", "logs": "resourceLogs", "metrics": "resourceMetrics"}
+"""Where a document holds what it brings."""
+_REJECTED: dict[Signal, str] = {
+    "traces": "rejectedSpans",
+    "logs": "rejectedLogRecords",
+    "metrics": "rejectedDataPoints",
+}
 _GZIP = 31
 _IDS = ("traceId", "spanId", "parentSpanId")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """How many spans, log records or data points of a request were not taken, and why."""
+
+    number: int
+    why: str
 
 
 def unpacked(body: bytes, encoding: str) -> bytes:
@@ -42,14 +64,35 @@ def unpacked(body: bytes, encoding: str) -> bytes:
     return content
 
 
-def document(body: bytes, kind: str) -> Json:
-    """The traces of a request; raises `BadInputError` where it holds none, `UnsupportedError` for another kind of content."""
-    read = _of_protobuf(body) if kind == PROTOBUF else _of_json(body) if kind == JSON else None
+def document(body: bytes, kind: str, signal: Signal = "traces") -> Json:
+    """The document of a request; raises `BadInputError` where it holds none, `UnsupportedError` for another kind of content."""
+    read = _of_protobuf(body, signal) if kind == PROTOBUF else _of_json(body) if kind == JSON else None
     if read is None:
         raise UnsupportedError(f"Content-Type {kind!r} is not read.", remedy=f"Send {PROTOBUF} or {JSON}.")
-    if not isinstance(read.get("resourceSpans", []), list):
-        raise BadInputError("the request holds no resourceSpans.")
+    if not isinstance(read.get(LISTS[signal], []), list):
+        raise BadInputError(f"the request holds no {LISTS[signal]}.")
     return read
+
+
+def partial_success(signal: Signal, rejected: int, why: str, kind: str) -> bytes:
+    """The body of a reply that says how many items were not taken, and why; empty where all were."""
+    if kind == JSON:
+        about: Json = {} if not why else {"partialSuccess": {_REJECTED[signal]: str(rejected), "errorMessage": why}}
+        return json.dumps(about).encode()
+    if not why:
+        return b""
+    # ExportTracePartialSuccess and its like: field 1 of the response, in which 1 is the number and 2 the message
+    message = b"\x08" + _varint(rejected) + b"\x12" + _varint(len(why.encode())) + why.encode()
+    return b"\x0a" + _varint(len(message)) + message
+
+
+def _varint(number: int) -> bytes:
+    """The number as protobuf writes it: seven bits a byte, the lowest first."""
+    written = bytearray()
+    while number > 0x7F:
+        written.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*written, number])
 
 
 def _of_json(body: bytes) -> Json:
@@ -69,7 +112,7 @@ def _too_many() -> BadInputError:
     return BadInputError(f"the request holds more than {MOST_VALUES} values.", remedy="Export smaller batches.")
 
 
-def _of_protobuf(body: bytes) -> Json:
+def _of_protobuf(body: bytes, signal: Signal) -> Json:
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:
         raise UnsupportedError(
             "protobuf needs the package opentelemetry-proto, which is not installed.",
@@ -77,21 +120,40 @@ def _of_protobuf(body: bytes) -> Json:
         )
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415  an extra: imported where it is used
     from google.protobuf.message import DecodeError  # noqa: PLC0415  as above
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest  # noqa: PLC0415  as above
 
     if more_fields_than(MOST_VALUES, body):
         raise _too_many()
-    request = ExportTraceServiceRequest()
+    request = _message_of(signal)
     try:
         request.ParseFromString(body)
     except DecodeError:
-        raise BadInputError("the request is no protobuf of traces.") from None
+        raise BadInputError(f"the request is no protobuf of {signal}.") from None
     message: Json = MessageToDict(request)
-    for resource in listed_values(message.get("resourceSpans")):
-        for scope in listed_values(obj(resource).get("scopeSpans")):
-            for span in listed_values(obj(scope).get("spans")):
-                _write_ids(obj(span))
+    for resource in listed_values(message.get(LISTS[signal])):
+        for scope in listed_values(obj(resource).get(_ITEMS[signal][0])):
+            for item in listed_values(obj(scope).get(_ITEMS[signal][1])):
+                _write_ids(obj(item))
     return message
+
+
+_ITEMS: dict[Signal, tuple[str, str]] = {
+    "traces": ("scopeSpans", "spans"), "logs": ("scopeLogs", "logRecords"), "metrics": ("scopeMetrics", "metrics"),
+}  # fmt: skip
+
+
+def _message_of(signal: Signal) -> Message:
+    """An empty request of that signal."""
+    if signal == "traces":
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest  # noqa: PLC0415  an extra
+
+        return ExportTraceServiceRequest()
+    if signal == "logs":
+        from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest  # noqa: PLC0415  as above
+
+        return ExportLogsServiceRequest()
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest  # noqa: PLC0415  as above
+
+    return ExportMetricsServiceRequest()
 
 
 def _write_ids(span: Json) -> None:

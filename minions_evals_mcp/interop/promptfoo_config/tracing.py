@@ -62,7 +62,7 @@ class Receiver:
             ) from None
         with listener:
             ready = threading.Event()
-            server = OtlpServer(otlp_app(self.take, formats=self.formats), ready.set)
+            server = OtlpServer(otlp_app({"traces": self.take}, formats=self.formats), ready.set)
             thread = threading.Thread(target=server.run, args=([listener],), name="otlp", daemon=True)
             thread.start()
             await anyio.to_thread.run_sync(ready.wait)

@@ -17,7 +17,11 @@ async def drawing(engine: Engine, answer_wire: Json) -> Json | None:
     """Returns what the page needs beside the answer; None where the answer is of no concluded benchmark-run."""
     run = answer_wire.get("benchmarkRun")
     subject = (
-        str(run["id"]) if isinstance(run, dict) else answer_wire.get("benchmarkId") if "points" in answer_wire else None
+        str(run.get("id") or answer_wire.get("runId"))
+        if isinstance(run, dict)
+        else answer_wire.get("benchmarkId")
+        if "points" in answer_wire
+        else None
     )
     if not isinstance(subject, str):
         return None

@@ -63,8 +63,11 @@ def run_told(
             "outputs",
         },
         summary=one_line(summary),
+        key="" if summary.key == summary.run_id else summary.key,
+        verdict=run_verdict(summary),
         reason=in_tools(summary.reason),
-        benchmark_run=_without_digests(summary.benchmark_run or {}),
+        benchmark_run=_figures(summary),
+        names={ident: name for ident, name in summary.names.items() if name != ident},
         causes=summary.causes[page],
         failures=summary.failures[page],
         unscored=[line.model_copy(update={"reason": in_tools(line.reason)}) for line in summary.unscored[page]],
@@ -83,6 +86,42 @@ def brief(standing: JudgeStanding | AuditStanding) -> Json:
     """The standing in a sentence, with the tool call or the person that helps."""
     wire = standing.brief()
     return {**wire, "inWords": in_tools(str(wire["inWords"]))}
+
+
+def run_verdict(summary: RunSummary) -> Json | None:
+    """The one word on a concluded benchmark-run: whether its threshold is reached, and whether it fell, on what evidence.
+
+    `regression`: `new` since the run before; `not-recovered` since an earlier run; `fall` of passes or scores that is no regression
+    by the rule of ten points; else `none`.
+    """
+    run = summary.benchmark_run
+    if run is None:
+        return None
+    fell = summary.regression or summary.fall or {}
+    since = fell.get("fallenSince") or fell.get("previousRunId") or fell.get("since")
+    return {
+        **({} if run.get("passed") is None else {"passed": run["passed"]}),
+        "regression": regression_word(summary),
+        "evidence": fell.get("evidence") or ("supported" if summary.fall is not None else run.get("evidence")),
+        **({"since": since} if since else {}),
+    }
+
+
+def regression_word(summary: RunSummary) -> str:
+    """The kind of fall, if any."""
+    if summary.regression is not None:
+        return "new" if summary.regression.get("isNew") else "not-recovered"
+    return "none" if summary.fall is None else "fall"
+
+
+SAID_ABOVE = frozenset({"isRegression", "evidence", "passed", "fallenSince", "fall", "benchmarkId", "digests"})
+"""Fields of a benchmark-run that its answer says elsewhere: in the verdict, in `regression` and `fall`, in its ids."""
+
+
+def _figures(summary: RunSummary) -> Json:
+    """The figures of a benchmark-run beside its verdict; get_record has the whole record."""
+    run = summary.benchmark_run or {}
+    return {name: value for name, value in run.items() if name not in SAID_ABOVE and value not in (None, "", [], {})}
 
 
 def _without_digests(run: Json) -> Json:
@@ -142,7 +181,8 @@ def one_line(summary: RunSummary) -> str:
         parts.append(f"FALL: {summary.fall['summary']}")
     if summary.regression is not None:
         since = summary.regression.get("fallenSince")
-        parts.append(f"REGRESSION{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")
+        what = "REGRESSION" if summary.regression.get("isNew") else "NOT RECOVERED"
+        parts.append(f"{what}{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")
     if summary.failure_types:
         parts.append(
             f"failed{trials(summary)}: "

@@ -95,8 +95,10 @@ class Session:
         self._ready.set()
 
     async def _serve(self, engine: Engine) -> None:
+        from minions_evals_mcp.domain.speaker import REMOTE_AGENT  # noqa: PLC0415  as above
         from minions_evals_mcp.server.session.background_runs import Runs  # noqa: PLC0415  it needs the engine's modules
 
+        engine = engine.speaking(REMOTE_AGENT)  # whoever calls without a person's token
         async with anyio.create_task_group() as tasks:
             self._engine, self._runs = engine, Runs(engine, tasks)
             if not engine.config.read_only:

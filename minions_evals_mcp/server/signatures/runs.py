@@ -67,12 +67,16 @@ class SubmitJudgments(Arguments):
 COMPARISON = "B beside A. maxScore counts the cases where max-score selects A's output (a), B's (b), or can select neither (unpicked)"
 
 
+VERDICT = "passed: the threshold is reached. regression: new, not-recovered, fall or none, with its evidence"
+
+
 class RunAnswer(Answer):
     """The state of a run. `outcomes` counts units (case × trial); `open` are not done yet."""
 
     SAID: ClassVar = frozenset({"units", "open", "outcomes"})
     """What is said even where it is nothing."""
 
+    verdict: Annotated[Object | None, Field(description=VERDICT)] = None
     run_id: str = ""
     key: str = ""
     kind: str = ""
@@ -114,7 +118,9 @@ class RunAnswer(Answer):
     names: dict[str, str] = {}
 
     def wire(self) -> dict[str, JsonValue]:
-        """Returns what was said, without what is nothing there."""
-        return {
-            name: value for name, value in super().wire().items() if value not in ({}, [], "", 0) or name in self.SAID
+        """Returns what was said, without what is nothing there; the verdict comes first."""
+        said = super().wire()
+        first = {name: said.pop(name) for name in ("summary", "verdict") if name in said}
+        return first | {
+            name: value for name, value in said.items() if value not in ({}, [], "", 0) or name in self.SAID
         }

@@ -12,6 +12,11 @@ from typing import cast
 import httpx2
 import pytest
 from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from pydantic import JsonValue
 from structlog.testing import capture_logs
@@ -25,6 +30,7 @@ from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF
 from tests.agent.test_process import until
 from tests.shared.agent.desk import Desk, Json, record
 from tests.shared.agent.traces import document, span, spoken
+from tests.shared.interop.session_shapes import LOGS, plan
 
 TOKEN = "a-token-of-the-exporters"
 WHOLE, RIGHT = 12, 4
@@ -50,13 +56,19 @@ def as_protobuf(said: Json) -> bytes:
 
 
 async def posted(
-    body: bytes, kind: str, *, token: str | None = None, intake: TraceIntake | None = None, **headers: str
+    body: bytes,
+    kind: str,
+    *,
+    token: str | None = None,
+    intake: TraceIntake | None = None,
+    path: str = "/v1/traces",
+    **headers: str,
 ) -> httpx2.Response:
     """What the endpoint answers."""
     taking = intake or TraceIntake(cast("Agent", None), Judging())  # the agent is asked only once a trace is whole
     transport = httpx2.ASGITransport(app=otlp_app(taking, token))
     async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
-        return await client.post("/v1/traces", content=body, headers={"Content-Type": kind, **headers})
+        return await client.post(path, content=body, headers={"Content-Type": kind, **headers})
 
 
 def rubric() -> list[Json]:
@@ -170,3 +182,58 @@ def test_a_share_of_traces_is_taken_by_their_ids_and_the_same_everywhere() -> No
     for wrong in ({"rate": 0}, {"rate": 2}, {"daily": 0}, {"alert_below": 3}):
         with pytest.raises(BadInputError, match="out of range"):
             Judging(**wrong)  # pyright: ignore[reportArgumentType]  numbers of any kind
+
+
+def _logs_protobuf(document_: Json) -> bytes:
+    return ParseDict(document_, ExportLogsServiceRequest()).SerializeToString()
+
+
+@pytest.mark.parametrize("host", LOGS)
+async def test_logs_of_a_coding_agent_are_taken_in_both_formats(host: str) -> None:
+    made = plan(3)
+    (logs,) = LOGS[host](made)
+    runs: list[list[Json]] = []
+    for body, kind in ((json.dumps(logs).encode(), JSON), (_logs_protobuf(logs), PROTOBUF)):
+        intake = TraceIntake(cast("Agent", None), Judging())
+        answered = await posted(body, kind, intake=intake, path="/v1/logs")
+        assert answered.status_code == 200
+        unread = ExportLogsServiceResponse.FromString(answered.content) if kind == PROTOBUF else answered.json()
+        assert unread in ({}, ExportLogsServiceResponse())
+        runs.append(intake.whole())
+    assert runs[0] == runs[1]
+    asked = [cast("Json", run["fields"])["inputs"] for run in runs[0]]
+    assert asked == [{"input": turn.prompt} for turn in made.turns]
+
+
+async def test_what_is_not_taken_is_said_in_partial_success() -> None:
+    other: Json = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "hello"}}]}]}]}
+    answered = await posted(json.dumps(other).encode(), JSON, path="/v1/logs")
+    said = answered.json()["partialSuccess"]
+    assert (answered.status_code, said["rejectedLogRecords"]) == (200, "1")
+    assert said["errorMessage"].endswith("with a session's id: hello")
+    in_protobuf = await posted(_logs_protobuf(other), PROTOBUF, path="/v1/logs")
+    part = ExportLogsServiceResponse.FromString(in_protobuf.content).partial_success
+    assert (part.rejected_log_records, part.error_message) == (1, said["errorMessage"])
+    data: list[JsonValue] = [{} for _ in range(300)]
+    points: Json = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "x", "sum": {"dataPoints": data}}]}]}]}
+    metrics = await posted(
+        ParseDict(points, ExportMetricsServiceRequest()).SerializeToString(), PROTOBUF, path="/v1/metrics"
+    )
+    assert ExportMetricsServiceResponse.FromString(metrics.content).partial_success.rejected_data_points == 300
+    spans = await posted(json.dumps(document(span("1" * 16, "GET /", {}, trace="2" * 32))).encode(), JSON)
+    assert spans.json() == {"partialSuccess": {"rejectedSpans": "0", "errorMessage": UNKNOWN}}
+
+
+async def test_messages_as_openllmetry_writes_them_are_read() -> None:
+    attributes: Json = {
+        "llm.request.type": "chat", "gen_ai.request.model": "m", "gen_ai.usage.prompt_tokens": 7, "gen_ai.usage.completion_tokens": 2,
+        "gen_ai.prompt.0.role": "system", "gen_ai.prompt.0.content": "Be brief.",
+        "gen_ai.prompt.1.role": "user", "gen_ai.prompt.1.content": '[{"type": "text", "text": "Where?"}]',
+        "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Here.",
+    }  # fmt: skip
+    intake = TraceIntake(cast("Agent", None), Judging())
+    sent = json.dumps(document(span("1" * 16, "openai.chat", attributes, trace="2" * 32))).encode()
+    assert (await posted(sent, JSON, intake=intake)).json() == {}
+    (run,) = intake.whole()
+    fields = cast("Json", run["fields"])
+    assert (fields["inputs"], fields["outputs"], fields["tokensUsed"]) == ({"input": "Where?"}, {"output": "Here."}, 9)

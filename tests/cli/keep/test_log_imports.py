@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from tests.shared.cli.terminal import Ended, Terminal
 from tests.shared.interop.makers import INSPECT_HEADER, Json, inspect_archive, inspect_sample, written
+from tests.shared.interop.session_shapes import codex_rollout, plan
 
 CASES = 12
 BENCHMARK = "log:inspect/capitals"
@@ -99,3 +100,31 @@ def test_a_format_can_be_named_and_an_unknown_one_is_refused(at: Terminal) -> No
     assert "there is no format 'inspect'" in wrong.err
     assert "a suite is `minions:" in suite.err
     assert "--format is for logs and suites" in rows.err
+
+
+def test_a_folder_stands_for_the_files_in_it_that_can_be_read(at: Terminal) -> None:
+    sessions = at.folder / "sessions" / "2026"
+    sessions.mkdir(parents=True)
+    written(sessions / "a.jsonl", codex_rollout(plan(1)))
+    written(sessions / "b.jsonl", codex_rollout(plan(2)))
+    (sessions / "notes.txt").write_text("Hello.")
+    (sessions / "outside.jsonl").symlink_to(sessions / "a.jsonl")
+    whole = at.run("import", "sessions", "--json")
+    *files, total = whole.rows()
+    assert whole.code == 0
+    assert [(row["format"], row["outputs"]) for row in files] == [("codex", 1), ("codex", 1)]
+    assert (total["taken"], total["refused"], total["others"]) == (2, 0, 1)
+    (sessions / "c.jsonl").write_text('{"type": "session_meta", "payload": {"id": "x"}\n{"type":')
+    again = at.run("import", "sessions")
+    assert again.code == 1
+    assert "refused: sessions/2026/c.jsonl:1" in again.err
+    assert "sessions: 2 files taken in, 1 refused, 1 of no known format" in again.out
+    assert [line for line in again.out.splitlines() if " new, " in line and ": 0 new" not in line] == []
+
+
+def test_a_folder_in_which_nothing_can_be_read_is_refused(at: Terminal) -> None:
+    (at.folder / "empty").mkdir()
+    (at.folder / "empty" / "notes.txt").write_text("Hello.")
+    ended = at.run("import", "empty")
+    assert ended.code == 2
+    assert "empty holds 1 files, and none of them is a suite or of a known format." in ended.err

@@ -38,6 +38,11 @@ WAITING: dict[str, tuple[str, str, tuple[tuple[str, str], ...]]] = {
 TRACES: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "otel": ("b.jsonl", (("Here.", "It is Paris."), ('"traceId": "00', '"traceId": "10'))),
     "atif": ("b.jsonl", (("done", "Paris"), ('_id": "t', '_id": "u'))),
+    "claude-code": ("b.jsonl", (("Done ", "Paris "), ("0000-1", "0000-2"), ("2.1.332", "2.1.400"))),
+    "codex": ("b.jsonl", (("Done ", "Paris "), ("0000-1", "0000-2"), ("0.171.0", "0.172.0"))),
+    "gemini-cli": ("b.jsonl", (("Done ", "Paris "), ("0000-1", "0000-2"), ("gemini-2.5-pro", "gemini-3-pro"))),
+    "otel-logs": ("b.json", (("Done ", "Paris "), ("0000-1", "0000-2"), ("2.1.332", "2.1.400"))),
+    "opencode": ("b.json", (("Done ", "Paris "), ("0000-1", "0000-2"), ("1.18.33", "1.19.0"))),
 }
 """Of logs of agent-runs alone: a second one's file, and what makes it another and right."""
 CASES = ("openai-evals-samples", "parquet", "skill-evals", "data-set", "adk-evalset", "pydantic-evals", "strands")

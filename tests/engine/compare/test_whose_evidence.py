@@ -93,6 +93,9 @@ async def test_an_agent_approves_nothing_on_outputs_that_agents_handed_in_until_
             await decided(engine, "p@2")
         assert "minions-evals approve p@2 --by NAME" in typed(refused.value)
         await outputs(engine.speaking(ANNA), "p@2", 11)  # the same outputs, imported by a person
+        with pytest.raises(RuleError, match=r"12 outputs of p@1 in .* were handed in, by no person"):
+            await decided(engine, "p@2")
+        await outputs(engine.speaking(ANNA), "p@1", 2)
         assert await decided(engine, "p@2") == "approved"
 
 

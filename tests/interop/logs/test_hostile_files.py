@@ -28,10 +28,12 @@ ARCHIVE, TABLE = "inspect-eval", "parquet"
 SAMPLES_UNDER: dict[str, str] = {
     "data-set": "", "adk-evalset": "eval_cases", "pydantic-evals": "cases", "strands": "cases",
     "inspect-json": "samples", "promptfoo": "results.results", "deepeval": "testCases", "skill-evals": "evals",
-    "every-eval-ever-results": "", "tau-bench": "",
+    "every-eval-ever-results": "", "tau-bench": "", "opencode": "messages", "otel-logs": "resourceLogs",
 }  # fmt: skip
 """Where a document's list of samples stands; of other formats each line is one."""
+SESSIONS = ("claude-code", "codex", "gemini-cli", "opencode", "otel-logs")
 NO_IDS = (
+    *SESSIONS,
     "openai-evals",
     "openai-evals-samples",
     "every-eval-ever",
@@ -46,7 +48,7 @@ NO_IDS = (
 )
 """Formats in which a sample that comes again is another try, another case, or the same row once more."""
 
-LEFT_OUT = ("inspect-json", "openai-evals-items", "every-eval-ever-results", "mlflow")
+LEFT_OUT = (*SESSIONS, "inspect-json", "openai-evals-items", "every-eval-ever-results", "mlflow")
 """Formats in which the end of a file is nothing that is kept."""
 
 

@@ -24,6 +24,7 @@ from tests.shared.interop.log_parts import (
     results,
 )
 from tests.shared.interop.makers import Json, inspect_archive, inspect_json, inspect_sample, written
+from tests.shared.interop.session_shapes import SHAPES, claude_logs, plan
 
 SAMPLES = tuple(inspect_sample(n, 1, "It is Paris") for n in range(3))
 ITEM: Json = {
@@ -90,6 +91,11 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "adk-evalset": ("a.evalset.json", _json({"eval_set_id": "geo", "eval_cases": [*map(_adk_case, range(3))]})),
     "pydantic-evals": ("d.json", _json({"name": "geo", "cases": [{"inputs": f"{n}?", "expected_output": "A"} for n in range(3)]})),
     "strands": ("e.json", _json({"cases": [{"input": f"{n}?", "expected_output": "A"} for n in range(3)], "evaluators": []})),
+    "otel-logs": ("logs.json", _json(claude_logs(plan(1))[0])),
+    **{
+        form: (file, _json(shape(plan(1)) if file.endswith("l") else shape(plan(1))[0]))
+        for form, file, shape in (SHAPES[name] for name in ("claude-session", "codex-rollout", "gemini-chat", "opencode-export"))
+    },
     "skill-evals": ("evals.json", _json({"skill_name": "review", "evals": EVALS})),
 }  # fmt: skip
 """By the name of the format: what the file is called, and what writes it."""

@@ -1,0 +1,65 @@
+"""Sessions of coding agents: Claude Code, Codex, Gemini CLI, opencode; what they store and what they print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
+from minions_evals_mcp.interop.logs.sample import Item, Recorded, Skipped
+from minions_evals_mcp.interop.sessions import claude, codex, gemini, opencode, telemetry
+from minions_evals_mcp.interop.sessions.session import Session
+
+HOSTS: dict[str, tuple[Callable[[JsonValue], bool], Callable[[Iterable[Json]], Session]]] = {
+    claude.NAME: (claude.is_session, claude.read),
+    codex.NAME: (codex.is_session, codex.read),
+    gemini.NAME: (gemini.is_session, gemini.read),
+    opencode.NAME: (opencode.is_session, opencode.read),
+}
+"""Of each program: what tells its sessions from other files, and what reads one."""
+TELEMETRY = telemetry.FORM
+NOTHING = "a session in which nothing was asked, answered or called"
+
+
+def reader_of(name: str) -> Callable[[Path], Iterator[Item]]:
+    """What reads a file of that program."""
+    return partial(_read, name)
+
+
+def _read(name: str, path: Path) -> Iterator[Item]:
+    """One agent-run: the whole session."""
+    session = HOSTS[name][1](row for _, row in rows_of(path, frozenset({""})))
+    session.id = session.id or path.stem
+    yield session.log(name)
+    if session.prompts or session.answer or session.calls or session.failure:
+        yield Recorded(session.agent_run(name), str(path))
+    else:
+        yield Skipped(NOTHING)
+    for what, number in session.skipped.items():
+        yield from (Skipped(what) for _ in range(number))
+
+
+def read_telemetry(path: Path) -> Iterator[Item]:
+    """One agent-run for each turn of a coding agent, from a file of OTLP log records (a document, or one a line)."""
+    turns = telemetry.Turns()
+    unknown: dict[str, int] = {}
+    for where, row in rows_of(path, frozenset({""})):
+        try:
+            read = telemetry.events_of(row)
+        except ValueError as error:
+            raise InvalidRecordError(str(error), where=where) from None
+        turns.add(read.events, now=0.0)
+        for name in read.unknown:
+            unknown[name] = unknown.get(name, 0) + 1
+    sessions = turns.completed(now=0.0, at_once=True)
+    first = sessions[0] if sessions else Session("coding-agent")
+    yield first.log(TELEMETRY)
+    for session in sessions:
+        yield Recorded(session.agent_run(TELEMETRY), str(path))
+    for name, number in unknown.items():
+        yield from (Skipped(f"an event {name}") for _ in range(number))

@@ -1,0 +1,191 @@
+"""Claude Code: a session file, and what `claude -p --output-format stream-json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.interop.logs.conversation import number, objects, text_of
+from minions_evals_mcp.interop.sessions.session import Call, Session, Tokens
+
+HOST = "claude-code"
+NAME = "claude-code"
+_STORED = frozenset(
+    ("queue-operation", "user", "assistant", "attachment", "summary", "system", "file-history-snapshot", "progress")
+)
+_KEYS = ("sessionId", "leafUuid", "snapshot")
+_INTERRUPTED = "[Request interrupted by user"
+_ASIDE = "sidechain"
+_EDITS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
+
+
+def is_session(first: JsonValue) -> bool:
+    """Whether the first line is one of a session file, or of a stream."""
+    line = obj(first)
+    kind = line.get("type")
+    if kind == "system":
+        return "subtype" in line and "session_id" in line
+    return kind in _STORED and any(key in line for key in _KEYS)
+
+
+def read(lines: Iterable[Json]) -> Session:
+    """The session that these lines are."""
+    session = Session(HOST, provider="anthropic")
+    used: dict[str, tuple[str, Json]] = {}  # lines of one message repeat its usage: the last one counts
+    main: dict[str, str] = {}
+    own = ""
+    for number_, line in enumerate(lines):
+        if not own and line.get("type") in ("user", "assistant"):
+            own = _own_id(line)
+            session.id = own
+        session.id = session.id or _text(line.get("sessionId")) or _text(line.get("session_id"))
+        session.version = session.version or _text(line.get("version")) or _text(line.get("claude_code_version"))
+        session.folder = session.folder or _text(line.get("cwd"))
+        match line.get("type"):
+            case "user":
+                session.seen_at(line.get("timestamp"))
+                _user(session, line, own)
+            case "assistant":
+                session.seen_at(line.get("timestamp"))
+                message = obj(line.get("message"))
+                used[_text(message.get("id")) or str(number_)] = (
+                    _text(message.get("model")),
+                    obj(message.get("usage")),
+                )
+                _assistant(session, line, message, main, own)
+            case "result":
+                _result(session, line)
+            case "cost-state":
+                _cost_state(session, line)
+            case kind:
+                session.skip(f"a line of type {kind}")
+    if not session.models:
+        for model, usage in used.values():
+            _add(session.use(model), usage)
+    return session
+
+
+def _own_id(line: Json) -> str:
+    """The id of the session that begins so: a sub-agent's transcript, which is a file of its own, is a session of its own."""
+    session = _text(line.get("sessionId")) or _text(line.get("session_id"))
+    agent = _text(line.get("agentId")) if line.get("isSidechain") is True else ""
+    return f"{session}/{agent}" if agent else session
+
+
+def _user(session: Session, line: Json, own: str) -> None:
+    message = obj(line.get("message"))
+    content = message.get("content")
+    nested = _nested(line, own)
+    for block in objects(content):
+        if block.get("type") == "tool_result":
+            _finish(session, block)
+    text = text_of(content)
+    if text.startswith(_INTERRUPTED):
+        session.interrupt()
+    elif not nested and line.get("isMeta") is not True and not _is_command_echo(text):
+        session.ask(text)
+
+
+def _is_command_echo(text: str) -> bool:
+    """Whether the program wrote this, not the user: what a slash command printed, or a reminder."""
+    return text.startswith(("<local-command-stdout>", "<system-reminder>", "Caveat: The messages below"))
+
+
+def _finish(session: Session, block: Json) -> None:
+    call = session.calls.get(_text(block.get("tool_use_id")))
+    if call is None:
+        session.skip("a result of a call that the file does not hold")
+        return
+    content = block.get("content")
+    call.result = content if isinstance(content, str) else text_of(content) or content
+    call.ok = block.get("is_error") is not True
+    if call.ok and call.tool in _EDITS:
+        asked = obj(call.arguments)
+        session.edit(call, asked.get("file_path", asked.get("notebook_path")))
+
+
+def _assistant(session: Session, line: Json, message: Json, main: dict[str, str], own: str) -> None:
+    """Take the calls and the answer. Lines of one message are one answer; what a sub-agent says is none of the session's."""
+    nested = _nested(line, own)
+    for block in objects(message.get("content")):
+        if block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
+            session.call(
+                Call(
+                    _text(block.get("name")) or "unknown", _text(block.get("id")), block.get("input"),
+                    started=line.get("timestamp"), parent=nested if nested in session.calls else None, agent=_agent_of(session, nested),
+                )
+            )  # fmt: skip
+    text = text_of(message.get("content"))
+    if nested or not text.strip():
+        return
+    if line.get("isApiErrorMessage") is True:
+        session.failure = text
+        return
+    ident = _text(message.get("id"))
+    main[ident] = f"{main[ident]}\n{text}" if ident and ident in main else text
+    session.failure = None
+    session.say(main[ident])
+    session.ended = _text(message.get("stop_reason")) or session.ended
+
+
+def _nested(line: Json, own: str) -> str:
+    """The call within which a sub-agent wrote this line, or a mark where the file does not say which; "" in its own conversation."""
+    parent = _text(line.get("parent_tool_use_id"))
+    is_aside = line.get("isSidechain") is True and not own.endswith(f"/{_text(line.get('agentId'))}")
+    return parent or (_ASIDE if is_aside else "")
+
+
+def _agent_of(session: Session, nested: str) -> str | None:
+    if not nested:
+        return None
+    call = session.calls.get(nested)
+    named = _text(obj(call.arguments).get("subagent_type")) if call else ""
+    return named or "sub-agent"
+
+
+def _result(session: Session, line: Json) -> None:
+    session.cost = number(line.get("total_cost_usd"))
+    session.ended = _text(line.get("stop_reason")) or _text(line.get("subtype")) or session.ended
+    result = line.get("result")
+    if isinstance(result, str):
+        session.say(result)
+    if line.get("is_error") is True:
+        session.failure = result if isinstance(result, str) and result else _text(line.get("subtype")) or "error"
+        session.answer = ""
+    by_model = obj(line.get("modelUsage"))
+    if by_model:
+        _by_model(session, by_model)
+    elif usage := obj(line.get("usage")):
+        _add(session.use(None), usage)
+
+
+def _cost_state(session: Session, line: Json) -> None:
+    """Take the program's own sum; it writes one again whenever the session goes on, and the last one counts."""
+    session.cost = number(line.get("totalCostUSD"))
+    _by_model(session, obj(line.get("modelUsage")))
+
+
+def _by_model(session: Session, by_model: Json) -> None:
+    session.models.clear()
+    for model, usage in by_model.items():
+        used = obj(usage)
+        session.use(model).add(
+            used.get("inputTokens"), used.get("cacheReadInputTokens"), used.get("cacheCreationInputTokens"),
+            used.get("outputTokens"),
+        )  # fmt: skip
+
+
+def _add(tokens: Tokens, usage: Json) -> None:
+    tokens.add(
+        usage.get("input_tokens"),
+        usage.get("cache_read_input_tokens"),
+        usage.get("cache_creation_input_tokens"),
+        usage.get("output_tokens"),
+    )
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""

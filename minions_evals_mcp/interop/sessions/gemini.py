@@ -1,0 +1,155 @@
+"""Gemini CLI: a chat file (lines, or one document), and what `gemini --output-format stream-json` prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.interop.logs.conversation import count, objects
+from minions_evals_mcp.interop.sessions.session import Call, Session, Tokens
+
+HOST = "gemini-cli"
+NAME = "gemini-cli"
+_EXIT = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
+_EDITS = frozenset(("replace", "write_file", "edit"))
+_AROUND = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
+
+
+def is_session(first: JsonValue) -> bool:
+    """Whether the first value is a chat's head, or the first line of a stream."""
+    line = obj(first)
+    if line.get("type") == "init":
+        return "session_id" in line and "model" in line
+    return "sessionId" in line and "projectHash" in line
+
+
+def read(lines: Iterable[Json]) -> Session:
+    """The session that these lines are; a message that comes again replaces the one before."""
+    session = Session(HOST, provider="google")
+    messages: dict[str, Json] = {}
+    spoken = ""
+    for line in lines:
+        session.id = session.id or _text(line.get("sessionId")) or _text(line.get("session_id"))
+        for message in objects(line.get("messages", obj(line.get("$set")).get("messages"))):
+            messages[_text(message.get("id")) or str(len(messages))] = message
+        match line.get("type"):
+            case "user" | "gemini" | "error" | "info" | "warning":
+                messages[_text(line.get("id")) or str(len(messages))] = line
+            case "init":
+                session.seen_at(line.get("timestamp"))
+                session.use(line.get("model"))
+            case "message" | "tool_use" | "tool_result" | "result":
+                session.seen_at(line.get("timestamp"))
+                spoken = _streamed(session, line, spoken)
+            case _:
+                pass
+    for message in messages.values():
+        session.seen_at(message.get("timestamp"))
+        _message(session, message)
+    return session
+
+
+def _message(session: Session, message: Json) -> None:
+    match message.get("type"):
+        case "user":
+            text = _parts_text(message.get("content"))
+            if not text.startswith(_AROUND):
+                session.ask(text)
+        case "gemini":
+            used = obj(message.get("tokens"))
+            if used:
+                _add(session.use(message.get("model")), used)
+            for call in objects(message.get("toolCalls")):
+                _call(session, call)
+            text = _parts_text(message.get("content"))
+            if text.strip():
+                session.failure = None
+                session.say(text)
+        case "error":
+            session.failure = _parts_text(message.get("content")) or "error"
+        case kind:
+            session.skip(f"a message of type {kind}")
+
+
+def _call(session: Session, given: Json) -> None:
+    call = Call(
+        _text(given.get("name")) or "unknown", _text(given.get("id")), given.get("args"), started=given.get("timestamp")
+    )
+    answers = [obj(obj(part.get("functionResponse")).get("response")) for part in objects(given.get("result"))]
+    answer = answers[0] if answers else {}
+    call.result = answer.get("output", answer.get("error", [*answers] if len(answers) > 1 else None))
+    call.ok = given.get("status") not in ("error", "cancelled") and "error" not in answer
+    code = _EXIT.search(call.result) if isinstance(call.result, str) else None
+    if code and int(code[1]):
+        call.ok, call.error = False, f"exit code {code[1]}"
+    if given.get("status") == "cancelled":
+        session.interrupt()
+    session.call(call)
+    if call.ok and call.tool in _EDITS:
+        session.edit(call, obj(given.get("resultDisplay")).get("filePath") or obj(call.arguments).get("file_path"))
+
+
+def _streamed(session: Session, line: Json, spoken: str) -> str:
+    """Take a line of a stream; returns the answer so far, which comes in pieces."""
+    match line.get("type"), line.get("role"):
+        case "message", "user":
+            session.ask(_text(line.get("content")))
+            return ""
+        case "message", _:
+            spoken += _text(line.get("content"))
+            session.say(spoken)
+            return spoken
+        case "tool_use", _:
+            name = _text(line.get("tool_name")) or "unknown"
+            session.call(Call(name, _text(line.get("tool_id")), line.get("parameters"), started=line.get("timestamp")))
+        case "tool_result", _:
+            _finish(session, line)
+        case _:
+            _ending(session, line)
+    return ""
+
+
+def _finish(session: Session, line: Json) -> None:
+    call = session.calls.get(_text(line.get("tool_id")))
+    if call is None:
+        session.skip("a result of a call that the file does not hold")
+        return
+    call.result, call.ok = line.get("output"), line.get("status") != "error"
+    call.error = _text(obj(line.get("error")).get("message")) or None
+    if call.ok and call.tool in _EDITS:
+        session.edit(call, obj(call.arguments).get("file_path"))
+
+
+def _ending(session: Session, line: Json) -> None:
+    stats = obj(line.get("stats"))
+    if line.get("status") != "success":
+        session.failure = _text(obj(line.get("error")).get("message")) or _text(line.get("status")) or "error"
+    models = obj(stats.get("models"))
+    for model, used in models.items() or (("", stats),):
+        figures = obj(used)
+        cached = count(figures.get("cached")) or 0
+        read = count(figures.get("input_tokens")) or 0
+        session.use(model).add(max(0, read - cached), cached, None, figures.get("output_tokens"))
+
+
+def _add(tokens: Tokens, used: Json) -> None:
+    """Add one answer's tokens; thoughts are written, what a tool's use read is read."""
+    cached = count(used.get("cached")) or 0
+    read = (count(used.get("input")) or 0) + (count(used.get("tool")) or 0)
+    tokens.add(
+        max(0, read - cached), cached, None, (count(used.get("output")) or 0) + (count(used.get("thoughts")) or 0)
+    )
+
+
+def _parts_text(content: JsonValue) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(text for part in listed_values(content) if (text := _text(obj(part).get("text"))))
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,116 @@
+"""opencode: what `opencode export` writes, and what `opencode run --format json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.interop.logs.conversation import count, number, objects
+from minions_evals_mcp.interop.logs.shapes import the_object
+from minions_evals_mcp.interop.sessions.session import Call, Session, Tokens
+
+HOST = "opencode"
+NAME = "opencode"
+_EDITS = frozenset(("edit", "write", "patch", "apply_patch", "multiedit"))
+_STREAMED = frozenset(("step_start", "step_finish", "tool_use", "text", "error"))
+
+
+def is_session(first: JsonValue) -> bool:
+    """Whether the first value is an export, or the first line of a run."""
+    value = obj(first)
+    if value.get("type") in _STREAMED:
+        return "sessionID" in value
+    return str(obj(value.get("info")).get("id", "")).startswith("ses_") and "messages" in value
+
+
+def read(lines: Iterable[Json]) -> Session:
+    """The session that this export, or these lines, are."""
+    session = Session(HOST)
+    for line in lines:
+        session.id = session.id or _text(line.get("sessionID"))
+        if "messages" in line:
+            _export(session, line)
+        elif line.get("type") == "error":
+            session.failure = _error(line) or "error"
+        elif "part" in line:
+            session.seen_at(line.get("timestamp"))
+            _part(session, obj(line.get("part")), "")
+    return session
+
+
+def _export(session: Session, document: Json) -> None:
+    info = obj(document.get("info"))
+    session.id, session.version, session.folder = (_text(info.get(key)) for key in ("id", "version", "directory"))
+    for place, given in enumerate(listed_values(document.get("messages")), 1):
+        message = the_object(given, f"messages.{place}")
+        about = obj(message.get("info"))
+        times = obj(about.get("time"))
+        session.seen_at(times.get("created"))
+        if about.get("role") == "user":
+            session.ask("\n".join(_text(part.get("text")) for part in objects(message.get("parts")) if _is_asked(part)))
+            continue
+        session.provider = session.provider or _text(about.get("providerID"))
+        for part in objects(message.get("parts")):
+            _part(session, part, _text(about.get("modelID")))
+        session.seen_at(times.get("completed"))
+        session.ended = _text(about.get("finish")) or session.ended
+        session.failure = _error(about) or None
+
+
+def _is_asked(part: Json) -> bool:
+    return part.get("type") == "text" and part.get("synthetic") is not True
+
+
+def _part(session: Session, part: Json, model: str) -> None:
+    match part.get("type"):
+        case "tool":
+            _tool(session, part)
+        case "text":
+            session.say(_text(part.get("text")))
+        case "step-finish":
+            _add(session.use(model), obj(part.get("tokens")))
+            cost = number(part.get("cost"))
+            session.cost = session.cost if cost is None else (session.cost or 0.0) + cost
+            session.ended = _text(part.get("reason")) or session.ended
+        case "step-start":
+            pass
+        case kind:
+            session.skip(f"a part of type {kind}")
+
+
+def _tool(session: Session, part: Json) -> None:
+    state = obj(part.get("state"))
+    times, code = obj(state.get("time")), count(obj(state.get("metadata")).get("exit"))
+    started, ended = number(times.get("start")), number(times.get("end"))
+    asked, error = obj(state.get("input")), _text(state.get("error"))
+    name = _text(part.get("tool")) or "unknown"
+    if name == "invalid":  # a call of a tool that is not there, or with arguments that it refuses
+        name, error = _text(asked.get("tool")) or name, _text(asked.get("error")) or "invalid call"
+    if code:
+        error = error or f"exit code {code}"
+    call = Call(
+        name, _text(part.get("callID")), asked, state.get("output"), ok=not error and state.get("status") != "error",
+        error=error or None, started=times.get("start"),
+        duration_ms=None if started is None or ended is None else max(0.0, ended - started),
+    )  # fmt: skip
+    session.call(call)
+    if call.ok and call.tool in _EDITS:
+        session.edit(call, asked.get("filePath", asked.get("path")))
+
+
+def _add(tokens: Tokens, used: Json) -> None:
+    cache = obj(used.get("cache"))
+    written = (count(used.get("output")) or 0) + (count(used.get("reasoning")) or 0)
+    tokens.add(used.get("input"), cache.get("read"), cache.get("write"), written)
+
+
+def _error(holder: Json) -> str:
+    error = obj(holder.get("error"))
+    return _text(obj(error.get("data")).get("message")) or _text(error.get("message")) or _text(error.get("name"))
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
