@@ -160,7 +160,7 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
 def test_a_dead_letter_is_dismissed_with_a_reason_and_can_be_tried_again_all_the_same(commands: Commands) -> None:
     commands.said("send", "run-test-case", "--payload", '{"testCaseId": "c"}', "--id", "message-1")
     commands.drained()
-    with pytest.raises(BadInputError, match="--reason is empty"):
+    with pytest.raises(BadInputError, match="the reason is empty"):
         commands.said("dismiss", "message-1", "--reason", " ")
     dismissed = commands.said("dismiss", "messag", "--reason", "the case was deleted")
     assert dismissed == "message-1: the message is dismissed\n"

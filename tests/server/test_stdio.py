@@ -120,7 +120,7 @@ def left_in_the_middle(env: dict[str, str], after_s: float) -> tuple[int, str]:
 async def test_a_client_that_closes_both_pipes_while_a_run_ends_is_no_crash_and_the_run_goes_on(
     tmp_path: Path, after_s: float
 ) -> None:
-    size = 120
+    size = 80
     env = environment(tmp_path)
     async with wired(env) as wire:
         await wire.call("save_records", records=suite(size))
