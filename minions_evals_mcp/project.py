@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from platformdirs import user_config_path
 from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
@@ -40,11 +40,12 @@ class _Table(BaseModel):
 
 
 class Thresholds(_Table):
-    """The thresholds at which `run` fails. `min_score` is 0–1."""
+    """The thresholds at which `run` fails. `min_score` is 0–1; `undecided` is what a gate becomes that too few cases decide."""
 
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
     fail_on_regression: bool = False
     allow_skipped: bool = False
+    undecided: Literal["pass", "fail"] | None = None
 
 
 class Caps(_Table):

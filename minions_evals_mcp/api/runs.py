@@ -1,4 +1,4 @@
-"""Running: a test case, a benchmark, an A/B test; what a run came to; how much its scores vary; what its checks let pass."""
+"""Running: a test case, a benchmark, an A/B test; what a run came to; its scores' variation; a sample plan; what its checks let pass."""
 
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
@@ -10,13 +10,17 @@ from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.interop.audit.audits import audit
 from minions_evals_mcp.operations.ab_test import Request as AbTestRequest
 from minions_evals_mcp.operations.ab_test import run as run_ab_test
+from minions_evals_mcp.operations.plan_benchmark import Request as PlanRequest
+from minions_evals_mcp.operations.plan_benchmark import run as plan_benchmark
 
 __all__ = [
     "AbTestRequest",
     "CalibrationRequest",
+    "PlanRequest",
     "RunRequest",
     "audit",
     "calibrate",
+    "plan_benchmark",
     "rejudge_request",
     "run_ab_test",
     "run_benchmark",

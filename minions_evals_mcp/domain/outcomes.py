@@ -78,6 +78,7 @@ class Verdict(Value):
     input_tokens: Count = 0
     output_tokens: Count = 0
     cost_usd: float | None = 0.0
+    answered_by: str | None = None
 
 
 class Expected(NamedTuple):

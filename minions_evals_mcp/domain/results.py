@@ -15,6 +15,8 @@ Outcome = Literal[
 ]
 UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
 """Outcomes of outputs that were to be judged and could not be: the instrument's, never the agent's."""
+JUDGED: tuple[Outcome, ...] = ("scored", "timed-out")
+"""Outcomes that have a verdict; every other is none, and no pass."""
 DecidedBy = Literal["rubric_threshold", "assertions", "max_score", "similarity_0_8"]
 Severity = Literal["critical", "major", "minor"]
 RegressionType = Literal["FAILED", "SCORE_DROP", "LENGTH_CHANGE"]
@@ -53,7 +55,8 @@ class DiffPart(Value):
 class TestRun(Fields):
     """One output of one test case, judged. Only the outcomes `scored` and `timed-out` become test runs.
 
-    `group` is the test case's, else the agent-run's, when it was judged.
+    `group` is the test case's, else the agent-run's, when it was judged. `answeredBy`: the models that the replies of the judges
+    name, which change where a provider moves an alias.
     """
 
     __test__ = False
@@ -95,6 +98,7 @@ class TestRun(Fields):
     output_tokens: Count | None = None
     cost_usd: Amount | None = None
     group: Annotated[str | None, Field(exclude_if=lambda group: group is None)] = None
+    answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
 
 
 class EvalJudgment(Fields):
@@ -173,6 +177,7 @@ class BenchmarkRun(Fields):
     groups: Annotated[Count | None, Field(exclude_if=lambda groups: groups is None)] = None
     effective_cases: Annotated[Amount | None, Field(exclude_if=lambda cases: cases is None)] = None
     cached: Annotated[bool, Field(exclude_if=lambda cached: not cached)] = False
+    answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
     digests: Digests = Digests.trusted()
 
     @property
@@ -388,6 +393,7 @@ class TestBranchExecution(Fields):
     similarity_score: Unit | None = None
     clarity_score: Unit | None = None
     valid_json: bool | None = None
+    checks_passed: Annotated[bool | None, Field(exclude_if=lambda passed: passed is None)] = None
     consistency_hash: str | None = None
     prompt_version: int | None = None
     prompt_version_ref: Id | None = None

@@ -31,6 +31,7 @@ from minions_evals_mcp.models.registry import parse_judges
 from minions_evals_mcp.report.progress import ProgressShown, shown_progress
 from minions_evals_mcp.scoring.checks import OwnVerdict, Unmet
 from minions_evals_mcp.settings import settings_here
+from minions_evals_mcp.stats.limits import Undecided
 from minions_evals_mcp.targets.function.output import output_of
 from minions_evals_mcp.targets.function.task import LAMBDA, function_name, task_of
 from minions_evals_mcp.targets.function.tracing import Recorder, recording
@@ -69,6 +70,8 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
     threshold: float = PASSES_AT,
     min_pass_rate: float | None = None,
     fail_on_regression: bool = False,
+    undecided: Undecided | None = None,
+    literal: bool = False,
     key: str | None = None,
     progress: bool | None = None,
 ) -> EvaluationResult:
@@ -79,6 +82,8 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
     expects, a mapping {type, value, …}, a `Rubric`, or a function `(output, case) → bool | float | Verdict`; without any,
     the expected text must stand in the output. `version` is by default the commit and a digest of the task's source and of your
     code that it calls. `judge` is `provider:model`. `key` names the run: the same key goes on where a run was stopped.
+    `min_pass_rate` (0 to 1) fails where the rate and its whole interval are below it; where only the rate is, `passed` is None,
+    unless `undecided` is "pass" or "fail", or `literal` compares the rate alone.
     Raises `BadInputError` before anything runs, `StoppedError` at a cap.
     Example: `evaluate(answer, [Case({"question": "Capital of France?"}, expected="Paris")], checks=["icontains"])`
     """
@@ -87,7 +92,7 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
             _vetted(
                 task, cases, checks=checks, name=name, version=version, trials=trials, judge=judge, concurrency=concurrency,
                 store=store, max_cost_usd=max_cost_usd, threshold=threshold, min_pass_rate=min_pass_rate,
-                fail_on_regression=fail_on_regression, key=key, progress=progress,
+                fail_on_regression=fail_on_regression, undecided=undecided, literal=literal, key=key, progress=progress,
             )
         )  # fmt: skip
     except Exception as error:  # noqa: BLE001  raised again, without the frames that are none of the caller's
@@ -125,6 +130,8 @@ def _vetted(  # noqa: PLR0913  as above
     threshold: float = PASSES_AT,
     min_pass_rate: float | None = None,
     fail_on_regression: bool = False,
+    undecided: Undecided | None = None,
+    literal: bool = False,
     key: str | None = None,
     progress: bool | None = None,
 ) -> _Call:
@@ -132,6 +139,8 @@ def _vetted(  # noqa: PLR0913  as above
         raise BadInputError(f"the task is a {type(task).__name__}, no function.", remedy="Give the function itself.")
     if min_pass_rate is not None and not 0 <= min_pass_rate <= 1:
         raise BadInputError(f"min_pass_rate is {min_pass_rate:g}.", remedy="Give a share from 0 to 1.")
+    if undecided not in {None, "pass", "fail"}:
+        raise BadInputError(f"undecided is {undecided!r}.", remedy="Give 'pass' or 'fail', or leave it out.")
     alone = isinstance(checks, str | Mapping | Rubric) or callable(checks)
     all_checks = (cast("Check", checks),) if alone else tuple(cast("Sequence[Check]", checks or ()))
     subject = name_of(name or _name(task))
@@ -148,7 +157,7 @@ def _vetted(  # noqa: PLR0913  as above
     request = request.model_copy(update={"key": key or f"{subject}/{uuid4()}"})  # known to whoever interrupts it
     has_judge = config.judge_model is not None or default_judge(config.providers) is not None
     options = ResultOptions(
-        min_pass_rate, fail_on_regression, config,
+        min_pass_rate, fail_on_regression, config, undecided=undecided, literal=literal,
         is_default_store=store is None, lacks_judge=asked_judge == "auto" and not has_judge,
     )  # fmt: skip
     source = whole_source(task)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from minions_evals_mcp.engine.answers.gates import regression_gate
 from minions_evals_mcp.engine.answers.run_diff import RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import EngineConfig
+from minions_evals_mcp.stats.intervals import rate_bounds
+from minions_evals_mcp.stats.limits import Limit, Undecided, limit_gate, settled
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
 from minions_evals_mcp.store.queries.shared_cases import Shared
 
@@ -20,6 +22,8 @@ class ResultOptions:
     fail_on_regression: bool
     config: EngineConfig
     is_default_store: bool
+    undecided: Undecided | None = None
+    literal: bool = False
     lacks_judge: bool = False
     """Whether no model is set up for what rules cannot judge, where nobody said who is to."""
 
@@ -96,14 +100,46 @@ class Figures:
         return fall_gate(beside.evidence, better=beside.better) if dropped else judged
 
     @property
-    def passed(self) -> bool | None:
-        """True if every case that could be judged passed (or `min_pass_rate` is met), None if none could be judged.
+    def unjudged_count(self) -> int:
+        """How many trials have no verdict although nothing broke: nobody has judged them yet, or nothing can be judged."""
+        return self.summary.units - self.scored_count - self.error_count
 
-        A case that the task or a judge broke at has not passed, and counts so in the rate. The run before counts with
-        `fail_on_regression` only: None where too few cases tell whether the fall since then is chance, and the cases
-        themselves have not failed.
+    @property
+    def limit(self) -> Limit | None:
+        """The pass rate beside `min_pass_rate`, where one was asked for and something was judged.
+
+        Held if the rate reaches it even if everything that has no verdict failed; failed if its whole interval lies below even
+        if all of that passed; else undecided.
         """
-        fallen = self.gate if self.asked.fail_on_regression else "held"
+        tried, asked = self.scored_count + self.error_count, self.asked
+        if asked.min_pass_rate is None or not self.scored_count:
+            return None
+        total = tried + self.unjudged_count
+        fields = self.summary.benchmark_run or {}
+        effective, trials = fields.get("effectiveCases"), fields.get("trials")
+        share = float(effective) / self.scored_count if isinstance(effective, int | float) else 1.0
+        cases = max(1, round(total / trials)) if isinstance(trials, int) else total
+
+        def beside(passed: int) -> Limit:
+            interval = rate_bounds(passed, total, effective=share * total)
+            assert asked.min_pass_rate is not None
+            return limit_gate(passed / total, interval, asked.min_pass_rate, cases=cases, literal=asked.literal)
+
+        worst, best = beside(self.passed_count), beside(self.passed_count + self.unjudged_count)
+        if worst.gate == "held" or best.gate != "held":
+            return worst if worst.gate == "held" else best
+        return replace(best, gate="undecided")
+
+    @property
+    def passed(self) -> bool | None:
+        """True if every case passed (or `min_pass_rate` is met), None if that is not decided.
+
+        A case that the task or a judge broke at has not passed, and counts so in the rate. One without a verdict is no pass: while
+        nobody has judged it, None. With `min_pass_rate`, None too where the rate is below it within chance, unless `undecided`
+        says what then, or `literal` has the figure alone decide. The run before counts with `fail_on_regression` only: None
+        where too few cases tell whether the fall since then is chance, and the cases themselves have not failed.
+        """
+        fallen = settled(self.gate, self.asked.undecided) if self.asked.fail_on_regression else "held"
         if fallen == "failed" or self._own_verdict is False:
             return False
         return None if fallen == "undecided" else self._own_verdict
@@ -114,9 +150,13 @@ class Figures:
         tried = self.scored_count + self.error_count
         if not tried:
             return None
-        if self.asked.min_pass_rate is not None and self.scored_count:
-            return self.passed_count / tried >= self.asked.min_pass_rate
-        return self.passed_count == tried
+        if (limit := self.limit) is not None:
+            by_chance = not self.unjudged_count  # a verdict that is missing is nobody's to decide
+            gate = settled(limit.gate, self.asked.undecided if by_chance else None)
+            return {"held": True, "failed": False, "undecided": None}[gate]
+        if self.passed_count < tried:
+            return False
+        return None if self.unjudged_count else True
 
 
 def _count(summary: RunSummary, name: str) -> int:

@@ -23,6 +23,8 @@ from minions_evals_mcp.engine.run.accepted_runs import accept_run
 from minions_evals_mcp.errors import BadInputError, ungrouped
 from minions_evals_mcp.evaluation.figures import Figures, ResultOptions
 from minions_evals_mcp.evaluation.run_sync import run_sync
+from minions_evals_mcp.operations.plan_benchmark import Request as PlanRequest
+from minions_evals_mcp.operations.plan_benchmark import run as plan_benchmark
 from minions_evals_mcp.report.documents.forms import form_of
 from minions_evals_mcp.report.writing import written
 from minions_evals_mcp.store import jobs, records, runs
@@ -32,6 +34,8 @@ from minions_evals_mcp.store.queries.side_by_side import same_yardsticks
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from minions_evals_mcp.engine.compare.sample_size import SamplePlan
 
 T = TypeVar("T")
 SHOWN = 20
@@ -87,6 +91,11 @@ class EvaluationResult(Figures):
         before = other if isinstance(other, str) else other.run_id
         changed = run_sync(partial(self._opened, partial(diff_runs, before=before, after=self.run_id, limit=SHOWN)))
         return ResultDiff.model_construct(**dict(changed))
+
+    def plan(self, effect: float = 0.1, *, power: float = 0.8, trials: int | None = None) -> SamplePlan:
+        """The number of cases or trials that find a difference of the scores of that size; `print(plan.summary)` tells it."""
+        request = PlanRequest(benchmark_id=self.name, effect=effect, power=power, trials=trials)
+        return run_sync(partial(self._opened, partial(plan_benchmark, request=request)))
 
     def accept(self, *, by: str = "python") -> None:
         """Takes the run as it is: `fail_on_regression` measures later runs against it, though it fell."""

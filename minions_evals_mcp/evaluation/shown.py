@@ -14,11 +14,11 @@ from rich.text import Text
 
 from minions_evals_mcp.configured import default_db
 from minions_evals_mcp.domain.values import first_named
-from minions_evals_mcp.engine.answers.gates import stays_red
+from minions_evals_mcp.engine.answers.gates import limit_words, stays_red
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.evaluation.figures import Figures
-from minions_evals_mcp.presentation.next_steps import Terminal, in_terms
+from minions_evals_mcp.presentation.next_steps import PythonCalls, Terminal, in_terms
 from minions_evals_mcp.report.diffs import diff_view
 from minions_evals_mcp.report.failed_cases import failures_table, reason_line, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
@@ -82,6 +82,8 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     yield Text(verdict_line(result))
     for line in change_lines(result):
         yield Text(line)
+    if (limit := result.limit) is not None and limit.gate == "undecided":
+        yield in_terms(limit_words(limit, result.name, "pass rate"), PythonCalls(_store(result)))
     if result.asked.fail_on_regression and result.gate != "held":
         yield in_terms(stays_red(short_id(result.run_id)), Terminal(_store(result)))
     if result.summary.outcomes.get("awaiting-judgments") and result.asked.lacks_judge:
@@ -116,11 +118,22 @@ def verdict_line(result: Figures) -> str:
 def short_line(result: Figures) -> str:
     """The same in one line with the cases that failed: what pytest and a debugger show."""
     named = first_named([shortened(failure.title, 40) for failure in result.summary.failures], FEW)
-    why = result.summary.unscored[0].reason if result.passed is None and result.summary.unscored else ""
+    why = _why_undecided(result) if result.passed is None else ""
     return (
         verdict_line(result)
         + (f"; failed: {named}" if named else "")
         + (f"; {shortened(why, LONGEST_WHY)}" if why else "")
+    )
+
+
+def _why_undecided(result: Figures) -> str:
+    if result.summary.unscored:
+        return result.summary.unscored[0].reason
+    limit = result.limit
+    return (
+        ""
+        if limit is None or limit.gate == "held"
+        else in_terms(limit_words(limit, result.name, "pass rate"), PythonCalls())
     )
 
 

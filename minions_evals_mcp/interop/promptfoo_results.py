@@ -1,7 +1,7 @@
 """The answer to a config as promptfoo writes its results to a `.json` file: what reads those reads these.
 
-Where promptfoo 0.123.1 and we differ: an output that waits for a person is neither success, failure nor error; outputs
-that could not be judged do not count in derived metrics; `config` is the title only.
+Where promptfoo 0.123.1 and we differ: an output without a verdict is an error, never a success, also where the test asks
+nothing of it; outputs that could not be judged do not count in derived metrics; `config` is the title only.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from minions_evals_mcp.domain.assertions import SET
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, Written
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row, Score, Selected
+from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, ColumnFigures, Matrix, Row, Score, Selected
 
 VERSION = 3
 NO_FAILURE, ASSERTION, ERROR = 0, 1, 2
 """What `failureReason` says."""
-WAITING = "awaiting-judgments"
+NOT_JUDGED = "not judged"
 ABOUT_SET = ("type", "metric", "weight", "threshold")
 
 
@@ -54,22 +54,26 @@ def results_json(matrix: Matrix, evaluation: Evaluation, *, at: str) -> Json:
 
 
 def _failure(cell: Cell) -> int:
-    """Returns why an output is no success: an assertion (or another output was chosen), or an instrument that failed."""
-    if cell.success or cell.outcome == WAITING:
+    """Why an output is no success: an assertion (or another output was chosen), or that it has no verdict."""
+    if cell.success:
         return NO_FAILURE
-    return ERROR if cell.passed is None else ASSERTION
+    return ASSERTION if cell.verdict == "failed" else ERROR
 
 
-def _holds(cell: Cell) -> bool:
-    """Returns whether promptfoo calls it a success: also what it asks nothing of, which waits for a person here."""
-    return cell.success or (cell.outcome == WAITING and cell.selected is not False)
+def _error(cell: Cell) -> str:
+    """Why an output has no verdict."""
+    why = cell.undecided or cell.reason
+    return why if cell.verdict == "error" and why else f"{NOT_JUDGED}: {why}" if why else NOT_JUDGED
 
 
 def _score(cell: Cell) -> float:
     """The score as promptfoo has it: a number that code gave may lift it over 1, or under 0; it is kept as the nearer of them."""
-    if cell.outcome == WAITING:
-        return 1.0
-    if cell.selected is False or cell.score is None or (cell.selected and not cell.scores):
+    if (
+        cell.verdict in {"open", "error"}
+        or cell.selected is False
+        or cell.score is None
+        or (cell.selected and not cell.scores)
+    ):
         return 0.0
     weight = math.fsum(score.weight for score in cell.scores)
     mean = math.fsum(score.weight * score.score for score in cell.scores) / weight if weight else 0.0
@@ -93,13 +97,13 @@ def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[Row], number:
         for selection in row.selections
         if _chose(selection, row.cells[number])
     ]
-    judged = [cell for cell in cells if cell.passed is not None]
+    judged = [cell for cell in cells if cell.verdict in JUDGED]
     known: Json = {name: value for name, value in column.derived.items() if value is not None}
     metrics: Json = {
         "score": math.fsum(map(_score, cells)),
         "testPassCount": column.passed,
         "testFailCount": column.failed,
-        "testErrorCount": column.errors,
+        "testErrorCount": column.errors + column.open,
         "assertPassCount": sum(verdicts),
         "assertFailCount": len(verdicts) - sum(verdicts),
         "totalLatencyMs": math.fsum(cell.latency_ms or 0.0 for cell in cells),
@@ -133,14 +137,14 @@ def _result(matrix: Matrix, evaluation: Evaluation, number: int, cell: Cell) -> 
     failure, tokens = _failure(cell), _tokens([cell])
     made: JsonValue = cell.output if cell.value is None else cell.value
     response: Json = {"output": made, "tokenUsage": tokens, "cost": cell.cost_usd}
-    error: Json = {"error": cell.reason} if failure == ERROR else {}
+    error: Json = {"error": _error(cell)} if failure == ERROR else {}
     prompt_wire: Json = {"raw": cell.prompt or "", "label": column.prompt}
     return {
         "id": f"{cell.run_id or column.run_id}:{number}:{cell.column}", "promptId": column.prompt_version_ref,
         "promptIdx": cell.column, "testIdx": number, "testCase": written.test,
         "vars": row.variables if evaluation.hooks is None else {**row.variables, **cell.recalled},
         "provider": {"id": column.provider_id, "label": column.provider}, "prompt": prompt_wire,
-        "response": {} if cell.output is None else response, "success": _holds(cell), "score": _score(cell),
+        "response": {} if cell.output is None else response, "success": cell.success, "score": _score(cell),
         "namedScores": _numbers(cell), "failureReason": failure, **error, "latencyMs": cell.latency_ms or 0.0,
         "cost": cell.cost_usd or 0.0, "gradingResult": None if cell.passed is None else _grading(row, cell, written),
         "metadata": written.test.get("metadata", {}), "tokenUsage": tokens,

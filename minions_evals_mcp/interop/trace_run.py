@@ -16,6 +16,8 @@ from minions_evals_mcp.interop.spans import Span
 
 VERSION = "minions.prompt_version_ref"
 """The one attribute of ours: under which prompt version the agent ran."""
+CONVERSATION = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "thread.id")
+"""Attributes that name the conversation which several runs belong to."""
 INPUT = ("gen_ai.input.messages", "input.value", "traceloop.entity.input")
 OUTPUT = ("gen_ai.output.messages", "output.value", "traceloop.entity.output")
 INPUT_FLAT = ("llm.input_messages", "gen_ai.prompt")
@@ -40,6 +42,7 @@ def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
         "cost": _summed(root, models, "llm.cost.total"),
         "status": "success" if root.error is None else "failed",
         "errorMessage": root.error,
+        "group": next((talk for span in (root, *steps) if (talk := span.text(*CONVERSATION))), None),
     }
     run: Json = without_none(fields)
     return {"id": f"otel:{_id(root.trace_id)}/{_id(root.id)}", "type": "agent-run", "fields": run}

@@ -208,9 +208,12 @@ class Spent:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
+    answered_by: str | None = None
+    """The model that the newest reply names: of an alias, the one that it stands for now."""
 
     def add(self, reply: Completion) -> None:
         """Counts one more reply."""
+        self.answered_by = reply.model or self.answered_by
         if reply.usage is not None:
             self.input_tokens += reply.usage.input_tokens
             self.output_tokens += reply.usage.output_tokens
@@ -229,6 +232,7 @@ class Spent:
                 "input_tokens": (self.input_tokens + parts - 1 - number) // parts,
                 "output_tokens": (self.output_tokens + parts - 1 - number) // parts,
                 "cost_usd": None if self.cost_usd is None else self.cost_usd / parts,
+                "answered_by": self.answered_by,
             }
             for number in range(parts)
         ]

@@ -122,6 +122,14 @@ TABLE: Mapping[str, Operation] = {
         long_running=True,
         dry_run=True,
     ),
+    "plan_benchmark": Operation(
+        "plan_benchmark",
+        cli=Offer("plan", names={"benchmark_id": "ID"}),
+        mcp=Offer("plan_benchmark"),
+        message="it is an answer from stored runs, and messages ask for work",
+        graphql=_NO_BENCHMARKS,
+        python=Offer("plan_benchmark"),
+    ),
     "run_benchmark": Operation(
         "run_benchmark",
         cli=Offer(

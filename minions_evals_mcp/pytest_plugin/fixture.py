@@ -14,7 +14,14 @@ from pydantic import JsonValue
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.answers.gates import regression_gate, skipped_words, stays_red, undecided_words
+from minions_evals_mcp.engine.answers.gates import (
+    limit_words,
+    regression_gate,
+    score_gate,
+    skipped_words,
+    stays_red,
+    undecided_words,
+)
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.records.save_records import save_records
@@ -32,6 +39,7 @@ from minions_evals_mcp.interop.score_rows import Answer
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.presentation.next_steps import PythonCalls, in_terms
 from minions_evals_mcp.settings import settings_here
+from minions_evals_mcp.stats.limits import Undecided, settled
 
 NAMED = 10
 LONGEST = 100
@@ -155,18 +163,23 @@ class Evals:
         min_score: float | None = None,
         fail_on_regression: bool = False,
         allow_skipped: bool = False,
+        undecided: Undecided | None = None,
+        literal: bool = False,
     ) -> RunSummary:
         """The benchmark's run, on a suite file's records in a store of this test, else on the store that is set up.
 
-        Raises AssertionError where a gate fails, `InstrumentError` where an output could not be judged, or a gate not look at all
-        outputs and `allow_skipped` does not say so. Example: `evals.run_benchmark("support", suite="support.yaml", min_score=0.9)`
+        Raises AssertionError where a gate fails, `InstrumentError` where an output could not be judged, a gate cannot look at all
+        outputs and `allow_skipped` does not say so, or too few cases decide it and `undecided` ("pass", "fail") does not.
+        Example: `evals.run_benchmark("support", suite="support.yaml", min_score=0.9)`
         """
         __tracebackhide__ = True
         request = RunRequest(
             subject_id=benchmark_id, prompt_version_ref=prompt_version, target=target, triggered_by="pytest"
         )
         summary = run_sync(partial(self._ran, request, None if suite is None else Path(suite)))
-        _vet(summary, min_score=min_score, fail_on_regression=fail_on_regression)
+        _vet(
+            summary, min_score=min_score, fail_on_regression=fail_on_regression, undecided=undecided, literal=literal
+        )  # fmt: skip
         is_gated = min_score is not None or fail_on_regression
         if is_gated and not allow_skipped and (missing := skipped_words(summary)):
             raise InstrumentError(missing)
@@ -197,7 +210,14 @@ def _reasons(answer: Answer) -> str:
     return f"score {answer['score']}: " + "; ".join(f"{reason['type']}: {reason['reason']}" for reason in failed)
 
 
-def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bool) -> None:
+def _vet(
+    summary: RunSummary,
+    *,
+    min_score: float | None,
+    fail_on_regression: bool,
+    undecided: Undecided | None,
+    literal: bool,
+) -> None:
     __tracebackhide__ = True
     if summary.state == "awaiting-judgments":
         raise BadInputError(
@@ -208,12 +228,16 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
     if unjudged:
         raise InstrumentError(f"{len(unjudged)} outputs could not be judged, the first: {unjudged[0].reason}")
     assert summary.benchmark_run is not None
-    score = summary.benchmark_run["overallScore"]
-    assert isinstance(score, float)
-    if min_score is not None and score < min_score:
-        raise AssertionError(f"{summary.subject_id} scores {score:.3f}, below {min_score:g}: {_failed(summary)}")
+    if min_score is not None:
+        limit = score_gate(summary, min_score, literal=literal)
+        gate = settled(limit.gate, undecided)
+        words = in_terms(limit_words(limit, summary.subject_id), PythonCalls())
+        if gate == "failed":
+            raise AssertionError(f"{summary.subject_id}: {words}: {_failed(summary)}")
+        if gate == "undecided":
+            raise InstrumentError(f"{summary.subject_id}: {words}")
     if fail_on_regression:
-        fallen = regression_gate(summary)
+        fallen = settled(regression_gate(summary, literal=literal), undecided)
         if fallen == "undecided":
             assert summary.regression is not None
             sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])

@@ -13,7 +13,18 @@ from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.ab_test.branches import BranchConfiguration
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
-from minions_evals_mcp.report.ab_words import UNKNOWN, against, between, dollars, figure, how_sure, ms, percent, score
+from minions_evals_mcp.report.ab_words import (
+    UNKNOWN,
+    against,
+    between,
+    dollars,
+    fails_its_checks,
+    figure,
+    how_sure,
+    ms,
+    percent,
+    score,
+)
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
@@ -38,7 +49,8 @@ def _headline(result: AbTestResult) -> Text:
         return Text(f"NO WINNER by {result.criteria}", style="bold yellow")
     first = result.branches[0]
     text = Text(f"{shortened(first.branch_name, NAME)} wins", style="bold green")
-    return text.append(f"  by {result.criteria} ({figure(result, first)}), {printable(first.model)}", style="default")
+    text.append(f"  by {result.criteria} ({figure(result, first)}), {printable(first.model)}", style="default")
+    return text.append(printable(fails_its_checks(result), 200), style="bold yellow")
 
 
 def _columns(result: AbTestResult) -> list[Column]:
@@ -53,13 +65,20 @@ def _columns(result: AbTestResult) -> list[Column]:
         Column("quality", [score(branch.quality_score) for branch in made], right=True),
         Column("95 %", [between(branch.quality_interval, score) for branch in made], 8, right=True),
         Column("passed", [percent(branch.pass_rate) for branch in made], 1, right=True),
+        Column("checks", [_checks(branch) for branch in made], 1, right=True),
         Column("latency", [ms(branch.latency_ms) for branch in made], 2, right=True),
+        Column("median", [ms(branch.median_latency_ms) for branch in made], 6, right=True),
+        Column("p95", [ms(branch.p95_latency_ms) for branch in made], 6, right=True),
         Column("first token", [ms(branch.time_to_first_token) for branch in made], 6, right=True),
         Column("tokens/s", [_rate(branch.tokens_per_second) for branch in made], 7, right=True),
         Column("cost each", [dollars(branch.estimated_cost) for branch in made], 3, right=True),
         Column("cost in all", [dollars(branch.total_cost) for branch in made], 5, right=True),
         Column("first in" if result.iterations > 1 else "", [_fate(result, branch) for branch in made], 1),
     ]
+
+
+def _checks(branch: AbBranch) -> str:
+    return "" if branch.checks_passed is None else f"{branch.checks_passed} of {branch.checked}"
 
 
 def _fate(result: AbTestResult, branch: AbBranch) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from minions_evals_mcp.engine.ab_test.figures import Difference
+from minions_evals_mcp.engine.ab_test.figures import Difference, Ratio
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
 from minions_evals_mcp.scoring.ab import Criterion
 from minions_evals_mcp.stats.intervals import Bounds
@@ -26,6 +26,7 @@ WINS_BY: dict[Criterion, str] = {
     "cheapest": "cost",
     "best_value": "quality for a dollar",
     "balanced": "quality, time and cost together",
+    "best_checked": "its own checks",
 }
 Words = Callable[[float | None], str]
 Signed = Callable[[float], str]
@@ -62,20 +63,24 @@ def against(branch: AbBranch) -> str:
     if figures is None:
         return ""
     parts: tuple[tuple[str, Difference | None, Signed], ...] = (
+        ("checks", figures.checks, _points),
         ("passes", figures.passes, _points),
         ("quality", figures.quality, "{:+.3f}".format),
-        ("latency", figures.latency_ms, "{:+,.0f} ms".format),
-        ("cost", figures.cost_usd, _signed_dollars),
     )
-    return "; ".join(_difference(name, made, words) for name, made, words in parts if made is not None)
+    ratios = (("latency", figures.latency_ratio), ("cost", figures.cost_ratio))
+    return "; ".join([
+        *(_difference(name, made, words) for name, made, words in parts if made is not None),
+        *(_ratio(name, made) for name, made in ratios if made is not None),
+    ])  # fmt: skip
+
+
+def _ratio(name: str, made: Ratio) -> str:
+    inside = "" if made.interval is None else f"×{made.interval[0]:.2f} to ×{made.interval[1]:.2f}, "
+    return f"{name} ×{made.ratio:.2f} ({inside}p = {made.p_value:.2g})"
 
 
 def _points(value: float) -> str:
     return f"{100 * value:+.0f} points"
-
-
-def _signed_dollars(value: float) -> str:
-    return f"{'+' if value >= 0 else '-'}{dollars(abs(value))}"
 
 
 def _difference(name: str, made: Difference, words: Signed) -> str:
@@ -103,7 +108,26 @@ def headline(result: AbTestResult) -> str:
     """Returns who wins, by what."""
     if result.winner is None:
         return f"No winner by {result.criteria}"
-    return f"{result.winner.branch_name} wins by {result.criteria} ({figure(result, result.branches[0])})"
+    but = fails_its_checks(result)
+    return f"{result.winner.branch_name} wins by {result.criteria} ({figure(result, result.branches[0])}){but}"
+
+
+def fails_its_checks(result: AbTestResult) -> str:
+    """What stands beside a winner that fails its cases' own checks where another branch passes more of them."""
+    won = next(
+        (branch for branch in result.branches if result.winner and branch.branch_id == result.winner.branch_id), None
+    )
+    share = None if won is None else won.checks_share
+    if won is None or share is None or share == 1:
+        return ""
+    others = [branch for branch in result.branches if branch.checks_share is not None and branch.checks_share > share]
+    if not others:
+        return ""
+    best = max(others, key=lambda branch: branch.checks_share or 0.0)
+    return (
+        f", but passes its checks in {won.checks_passed} of {won.checked}:"
+        f" {best.branch_name} passes {best.checks_passed} of {best.checked}"
+    )
 
 
 def figure(result: AbTestResult, branch: AbBranch) -> str:
@@ -115,5 +139,7 @@ def figure(result: AbTestResult, branch: AbBranch) -> str:
             return dollars(branch.figure)
         case "best_value":
             return "no cost" if branch.figure is None else f"{branch.figure:.4g} a dollar"
+        case "best_checked":
+            return percent(None if branch.figure is None else 100 * branch.figure)
         case "best_quality" | "balanced":
             return score(branch.figure)

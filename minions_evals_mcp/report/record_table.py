@@ -14,6 +14,8 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.report.screen import console
 
+GATES = {"held": "passed", "failed": "failed", "undecided": "undecided", "None": "never run"}
+
 
 def show_record(wire: Mapping[str, JsonValue]) -> None:
     """One record, field by field, and its relations."""
@@ -32,8 +34,9 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
         score = f"{judged['score']:g} of {judged['maxScore']:g} by {judged['judgedBy']}"
         out.print(Text(f"  {judged['criterionId']}: {score}: {printable(str(judged['rationale']), 600)}"))
     for gate in _objects(wire, "gates"):
-        held = "holds" if gate["holds"] else "does not hold"
-        line = f"  gate {gate['benchmarkId']} ≥ {gate['minScore']}: {held} (score {gate['score']})"
+        held = GATES[str(gate["gate"])]
+        needed = "" if gate["casesNeeded"] is None else f"; about {gate['casesNeeded']} cases in all would decide it"
+        line = f"  gate {gate['benchmarkId']} ≥ {gate['minScore']}: {held} (score {gate['score']}{needed})"
         out.print(Text(line), soft_wrap=True)
 
 

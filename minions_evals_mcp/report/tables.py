@@ -136,6 +136,8 @@ def _interval_line(fields: Json, summary: RunSummary, width: int) -> Text:
     if isinstance(interval, list):
         low, high = (_float(end) for end in interval)
         parts.append(f"pass rate {_float(fields['passRate']):.0f} % (95 %: {low:.0f}–{high:.0f} %)")
+    if summary.minimum_detectable is not None:
+        parts.append(f"a comparison finds a difference of {summary.minimum_detectable:.2g} or more")
     if summary.bounds is not None and summary.bounds.worst != summary.bounds.best:
         parts.append(f"with what was not scored: {summary.bounds.worst:.0f}–{summary.bounds.best:.0f} %")
     if summary.trend is not None:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.scoring.lenient import parsed
 
-Criterion = Literal["best_quality", "fastest", "cheapest", "best_value", "balanced"]
+Criterion = Literal["best_quality", "fastest", "cheapest", "best_value", "balanced", "best_checked"]
 BY_QUALITY: frozenset[Criterion] = frozenset({"best_quality", "best_value", "balanced"})
 """The criteria that say nothing where no output is expected."""
 PASSING_QUALITY = 0.7
@@ -35,6 +35,8 @@ class Contender:
     cost_usd: float | None
     failed: bool = False
     wins: int = 0
+    checked: float | None = None
+    """The share of its outputs that pass the case's own checks."""
 
 
 class Standing(NamedTuple):
@@ -146,13 +148,30 @@ def _share(least: float, own: float) -> float:
     return 1.0 if own == 0 else least / own
 
 
+def _best_checked(contender: Contender, best: _Best) -> Merits:
+    """The case's own checks first, then the likeness to what was expected."""
+    del best
+    return () if contender.checked is None else (contender.checked, contender.quality or 0.0)
+
+
 _MERITS: dict[Criterion, Callable[[Contender, _Best], Merits]] = {
     "best_quality": _best_quality,
     "fastest": _fastest,
     "cheapest": _cheapest,
     "best_value": _best_value,
     "balanced": _balanced,
+    "best_checked": _best_checked,
 }
+
+
+def quantile(figures: Iterable[float | None], share: float) -> float | None:
+    """The figure below which that share of the known ones lies, interpolated; None where none is known."""
+    known = sorted(figure for figure in figures if figure is not None)
+    if not known:
+        return None
+    place = share * (len(known) - 1)
+    low = int(place)
+    return known[low] + (place - low) * (known[min(low + 1, len(known) - 1)] - known[low])
 
 
 def mean_known(figures: Iterable[float | None]) -> float | None:

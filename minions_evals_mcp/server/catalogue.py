@@ -154,6 +154,16 @@ Not: outputs of an agent (run_benchmark).
 Costs: nothing; by rule, no model.
 Errors: unknown benchmark, no active case.""",
     ),
+    "plan_benchmark": Entry(
+        "analysis", "Plan a benchmark's size", "plan_benchmark", analysis.PlanAnswer, "statistics:plan_benchmark", writes=False,
+        search="sample size, statistical power, minimum detectable effect",
+        description="""\
+Says how many cases, groups or trials find a difference of a given size, from the benchmark's own runs.
+Use: before a comparison, or after an inconclusive one.
+Not: to compare (compare_prompt_versions).
+Costs: nothing.
+Errors: unknown benchmark, no finished run, sealed.""",
+    ),
     "get_run": Entry(
         "runs", "Look at a run", runs.GetRun, runs.RunAnswer, "running:get_run", writes=False,
         search="result, score and failures of an evaluation run",

@@ -131,6 +131,15 @@ def pass_rate_interval(sums: ScoreSums, *, level: float = 0.95) -> RateInterval 
     return RateInterval(_score_bounds(rate, max(1.0, size * few**2), level), max(1.0, size))
 
 
+def rate_bounds(passed: int, total: int, *, effective: float | None = None, level: float = 0.95) -> Bounds | None:
+    """The interval of a pass rate that is worth so many independent cases; without groups and trials they are `total`."""
+    if total == 0:
+        return None
+    if effective is not None and effective < total - _ROUNDING:
+        return _score_bounds(passed / total, max(1.0, effective), level)
+    return exact_interval(passed, total, level=level) if total <= FEW_CASES else wilson(passed, total, level=level)
+
+
 def _squared_residuals(sums: ScoreSums, ratio: float) -> float:
     """Σ(s - ratio·m)² out of the sums; 0 where the rounding of the sums is all there is."""
     fitted = ratio * ratio * sums.maxima_squared

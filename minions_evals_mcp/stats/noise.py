@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean, variance
+from statistics import fmean, variance
 from typing import Literal
 
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.stats.student import t_quantile
 
 Label = Literal["stable-pass", "stable-fail", "flaky"]
 
@@ -17,7 +18,8 @@ class Noise:
     """The variance of one case's score fraction, split by where it comes from, and what that does to a benchmark.
 
     `judge`: the same output judged again; `agent`: the same version run again, the judge's part taken off; `cases`: the
-    cases differ. `floor`: two runs of one and the same version differ by less than this in 95 % (in overall score).
+    cases differ. `floor`: two runs of one and the same version differ by less than this in 95 % (in overall score), the noise itself
+    being estimated from few repeats.
     """
 
     judge: float
@@ -34,7 +36,7 @@ def noise(rejudged: Sequence[Sequence[float]], rerun: Sequence[Sequence[float]],
     """
     judged, ran = _one_way(rejudged), _one_way(rerun)
     again = ran.within
-    floor = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(2 * again / len(rerun))
+    floor = t_quantile((1 + level) / 2, ran.free) * math.sqrt(2 * again / len(rerun))
     return Noise(judged.within, max(0.0, again - judged.within), ran.between, floor)
 
 
@@ -51,6 +53,8 @@ def stability(passed: Sequence[bool]) -> Label:
 class _Components:
     within: float
     between: float
+    free: int
+    """The repeats that say how large `within` is."""
 
 
 def _one_way(groups: Sequence[Sequence[float]]) -> _Components:
@@ -65,8 +69,8 @@ def _one_way(groups: Sequence[Sequence[float]]) -> _Components:
         math.fsum((size - 1) * variance(group) for size, group in zip(sizes, groups, strict=True) if size > 1) / free
     )
     if len(groups) == 1:
-        return _Components(within, 0.0)
+        return _Components(within, 0.0, free)
     centre = math.fsum(map(math.fsum, groups)) / total
     squares = math.fsum(size * (fmean(group) - centre) ** 2 for size, group in zip(sizes, groups, strict=True))
     typical = (total - sum(size**2 for size in sizes) / total) / (len(groups) - 1)
-    return _Components(within, max(0.0, (squares / (len(groups) - 1) - within) / typical))
+    return _Components(within, max(0.0, (squares / (len(groups) - 1) - within) / typical), free)

@@ -88,6 +88,93 @@ def cases_to_rule_out(spread: Spread, margin: float, *, level: float = 0.95) -> 
     return max(unseen, _reach(level, (1 + POWER) / 2) ** 2 * spread.total / room**2)
 
 
+SMALLEST_EFFECT = 1e-4
+
+
+@frozen_type
+class Variation:
+    """The variation of a benchmark's paired differences, out of which a sample is planned.
+
+    `total` is the variance of one unit's difference, `noise` the part of it that further trials take away (None where nobody
+    knows), `units` the cases or, where cases share one, the groups, of `trials` each. `changed` is the share of units that
+    differ at all. A true effect adds its own variance: of passes, which change as a whole, more than of scores.
+    """
+
+    total: float
+    noise: float | None
+    units: int
+    changed: float
+    trials: int = 1
+    unit: str = "case"
+    is_pass_or_fail: bool = False
+
+    def of_unit(self, effect: float, trials: int) -> float:
+        """The variance of one unit's difference of so many trials under a true effect."""
+        noise = 0.0 if self.noise is None else self.noise * (1 - self.trials / trials)
+        return max(0.0, self.total - noise) + (effect * (1 - effect) if self.is_pass_or_fail else effect**2)
+
+
+def variation_of(pairs: Sequence[CasePair], measured: CaseDifferences) -> Variation:
+    """The variation seen between two runs of at least two cases or groups."""
+    spread = spread_of(pairs, measured)
+    binary = not measured.groups and all(pair.is_pass_or_fail for pair in pairs)
+    changed = spread.changed / spread.cases
+    return Variation(spread.total, spread.noise, spread.cases, changed, spread.trials, spread.unit, binary)
+
+
+def variation_of_one_run(pairs: Sequence[CasePair], measured: CaseDifferences) -> Variation:
+    """The variation that two runs like this one have if they vary independently: twice its variance."""
+    alone = measured_scores(pairs, measured)
+    spread = spread_of(pairs, alone)
+    binary = not measured.groups and all(pair.is_pass_or_fail for pair in pairs)
+    return Variation(2 * spread.total, None, spread.cases, 1.0, spread.trials, spread.unit, binary)
+
+
+def measured_scores(pairs: Sequence[CasePair], measured: CaseDifferences) -> CaseDifferences:
+    """The scores of one side in place of the differences."""
+    return CaseDifferences(tuple(fmean(pair.a) for pair in pairs), measured.shares, measured.groups)
+
+
+def units_needed(seen: Variation, effect: float, *, trials: int, power: float = POWER, level: float = 0.95) -> int:
+    """The number of cases or groups in all that show a true effect of that size so often (Miller 2024, equation 9).
+
+    The last term makes up for the variance being estimated (Guenther 1981, The American Statistician 35:243).
+    """
+    needed = _reach(level, power) ** 2 * seen.of_unit(effect, trials) / effect**2
+    needed += NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
+    rare = fewest_changed(level) / min(1.0, seen.changed + effect)
+    return math.ceil(max(needed, rare, 2.0) - 1e-9)
+
+
+def trials_needed(seen: Variation, effect: float, *, power: float = POWER, level: float = 0.95) -> int | None:
+    """The number of trials of each of the units at hand that would do; None where more trials cannot, or nobody knows."""
+    if seen.noise is None:
+        return None
+    fits = (
+        trials
+        for trials in range(1, MOST_TRIALS + 1)
+        if units_needed(seen, effect, trials=trials, power=power, level=level) <= seen.units
+    )
+    return next(fits, None)
+
+
+def smallest_effect(
+    seen: Variation, *, units: int, trials: int, power: float = POWER, level: float = 0.95
+) -> float | None:
+    """The smallest true effect that so many units show so often; None where even the largest would not."""
+
+    def is_shown(effect: float) -> bool:
+        return units_needed(seen, effect, trials=trials, power=power, level=level) <= units
+
+    if not is_shown(1.0):
+        return None
+    low, high = SMALLEST_EFFECT, 1.0
+    while high - low > SMALLEST_EFFECT / 2:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_shown(middle) else (middle, high)
+    return high
+
+
 def what_would_settle(spread: Spread, interval: Bounds, *, margin: float, level: float = 0.95) -> str:
     """In words, the smaller effort: what shows the difference seen, or shows that none is left beyond the margin."""
     show = cases_to_show(spread, level=level) - spread.cases

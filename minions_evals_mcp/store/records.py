@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.errors import NotFoundError, SealedError, unseal
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.next_steps import list_them
-from minions_evals_mcp.scoring.rubric import TOLERANCE
+from minions_evals_mcp.stats.limits import Limit, limit_gate
 from minions_evals_mcp.store import events, sealed_content
 from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
 from minions_evals_mcp.store.rows import TABLES, WHOLE, record_of, select, table_of
@@ -358,17 +358,20 @@ class Gate:
     min_score: float
     score: float | None
     run_id: str | None
+    limit: Limit | None = None
     judged_by: tuple[str, ...] = ()
 
     def wire(self) -> Json:
         """The gate as it stands in an answer."""
-        holds = self.score is not None and self.score >= self.min_score - TOLERANCE
+        gate = None if self.limit is None else self.limit.gate
         return {
             "benchmarkId": self.benchmark_id,
             "minScore": self.min_score,
             "score": self.score,
             "runId": self.run_id,
-            "holds": holds,
+            "holds": gate == "held",
+            "gate": gate,
+            "casesNeeded": None if self.limit is None else self.limit.cases_needed,
             "judgedBy": [*self.judged_by],
         }
 
@@ -379,11 +382,17 @@ def gates(db: Db, record: Record[Fields]) -> list[Gate]:
     gates_read: list[Gate] = []
     for gate in skill.fields.quality_gates if skill else ():
         row = db.execute(
-            f"SELECT overall_score, id FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT 1",
+            "SELECT overall_score, id, json_extract(rest, '$.scoreCi'), total_count, coalesce(json_extract(rest, '$.trials'), 1)"
+            f" FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT 1",
             (gate.benchmark_id,),
         ).fetchone()
-        score, run_id = row or (None, None)
-        gates_read.append(Gate(gate.benchmark_id, gate.min_score, score, run_id, _judged_by(db, run_id)))
+        if row is None:
+            gates_read.append(Gate(gate.benchmark_id, gate.min_score, None, None))
+            continue
+        score, run_id, interval, total, trials = row
+        bounds = None if interval is None else cast("tuple[float, float]", tuple(from_json(interval)))
+        limit = limit_gate(score, bounds, gate.min_score, cases=max(1, round(total / trials)))
+        gates_read.append(Gate(gate.benchmark_id, gate.min_score, score, run_id, limit, _judged_by(db, run_id)))
     return gates_read
 
 

@@ -123,6 +123,25 @@ def earlier(db: Db, benchmark_id: str, *, judged_alike: str | None = None) -> Ea
     return None if row is None else Earlier(*row)
 
 
+def answering_models(db: Db, run_id: str) -> str | None:
+    """The models that the replies of the run's judges name, in the order of their names; None where none is named."""
+    rows = db.execute(
+        "SELECT DISTINCT rest ->> '$.answeredBy' AS model FROM test_run WHERE benchmark_run_id = ? AND model IS NOT NULL ORDER BY model",
+        (run_id,),
+    ).fetchall()
+    return ", ".join(row[0] for row in rows) or None
+
+
+def answering_models_in(db: Db, *, run_id: str | None = None, series: str = "") -> str | None:
+    """The models that judged in that finished run, or in the newest whole run of the series."""
+    where, value = ("id = ?", run_id) if run_id is not None else (f"series = ? AND {WHOLE}", series)
+    row = db.execute(
+        f"SELECT rest ->> '$.answeredBy' FROM benchmark_run WHERE {where} ORDER BY ran_at DESC, seq DESC LIMIT 1",
+        (value,),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
 def series_of(db: Db, run_id: str) -> str:
     """Returns which trend the benchmark-run belongs to: equal for runs that are measured alike."""
     return db.execute("SELECT series FROM benchmark_run WHERE id = ?", (run_id,)).fetchone()[0]

@@ -24,6 +24,7 @@ from typing import Any
 
 import yaml
 
+from minions_evals_mcp.interop.promptfoo_results import NOT_JUDGED
 from tests.shared.bench.process import PATH
 from tests.shared.fakes.scripted_model import scripted_model
 
@@ -62,6 +63,7 @@ def cells(results: Sequence[Json]) -> list[Json]:
             "score": one["score"],
             "namedScores": one.get("namedScores") or {},
             "error": one.get("failureReason") == 2,
+            "unjudged": str(one.get("error") or "").startswith(NOT_JUDGED),
         }
         for one in results
     ]
@@ -124,6 +126,8 @@ def ours(config: Path, address: str, *, trust: bool) -> list[Json] | str:
 
 def differing(own: Json, recorded: Json) -> list[str]:
     """In what two cells differ: output, pass, score (to 1e-6), named scores."""
+    if own.get("unjudged"):  # here what is asked nothing of has no verdict, and no verdict is a pass
+        return ["output"] if own["output"] != recorded["output"] else []
     parts = [name for name in ("output", "pass", "error") if own[name] != recorded[name]]
     if abs(own["score"] - recorded["score"]) > 1e-6:
         parts.append("score")

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from minions_evals_mcp import Case, EvaluationResult, Rubric, evaluate, evaluate_async
+from minions_evals_mcp import Case, EvaluationResult, Rubric, Verdict, evaluate, evaluate_async
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.request import RunRequest
@@ -86,14 +86,22 @@ def test_nothing_to_judge_by_is_no_verdict(evaluated: Any) -> None:
 
 def test_a_minimum_pass_rate_decides_in_place_of_every_case(evaluated: Any) -> None:
     assert evaluated(worse, CASES, checks=["icontains"], name="half", min_pass_rate=0.5).passed is True
-    assert evaluated(worse, CASES, checks=["icontains"], name="half", min_pass_rate=0.6).passed is False
+    below = partial(evaluated, worse, CASES, checks=["icontains"], name="half", min_pass_rate=0.6)
+    assert below().passed is None, "two cases leave it to chance"
+    assert "gate undecided: pass rate 0.500 < 0.6" in str(below())
+    assert [below(**said).passed for said in ({"literal": True}, {"undecided": "fail"}, {"undecided": "pass"})] == [
+        False, False, True,
+    ]  # fmt: skip
+    with pytest.raises(BadInputError, match="undecided is 'maybe'"):
+        below(undecided="maybe")
 
     def raising(country: str) -> str:
         return answer(country) if country == "France" else str(1 / 0)
 
     broke = partial(evaluated, raising, checks=["icontains"])
     assert broke(CASES, min_pass_rate=0.5).passed is True
-    assert broke(CASES, min_pass_rate=0.6).passed is False
+    assert broke(CASES, min_pass_rate=0.6).passed is None
+    assert broke(CASES, min_pass_rate=0.6, literal=True).passed is False
     assert broke(CASES[1:], min_pass_rate=0.0).passed is False, "nothing was judged"
 
 
@@ -168,6 +176,21 @@ def test_a_fall_that_too_few_cases_decide_is_no_verdict(evaluated: Any) -> None:
     for missed in (None, 0.9):
         assert answered(0).passed is True
         assert answered(5, min_pass_rate=missed).passed is False, "an undecided fall excuses no failed case"
+
+
+def test_a_case_that_nobody_judged_is_no_pass_whatever_the_others_did(evaluated: Any) -> None:
+    cases = [Case({"country": "France"}, expected="Paris"), Case({"country": "Spain"})]
+    kept = partial(evaluated, answer, cases, name="waits")
+    assert [kept(min_pass_rate=rate).passed for rate in (None, 0.5, 0.9)] == [None, None, None]
+    assert kept(min_pass_rate=0.9, undecided="pass").passed is None, "a missing verdict is nobody's to decide"
+
+
+def test_what_a_check_cannot_judge_is_no_pass(evaluated: Any) -> None:
+    def shrug(output: str, case: Case) -> Verdict:
+        return Verdict(None, "the question has no answer") if case.inputs == {"country": "Spain"} else Verdict(True)
+
+    cases = [Case({"country": "France"}, expected="Paris"), Case({"country": "Spain"}, expected="Madrid")]
+    assert evaluated(answer, cases, checks=[shrug], name="shrug").passed is None
 
 
 def silent(output: str, case: Case) -> bool:

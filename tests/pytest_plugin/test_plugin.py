@@ -182,6 +182,9 @@ def test_reached(evals):
     assert evals.run_benchmark("geography", suite="geo.yaml", min_score=0.5).benchmark_run["passedCount"] == 1
 
 def test_missed(evals):
+    evals.run_benchmark("geography", suite="geo.yaml", min_score=0.9, literal=True)
+
+def test_undecided(evals):
     evals.run_benchmark("geography", suite="geo.yaml", min_score=0.9)
 
 def test_open(evals):
@@ -189,8 +192,10 @@ def test_open(evals):
 """,
     )
     said = project.run()
-    assert "1 failed, 2 passed" in said
-    assert "geography scores 0.500, below 0.9: River of Cologne: Expected" in said
+    assert "2 failed, 2 passed" in said
+    assert "geography: score 0.500 < 0.9 (95 % CI" in said
+    assert "River of Cologne: Expected" in said
+    assert "gate undecided: score 0.500 < 0.9" in said
 
 
 def test_a_judge_that_is_no_judge_is_refused_by_name(project: Project) -> None:

@@ -53,7 +53,7 @@ async def test_every_form_shows_each_figure_with_its_interval_and_the_difference
     found = await made(engine)
     now = next(branch for branch in found.branches if branch.branch_name == "now")
     other = next(branch for branch in found.branches if branch.branch_name != "now")
-    assert (against(now), against(other).startswith("passes ")) == ("", True)
+    assert (against(now), against(other).startswith("checks ")) == ("", True)
     quality = between(now.quality_interval, score)
     for name in ("a.html", "a.md"):
         text = written(name, found)

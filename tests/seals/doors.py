@@ -72,6 +72,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "trend": each("b", "open-b"),
     "what-changed": each("b", "open-b"),
     "calibrate": each("b"),
+    "plan": each("b"),
     "promote": (("run-v2:c8",), ("run-v2:8.1", "--corrected", "x"), ("v1/1",), ("TOLD:B:c8",)),
     "seal": ((), ("b",)),
     "rejudge": each("run-v1", "TOLD:A"),
@@ -130,6 +131,7 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
         {"runIds": ["TOLD:A", "TOLD:B"]},
     ],
     "audit_benchmark": [{"benchmarkId": "b", "detail": "full"}, {"benchmarkId": "open-b"}],
+    "plan_benchmark": [{"benchmarkId": "b"}, {"benchmarkId": "open-b"}],
     "try_version": [
         {"benchmarkId": "b", "version": "v2"}, {"benchmarkId": "b", "version": "v2", "sealed": True},
         {"benchmarkId": "b", "version": "v3", "content": "Say: {{q}}", "sealed": True, "idempotencyKey": "c"},

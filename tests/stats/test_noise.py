@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def test_equal_groups_split_as_the_f_statistic_says() -> None:
     within = float(np.mean([np.var(group, ddof=1) for group in GROUPS]))
     assert (found.judge, found.agent) == (0, pytest.approx(within, abs=1e-12))
     assert found.cases == pytest.approx((float(f.statistic) - 1) * within / 3, abs=1e-9)
-    assert found.floor == pytest.approx(1.959963984540054 * math.sqrt(2 * within / 4), abs=1e-9)
+    assert found.floor == pytest.approx(float(stats.t.ppf(0.975, 8)) * math.sqrt(2 * within / 4), abs=1e-9)
 
 
 def test_what_the_judge_varies_is_taken_off_what_the_runs_vary() -> None:
@@ -79,3 +80,17 @@ def test_a_case_is_stable_where_all_its_runs_agree_and_flaky_elsewhere() -> None
     assert stability([True, False, True]) == "flaky"
     with pytest.raises(ValueError, match="second run"):
         stability([True])
+
+
+@pytest.mark.parametrize(("cases", "repeats"), [(5, 2), (10, 2), (5, 3)])
+def test_the_floor_holds_the_difference_of_two_runs_however_few_repeats_showed_it(cases: int, repeats: int) -> None:
+    draw = random.Random(cases + repeats)  # noqa: S311  a simulation
+    held = 0
+    for _ in range(400):
+        levels = [draw.uniform(0.3, 0.7) for _ in range(cases)]
+        rerun = [[level + draw.gauss(0, 0.1) for _ in range(repeats)] for level in levels]
+        rejudged = [[level, level] for level in levels]
+        floor = noise(rejudged, rerun).floor
+        first, again = (sum(level + draw.gauss(0, 0.1) for level in levels) / cases for _ in range(2))
+        held += abs(first - again) <= floor
+    assert held >= 0.92 * 400

@@ -20,7 +20,12 @@ from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.seals import SealedVerdict
-from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.comparison_summary import (
+    ComparisonSummary,
+    Margin,
+    NonInferior,
+    summarize_comparison,
+)
 from minions_evals_mcp.engine.answers.gates import comparison_gate, skipped_words, undecided_words
 from minions_evals_mcp.engine.answers.names import in_sentence
 from minions_evals_mcp.engine.answers.run_summary import summarize
@@ -51,6 +56,7 @@ async def compare(
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     literal: Annotated[bool, Parameter(negative="")] = False,
     allow_skipped: Annotated[bool, Parameter(negative="")] = False,
+    margin: str | None = None,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
@@ -74,7 +80,11 @@ async def compare(
         Let --fail-on-regression fail on a fall by more than 10 points alone, whatever chance can do.
     allow_skipped
         Let --fail-on-regression hold over the outputs that are there; else exit 3 where a case has none.
+    margin
+        Ask whether the new version is worse by no more than this: a difference of the scores (0.02), or a share of the score in
+        use now (5%). Exit 1 if it is worse by more, 3 if that is not decided.
     """
+    allowed = None if margin is None else Margin.parse(margin)
     gates = partial(_gate, literal=literal) if fail_on_regression else None
     async with options.session(common) as engine:
         if other is not None:
@@ -90,7 +100,7 @@ async def compare(
             if isinstance(verdict, SealedVerdict):
                 return _say_sealed(verdict, common, gated=gates is not None)
             ident = verdict
-        summary = await summarize_comparison(engine, ident, limit=limit)
+        summary = await summarize_comparison(engine, ident, limit=limit, margin=allowed)
         sides = [await summarize(engine, run_id, limit=1) for run_id in (summary.run_a, summary.run_b)]
     if common.json:
         say(summary.model_dump(mode="json"))
@@ -101,11 +111,21 @@ async def compare(
     if any(map(unscored, sides)):
         return BROKEN
     code = 0 if gates is None else gates(summary)
+    if not code and summary.non_inferior is not None:
+        code = _margin_gate(summary.non_inferior)
     if (
         gates is None or code or allow_skipped or given.values["sequential"]
     ):  # what was settled early left cases out on purpose
         return code
     return undecided(next((missing for side in sides if (missing := skipped_words(side))), ""))
+
+
+def _margin_gate(found: NonInferior) -> int:
+    """The exit code of the gate on the margin."""
+    if found.gate == "failed":
+        return gate_failed(found.in_words)
+    tell(f"{found.in_words}\n", aside=True)
+    return BROKEN if found.gate == "undecided" else 0
 
 
 def _gate(summary: ComparisonSummary, *, literal: bool) -> int:

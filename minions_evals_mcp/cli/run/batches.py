@@ -18,7 +18,7 @@ async def batch_run_tests(
     """Run test cases of a prompt against a version of it, several at once: each is compared with its own history.
 
     The version is the one that is named, by number, id or latest; else each case's own, else the prompt's latest.
-    Exit 1 if one failed, 3 if one could not be run or judged.
+    Exit 1 if one failed, 3 if one could not be run or has no verdict yet.
     Example: minions-evals batch-run-tests support/prompt support/refund support/greeting --prompt-version latest
 
     Parameters
@@ -41,7 +41,8 @@ async def batch_run_tests(
 def _exit_code(batch: Batch) -> int:
     if batch.not_run:
         return BROKEN
-    return GATE if any(execution.passed is False for execution in batch.executions) else 0
+    verdicts = {execution.passed for execution in batch.executions}
+    return GATE if False in verdicts else BROKEN if None in verdicts else 0
 
 
 def _lines(prompt: str, batch: Batch) -> list[str]:

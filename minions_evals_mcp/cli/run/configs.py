@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from contextlib import redirect_stdout
 from datetime import datetime
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.run.agreeing import vet_config
-from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed
+from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided
 from minions_evals_mcp.cli.run.run_options import Positive
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, kept_in, run, say, session
@@ -70,7 +71,7 @@ def eval_(
 
     What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
     same command goes on where it was stopped, and an unchanged config that has run is shown again without a call.
-    Exit 3 if an output could not be made, judged or chosen; with --fail 1 if a test did not hold.
+    Exit 3 if an output could not be made, judged or chosen; with --fail 1 if a test failed, 3 if one has no verdict.
     Example: minions-evals eval promptfooconfig.yaml -o results.json
 
     Parameters
@@ -209,8 +210,18 @@ def _code(matrix: Matrix, how: _How) -> int:
     unchosen = any(selection.problem for row in matrix.rows for selection in row.selections)
     if unchosen or any(column.errors or column.problem for column in matrix.columns):
         return BROKEN
-    failed = sum(not row.holds for row in matrix.rows) if how.fail else 0
-    return gate_failed(f"{failed} of {len(matrix.rows)} tests failed") if failed else 0
+    if not how.fail:
+        return 0
+    verdicts = Counter(row.verdict for row in matrix.rows)
+    total = len(matrix.rows)
+    if verdicts["failed"]:
+        return gate_failed(f"{verdicts['failed']} of {total} tests failed")
+    unjudged = verdicts["undecided"]
+    return undecided(
+        f"gate undecided: {unjudged} of {total} tests {'has' if unjudged == 1 else 'have'} no verdict"
+        if unjudged
+        else ""
+    )
 
 
 def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Annotated
+
+from cyclopts import Parameter
+
 from minions_evals_mcp.cli.telling import as_typed, tell
-from minions_evals_mcp.domain.results import UNSCORED
+from minions_evals_mcp.domain.results import JUDGED, UNSCORED
 from minions_evals_mcp.engine.answers.gates import (
     fallen_words,
+    limit_words,
     regression_gate,
+    score_gate,
     skipped_words,
     stays_red,
     undecided_words,
     unscored_words,
 )
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.stats.limits import Undecided, settled
 
 GATE = 1
 BROKEN = 3
+
+
+UndecidedAs = Annotated[Undecided | None, Parameter(name="--undecided")]
+"""What a gate that cannot be decided becomes."""
 
 
 def gate(
@@ -25,6 +37,7 @@ def gate(
     fail_on_regression: bool,
     literal: bool = False,
     allow_skipped: bool = False,
+    undecided_as: Undecided | None = None,
 ) -> int:
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     if unscored(summary):
@@ -32,22 +45,23 @@ def gate(
     fields = summary.benchmark_run
     if fields is None:  # outputs wait to be judged
         return BROKEN if min_score is not None or fail_on_regression else 0
-    score = fields["overallScore"]
-    assert isinstance(score, float)
     fallen = regression_gate(summary, literal=literal) if fail_on_regression else "held"
     reasons: list[str] = []
-    if min_score is not None and score < min_score:
-        rounded = f"{score:.3f}"
-        reasons.append(f"score {rounded if float(rounded) < min_score else score} < {min_score:g}")
+    open_gates: list[str] = []
+    if min_score is not None and (limit := score_gate(summary, min_score, literal=literal)).gate != "held":
+        (reasons if limit.gate == "failed" else open_gates).append(as_typed(limit_words(limit, summary.subject_id)))
     if fallen == "failed":
         reasons.append(f"{fallen_words(summary)}. {as_typed(stays_red(summary.run_id))}")
-    if reasons:
-        return gate_failed("; ".join(reasons))
     if fallen == "undecided":
         assert summary.regression is not None
         sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
-        tell(f"{sentence} {as_typed(stays_red(summary.run_id))}\n", aside=True)
-        return BROKEN
+        open_gates.append(as_typed(f"{sentence} {stays_red(summary.run_id)}"))
+    if reasons:
+        return gate_failed("; ".join(reasons))
+    if open_gates and settled("undecided", undecided_as) != "held":
+        return _left_open(open_gates, undecided_as)
+    for sentence in open_gates:
+        tell(f"{sentence} It passes because of --undecided pass.\n", aside=True)
     if fail_on_regression and summary.trend is not None and "slowFall" in summary.trend:
         tell(
             f"warning: {summary.trend['slowFall']}; no single step is a regression, so no gate fails for it\n",
@@ -55,6 +69,13 @@ def gate(
         )
     is_gated = min_score is not None or fail_on_regression
     return undecided(skipped_words(summary) if is_gated and not allow_skipped else "")
+
+
+def _left_open(sentences: Sequence[str], undecided_as: Undecided | None) -> int:
+    """The exit code of gates that chance leaves open, once they are told."""
+    for sentence in sentences:
+        tell(f"{sentence}\n", aside=True)
+    return BROKEN if undecided_as is None else gate_failed("an undecided gate fails because of --undecided fail")
 
 
 def undecided(why: str) -> int:
@@ -69,6 +90,11 @@ def gate_failed(why: str) -> int:
     """The exit code of a gate that failed, once it is told why."""
     tell(f"gate failed: {why}\n", aside=True)
     return GATE
+
+
+def has_no_verdict(summary: RunSummary) -> bool:
+    """Whether an output of the run has no verdict, for whatever reason."""
+    return any(number for outcome, number in summary.outcomes.items() if outcome not in JUDGED)
 
 
 def unscored(summary: RunSummary) -> bool:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
-from minions_evals_mcp.cli.run.gates import BROKEN, GATE, gate
+from minions_evals_mcp.cli.run.gates import BROKEN, GATE, UndecidedAs, gate
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Fraction, RunOptions
 from minions_evals_mcp.cli.run.running import run_case
 from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_summary
@@ -36,6 +36,7 @@ async def run_(
     min_score: Fraction | None = None,
     fail_on_regression: Annotated[bool | None, Parameter(negative="")] = None,
     literal: Annotated[bool, Parameter(negative="")] = False,
+    undecided: UndecidedAs = None,
     allow_skipped: Annotated[bool | None, Parameter(negative="")] = None,
     choice: Choice = WHOLE,
     options: RunOptions = RUN_DEFAULTS,
@@ -54,13 +55,15 @@ async def run_(
     ids
         Benchmarks or test cases; without any, those of the project's suites.
     min_score
-        Exit 1 if an overall score (0 to 1) is below this (else the project's).
+        Exit 1 if an overall score (0 to 1) and its whole interval are below this, 3 if only the score is (else the project's).
     fail_on_regression
         Exit 1 if a pass rate fell by more than chance explains (else the project's).
     literal
-        Let --fail-on-regression fail on the limit alone, whatever chance can do.
+        Compare the figures alone, whatever chance can do: --min-score with the score, --fail-on-regression with the limit.
+    undecided
+        What a gate becomes that too few cases decide (exit 3): pass or fail.
     allow_skipped
-        Let the gates hold over the outputs that are there (else the project's); else exit 3 where a case has none.
+        Evaluate the gates over the outputs that are there (else the project's); else exit 3 where a case has none.
     """
     project = settings_here().project
     if project is None and not ids:
@@ -80,6 +83,7 @@ async def run_(
         fail_on_regression=limits.fail_on_regression if fail_on_regression is None else fail_on_regression,
         literal=literal,
         allow_skipped=limits.allow_skipped if allow_skipped is None else allow_skipped,
+        undecided_as=undecided or limits.undecided,
     )
     async with options.session(common, makes=project is not None) as engine:
         named = [await meant_id(engine, ident, "benchmark", "test-case") for ident in ids]
@@ -133,6 +137,7 @@ async def _run_one(
     show_summary(summary, common)
     code = gates(summary)
     if not common.json:
-        verdict = {0: "the gates hold", GATE: "a gate failed"}.get(code, "not decided")
+        passed = "waits for a judgment" if summary.benchmark_run is None else "gates passed"
+        verdict = {0: passed, GATE: "a gate failed"}.get(code, "not decided")
         tell(f"{ident}: {verdict}\n")
     return code

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
-from minions_evals_mcp.cli.run.gates import BROKEN, GATE, gate, unscored
+from minions_evals_mcp.cli.run.gates import BROKEN, GATE, UndecidedAs, gate, has_no_verdict, unscored
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Fraction, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common
@@ -37,7 +37,7 @@ async def run_test_case(
     """Judge one output of one test case and keep the judgment.
 
     The output is the named agent-run's, else the newest recorded one's with the same inputs, else the target's.
-    Exit 1 if it failed, 3 if it could not be judged.
+    Exit 1 if it failed, 3 if it has no verdict: nobody has judged it yet, or nobody could.
     Example: minions-evals run-test-case support/refund-within-window
 
     Parameters
@@ -62,7 +62,9 @@ async def run_case(engine: Engine, request: RunRequest, common: Common) -> int:
     show_summary(summary, common)
     if unscored(summary):
         return BROKEN
-    return GATE if summary.failures else 0
+    if summary.failures:
+        return GATE
+    return BROKEN if has_no_verdict(summary) else 0
 
 
 async def run_benchmark(
@@ -72,6 +74,7 @@ async def run_benchmark(
     min_score: Fraction | None = None,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     literal: Annotated[bool, Parameter(negative="")] = False,
+    undecided: UndecidedAs = None,
     allow_skipped: Annotated[bool, Parameter(negative="")] = False,
     cluster: str | None = None,
     choice: Choice = WHOLE,
@@ -89,21 +92,28 @@ async def run_benchmark(
     id
         The benchmark.
     min_score
-        Exit 1 if the overall score (0 to 1) is below this.
+        Exit 1 if the overall score (0 to 1) and its whole interval are below this, 3 if only the score is.
     fail_on_regression
         Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the last run that held, and by
         more than chance and the noise floor that `calibrate` found; 3 if too few cases changed to tell, and all got worse.
         It stays so until a run is better, or `accept RUN`.
     literal
-        Let --fail-on-regression fail on the limit alone, whatever chance can do.
+        Compare the figures alone, whatever chance can do: --min-score with the score, --fail-on-regression with the limit.
+    undecided
+        What a gate becomes that too few cases decide (exit 3): pass or fail.
     allow_skipped
-        Let the gates hold over the outputs that are there; else exit 3 where a case has none.
+        Evaluate the gates over the outputs that are there; else exit 3 where a case has none.
     cluster
         Let the workers of a dask cluster carry it out: tcp://HOST:8786, tls://HOST:8786, or local:4 for four processes here.
         Trusted machines only, for they run what they are sent. --concurrency then counts for each worker.
     """
     gates = partial(
-        gate, min_score=min_score, fail_on_regression=fail_on_regression, literal=literal, allow_skipped=allow_skipped
+        gate,
+        min_score=min_score,
+        fail_on_regression=fail_on_regression,
+        literal=literal,
+        allow_skipped=allow_skipped,
+        undecided_as=undecided,
     )
     request = options.request(id, cache=choice.cache)
     async with options.session(common) as engine:

@@ -18,6 +18,7 @@ from minions_evals_mcp.embedding.tokens import token_count
 from minions_evals_mcp.engine.ab_test.plan import AbPlan, configuration, configuration_digest
 from minions_evals_mcp.engine.budget import Budget, Metered
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.engine.judge.likeness import expects_text, likeness_of
 from minions_evals_mcp.engine.records.branch_parameters import (
     defaulted_parameters,
@@ -29,13 +30,19 @@ from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.models.replies import Answered, Completion, Failed, Refused, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.next_steps import argument
-from minions_evals_mcp.scoring.ab import consistency_hash, is_valid_json, tokens_per_second
+from minions_evals_mcp.scoring.ab import SLACK, consistency_hash, is_valid_json, tokens_per_second
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Subject
 from minions_evals_mcp.scoring.clarity import clarity
+from minions_evals_mcp.scoring.max_score import parted
+from minions_evals_mcp.scoring.verdicts.examination import Checks, Expectation
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.rows import insert
+
+LIKE = 0.8
+"""The likeness from which a case of the testing API passes (document 5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class _Seen:
     estimated: bool
     quality: float | None
     unmeasured: str = ""
+    checks_passed: bool | None = None
 
 
 async def prepare(engine: Engine, plan: AbPlan) -> None:
@@ -116,7 +124,26 @@ async def _measured(run: AbRun, reply: Answered) -> _Seen:
     else:
         read, written = await anyio.to_thread.run_sync(lambda: (token_count(run.plan.prompt), token_count(reply.text)))
     quality, unmeasured = await _quality(run, reply)
-    return _Seen(read, written, usage is None, quality, unmeasured)
+    return _Seen(read, written, usage is None, quality, unmeasured, await _checked(run, reply, quality))
+
+
+async def _checked(run: AbRun, reply: Answered, quality: float | None) -> bool | None:
+    """Whether the answer passes the case's own checks; None where it has none, or where a model or a person would have to judge."""
+    case = run.plan.case.fields
+    if case.rubric_id is not None:
+        return None
+    output: Json = {"output": reply.text}
+    subject = Subject(reply.text, reply.latency_ms, reply.cost_usd, case.inputs)
+    checks, _ = parted(case.assertions)
+    if checks:
+        (verdict,) = await judge([Checks(checks, subject, case.threshold)], judges_of(run.engine))
+        return verdict.passed if isinstance(verdict, Aggregate) else None
+    if case.expected_outputs is None or case.assertions:
+        return None
+    if case.pass_rule == "similarity_0_8":  # noqa: S105  a rule of passing, no password
+        return None if quality is None else quality >= LIKE - SLACK
+    (met,) = await judge([Expectation(case.expected_outputs, output, subject)], judges_of(run.engine))
+    return met.passed if isinstance(met, Checked) else None
 
 
 async def _quality(run: AbRun, reply: Answered) -> tuple[float | None, str]:
@@ -171,6 +198,7 @@ def _answered(run: AbRun, branch: Record[TestBranch], reply: Answered, seen: _Se
         similarity_score=None if isinstance(reply, Refused) else seen.quality,
         clarity_score=clarity(reply.text),
         valid_json=is_valid_json(reply.text),
+        checks_passed=seen.checks_passed,
         consistency_hash=consistency_hash(reply.text),
         prompt_version=run.plan.version_number,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from minions_evals_mcp.domain.definitions import TestBranch
 from minions_evals_mcp.domain.records import Record
@@ -13,6 +15,7 @@ from minions_evals_mcp.scoring.ab import Contender, Criterion, mean_known, merit
 from minions_evals_mcp.stats.intervals import Bounds, wilson
 from minions_evals_mcp.stats.wins import LEVEL, WinTest
 
+BY_LOGARITHM: frozenset[Criterion] = frozenset({"fastest", "cheapest"})
 Units = Mapping[int, Sequence[TestBranchExecution]]
 """A branch's executions that succeeded, by case (by iteration where there is one case)."""
 Measure = Callable[[TestBranchExecution], float | None]
@@ -27,13 +30,28 @@ class Difference(Value):
     pairs: Count
 
 
+class Ratio(Value):
+    """A branch's figure as a multiple of the control's over the cases that both have: the geometric mean, its interval, the p-value."""
+
+    ratio: float
+    interval: Bounds | None
+    p_value: float
+    pairs: Count
+
+
 class AgainstControl(Value):
-    """A branch against the control; None where a figure is not known of both. Passes are shares, 0 to 1."""
+    """A branch against the control; None where a figure is not known of both. Passes are shares, 0 to 1.
+
+    Times and costs are skewed: the ratios say which branch is faster or cheaper, the differences of the means what it adds up to.
+    """
 
     passes: Difference | None
     quality: Difference | None
     latency_ms: Difference | None
     cost_usd: Difference | None
+    checks: Difference | None = None
+    latency_ratio: Ratio | None = None
+    cost_ratio: Ratio | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +74,21 @@ MEASURES: dict[str, Measure] = {
     "quality": lambda made: made.quality_score,
     "latency_ms": lambda made: made.latency_ms,
     "cost_usd": lambda made: made.estimated_cost,
+    "checks": lambda made: None if made.checks_passed is None else float(made.checks_passed),
 }
+WITHIN: dict[str, Bounds] = {"passes": (-1.0, 1.0), "quality": (-1.0, 1.0), "checks": (-1.0, 1.0)}
+"""The differences that are possible at all."""
+
+
+def _log(value: float | None) -> float | None:
+    return math.log(value) if value is not None and value > 0 else None
+
+
+LOGS: dict[str, Measure] = {
+    "latency_ratio": lambda made: _log(made.latency_ms),
+    "cost_ratio": lambda made: _log(made.estimated_cost),
+}
+"""The logarithms whose differences are ratios."""
 
 
 def spreads(units: Units) -> Spreads:
@@ -67,9 +99,9 @@ def spreads(units: Units) -> Spreads:
     return Spreads(
         pass_rate=None if rate is None else 100 * rate,
         pass_rate_interval=_rate_interval(passed),
-        quality=_interval(units, MEASURES["quality"]),
-        latency_ms=_interval(units, MEASURES["latency_ms"]),
-        cost_usd=_interval(units, MEASURES["cost_usd"]),
+        quality=_interval(units, MEASURES["quality"], (0.0, 1.0)),
+        latency_ms=_interval(units, MEASURES["latency_ms"], (0.0, math.inf)),
+        cost_usd=_interval(units, MEASURES["cost_usd"], (0.0, math.inf)),
     )
 
 
@@ -84,10 +116,10 @@ def _rate_interval(shares: Sequence[float]) -> Bounds | None:
     return None if interval is None else (100 * max(0.0, interval[0]), 100 * min(1.0, interval[1]))
 
 
-def _interval(units: Units, measure: Measure) -> Bounds | None:
-    from minions_evals_mcp.stats.branches import mean_interval  # noqa: PLC0415  as above
+def _interval(units: Units, measure: Measure, within: Bounds) -> Bounds | None:
+    from minions_evals_mcp.stats.branches import clipped, mean_interval  # noqa: PLC0415  as above
 
-    return mean_interval(list(_means(units, measure).values()))
+    return clipped(mean_interval(list(_means(units, measure).values())), within)
 
 
 def _means(units: Units, measure: Measure) -> dict[int, float]:
@@ -98,20 +130,27 @@ def _means(units: Units, measure: Measure) -> dict[int, float]:
 
 def against_control(branches: Sequence[Record[TestBranch]], units: Mapping[str, Units]) -> dict[str, AgainstControl]:
     """Every branch but the control against it; the control is the one that is marked as such, else the first."""
-    from minions_evals_mcp.stats.branches import paired_differences  # noqa: PLC0415  as above
+    from minions_evals_mcp.stats.branches import paired_differences, paired_ratios  # noqa: PLC0415  as above
 
     control = next((branch.id for branch in branches if branch.fields.is_control), branches[0].id)
     others = [branch.id for branch in branches if branch.id != control]
-    differences: dict[str, dict[str, Difference | None]] = {ident: {} for ident in others}
-    for name, measure in MEASURES.items():
+    found: dict[str, dict[str, Any]] = {ident: {} for ident in others}
+
+    def families(measure: Measure) -> list[list[float]]:
         base = _means(units[control], measure)
-        families = [
+        return [
             [mean - base[unit] for unit, mean in _means(units[ident], measure).items() if unit in base]
             for ident in others
         ]
-        for ident, tested in zip(others, paired_differences(families), strict=True):
-            differences[ident][name] = None if tested is None else Difference(**tested._asdict())
-    return {ident: AgainstControl(**differences) for ident, differences in differences.items()}
+
+    for name, measure in MEASURES.items():
+        tested = paired_differences(families(measure), within=WITHIN.get(name))
+        for ident, made in zip(others, tested, strict=True):
+            found[ident][name] = None if made is None else Difference(**made._asdict())
+    for name, measure in LOGS.items():
+        for ident, made in zip(others, paired_ratios(families(measure)), strict=True):
+            found[ident][name] = None if made is None else Ratio(**made._asdict())
+    return {ident: AgainstControl(**of_branch) for ident, of_branch in found.items()}
 
 
 def lead_over_cases(units: Mapping[str, Units], winner: str, criterion: Criterion) -> WinTest:
@@ -141,10 +180,18 @@ def _merits(units: Mapping[str, Units], criterion: Criterion) -> dict[str, dict[
                 quality=mean_known(execution.quality_score for execution in of_branch[place]),
                 latency_ms=mean_known(execution.latency_ms for execution in of_branch[place]) or 0.0,
                 cost_usd=mean_known(execution.estimated_cost for execution in of_branch[place]),
+                checked=mean_known(map(MEASURES["checks"], of_branch[place])),
             )
             for ident, of_branch in units.items()
             if place in of_branch
         ]
         for ident, merit in merit_of(contenders, criterion).items():
             merits[ident][place] = merit
+    if criterion in BY_LOGARITHM:
+        return {ident: {unit: _cheap(merit) for unit, merit in by.items()} for ident, by in merits.items()}
     return merits
+
+
+def _cheap(merit: float) -> float:
+    """The merit of a time or cost, which is its negative, by its logarithm: what is skewed is compared as a ratio."""
+    return -math.log(-merit) if merit < 0 else 0.0

@@ -77,8 +77,8 @@ class AbTestRequest(Value):
         Field(description="What decides who wins"),
         NAME_SAYS_IT,
         More(
-            "What wins: best_quality, fastest, cheapest, best_value (quality per dollar), or balanced (40 % quality, 30 %"
-            " speed, 30 % cost)."
+            "What wins: best_quality, fastest, cheapest, best_value (quality per dollar), balanced (40 % quality, 30 %"
+            " speed, 30 % cost), best_checked (the cases' own checks, then quality)."
         ),
     ] = "best_quality"
     iterations: Annotated[

@@ -23,7 +23,16 @@ from minions_evals_mcp.engine.ab_test.request import AbTestRequest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.records.branch_parameters import not_sent
-from minions_evals_mcp.scoring.ab import PASSING_QUALITY, Contender, Criterion, Ranking, Standing, mean_known, ranked
+from minions_evals_mcp.scoring.ab import (
+    PASSING_QUALITY,
+    Contender,
+    Criterion,
+    Ranking,
+    Standing,
+    mean_known,
+    quantile,
+    ranked,
+)
 from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.wins import WinEvidence, WinTest, win_test
 from minions_evals_mcp.store import branches, records
@@ -39,8 +48,8 @@ class AbBranch(Value):
     """One branch of an A/B test. `execution` is its newest; the figures are means over its executions that succeeded.
 
     `figure` is what the criterion ranks by; `pass_rate` (0–100) is over the executions that succeeded, `failures` stand
-    beside it. Intervals are at 95 %, over the cases (over the iterations of a single one). `against_control` is None for
-    the control. Milliseconds, US dollars; None is unknown.
+    beside it. `checks_passed` of `checked` outputs pass the case's own checks. Intervals are at 95 %, over the cases or groups
+    (over the iterations of a single one). `against_control` is None for the control. Milliseconds, US dollars; None is unknown.
     """
 
     branch_id: str
@@ -70,6 +79,16 @@ class AbBranch(Value):
     cost_interval: Bounds | None
     consistency_score: float | None = None
     against_control: AgainstControl | None = None
+    checks_passed: Count | None = None
+    checked: Count = 0
+    median_latency_ms: float | None = None
+    p95_latency_ms: float | None = None
+    median_cost: float | None = None
+
+    @property
+    def checks_share(self) -> float | None:
+        """The share of its outputs that pass the case's own checks; None where none was checked."""
+        return None if self.checks_passed is None else self.checks_passed / self.checked
 
 
 class AbWinner(Value):
@@ -122,6 +141,8 @@ class _StoredArms:
     case: Record[TestCase]
     branches: tuple[Record[TestBranch], ...]
     executions: Mapping[str, Mapping[Cell, Execution]]
+    groups: tuple[str, ...] = ()
+    """The group of each case; "" where it is its own."""
 
     def rounds(self) -> list[list[Execution]]:
         """The cases and iterations in which every branch was run, each with an execution for each branch."""
@@ -135,13 +156,17 @@ class _StoredArms:
         ]
 
     def by_unit(self, branch_id: str) -> dict[int, list[TestBranchExecution]]:
-        """The executions that succeeded, by case; by iteration where there is one case."""
-        place = 1 if self.request.is_single else 0
+        """The executions that succeeded, by case or, where cases share one, by group; by iteration where there is one case."""
         units: dict[int, list[TestBranchExecution]] = {}
         for cell, made in sorted(self.executions[branch_id].items()):
             if made.fields.status == "success":
-                units.setdefault(cell[place], []).append(made.fields)
+                units.setdefault(cell[1] if self.request.is_single else self._unit(cell[0]), []).append(made.fields)
         return units
+
+    def _unit(self, case: int) -> int:
+        """The place of the first case of the group."""
+        group = self.groups[case] if self.groups else ""
+        return self.groups.index(group) if group else case
 
 
 async def ab_test_result(engine: Engine, run_id: str) -> AbTestResult:
@@ -169,8 +194,10 @@ def _read(db: Db, *, job: Job, request: AbTestRequest) -> _StoredArms:
     for (branch_id, cell), ident in ids.items():
         if ident in made:
             by_branch[branch_id][cell] = made[ident]
+    cases = records.get_all(db, [*case_ids], TestCase)
+    groups = tuple((cases[ident].fields.group or "") if ident in cases else "" for ident in case_ids)
     case = cast("Record[TestCase]", records.minions(db, case_ids[:1])[case_ids[0]])
-    return _StoredArms(job, request, case_ids, case, _branches(db, job, request), by_branch)
+    return _StoredArms(job, request, case_ids, case, _branches(db, job, request), by_branch, groups)
 
 
 def _branches(db: Db, job: Job, request: AbTestRequest) -> tuple[Record[TestBranch], ...]:
@@ -234,6 +261,7 @@ def _ranking(arms: _StoredArms, made: Sequence[Execution]) -> Ranking:
             execution.fields.latency_ms,
             execution.fields.estimated_cost,
             failed=execution.fields.status == "error",
+            checked=_share([execution.fields]),
         )
         for branch, execution in zip(arms.branches, made, strict=True)
     ]
@@ -272,7 +300,13 @@ def _mean(arms: _StoredArms, branch: Record[TestBranch], wins: int) -> Contender
         mean_known(execution.estimated_cost for execution in made),
         failed=not made,
         wins=wins,
+        checked=_share(made),
     )
+
+
+def _share(made: Sequence[TestBranchExecution]) -> float | None:
+    """The share that passes the case's own checks."""
+    return mean_known(None if execution.checks_passed is None else float(execution.checks_passed) for execution in made)
 
 
 def _branch(
@@ -289,6 +323,7 @@ def _branch(
     units = arms.by_unit(branch.id)
     spread = spreads(units)
     asked = None if newest is None else newest.fields.configuration
+    checked = [execution.checks_passed for execution in good if execution.checks_passed is not None]
     return AbBranch(
         branch_id=branch.id,
         branch_name=branch.fields.name,
@@ -316,6 +351,11 @@ def _branch(
         latency_interval=spread.latency_ms,
         cost_interval=spread.cost_usd,
         against_control=against.get(branch.id),
+        checks_passed=sum(checked) if checked else None,
+        checked=len(checked),
+        median_latency_ms=quantile((execution.latency_ms for execution in good), 0.5),
+        p95_latency_ms=quantile((execution.latency_ms for execution in good), 0.95),
+        median_cost=quantile((execution.estimated_cost for execution in good), 0.5),
     )
 
 
@@ -339,6 +379,7 @@ def _note(arms: _StoredArms, winner: AbBranch | None, ties: int, shown: Sequence
         parts.append("every execution failed, so nobody wins")
     elif good and winner is None and arms.request.winner_criteria != "fastest":
         unknown = "quality" if all(execution.quality_score is None for execution in good) else "cost"
+        unknown = "verdict of the cases' own checks" if arms.request.winner_criteria == "best_checked" else unknown
         parts.append(f"no {unknown} is known, so nobody wins by {arms.request.winner_criteria}")
     if good and all(branch.pass_rate == 0 for branch in shown if branch.pass_rate is not None) and any(
         branch.pass_rate is not None for branch in shown

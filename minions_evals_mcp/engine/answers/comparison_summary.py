@@ -22,15 +22,17 @@ from minions_evals_mcp.engine.conclude.comparison import (
     pairing,
     pooled_pairs,
 )
-from minions_evals_mcp.engine.conclude.decision import MARGIN
+from minions_evals_mcp.engine.conclude.decision import MARGIN, pairs_with_missing
 from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.seals.exposures import verdict_within
-from minions_evals_mcp.errors import NotFoundError, SealedError
-from minions_evals_mcp.next_steps import list_them
+from minions_evals_mcp.errors import BadInputError, NotFoundError, SealedError
+from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.next_steps import argument, list_them
 from minions_evals_mcp.stats.attempts import sure_words
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, groups_words, why_undecided
+from minions_evals_mcp.stats.limits import non_inferiority
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
@@ -38,6 +40,32 @@ from minions_evals_mcp.store.queries import run_pairs
 Interval = tuple[float, float]
 _SHOWN = 0.001
 """Of a difference in words: three decimals."""
+
+
+@frozen_type
+class Margin:
+    """A margin of the overall score: absolute (0 to 1), or relative to the score of version A."""
+
+    value: float
+    is_relative: bool = False
+
+    def of(self, score: float) -> float:
+        """The margin as a difference of scores."""
+        return self.value * score if self.is_relative else self.value
+
+    @classmethod
+    def parse(cls, text: str) -> Margin:
+        """The margin that a text names: `0.02`, or `5%` of the score; raises `BadInputError`."""
+        number, is_relative = (text.removesuffix("%").strip(), text.endswith("%"))
+        try:
+            value = float(number) / (100 if is_relative else 1)
+        except ValueError:
+            value = 0.0
+        if not 0 < value <= 1:
+            raise BadInputError(
+                f"{argument('margin')}: {text!r} is no margin.", remedy="Give 0.02, or 5% of the score of version A."
+            )
+        return cls(value, is_relative)
 
 
 class PassSummary(Value):
@@ -73,6 +101,16 @@ class ChangedCase(Value):
     score_a: float
     score_b: float
     flipped: Literal["gained", "lost", ""]
+
+
+class NonInferior(Value):
+    """The answer whether version B is worse by no more than `margin` (0 to 1): `gate` held, failed or undecided."""
+
+    margin: float
+    interval: Interval
+    gate: Literal["held", "failed", "undecided"]
+    cases_needed: int | None
+    in_words: str
 
 
 class ComparisonSummary(Value):
@@ -120,15 +158,21 @@ class ComparisonSummary(Value):
     notes: str
     compared_at: str
     judge: JudgeStanding | None = None
+    non_inferior: NonInferior | None = None
 
 
-async def summarize_comparison(engine: Engine, ident: str, *, limit: int = 10) -> ComparisonSummary:
-    """The summary of the comparison under that id; at most `limit` cases that got worse, and that got better."""
-    summary, shared = await engine.store.read(lambda db: _summary(db, ident, limit))
+async def summarize_comparison(
+    engine: Engine, ident: str, *, limit: int = 10, margin: Margin | None = None
+) -> ComparisonSummary:
+    """The summary of the comparison under that id; at most `limit` cases that got worse, and that got better.
+
+    With a `margin` it answers whether version B is worse by no more than that.
+    """
+    summary, shared = await engine.store.read(lambda db: _summary(db, ident, limit, margin))
     return summary.model_copy(update={"max_score": await picks(engine, summary.run_a, summary.run_b, shared)})
 
 
-def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequence[str]]:
+def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[ComparisonSummary, Sequence[str]]:
     record = run_pairs.comparison(db, ident)
     if record is None and (verdict := verdict_within(db, ident)) is not None:
         raise SealedError(f"{ident} is a comparison on sealed cases: {verdict.in_words}")
@@ -187,8 +231,34 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         notes=fields.notes,
         compared_at=iso(fields.compared_at),
         judge=_judge(db, fields),
+        non_inferior=None if margin is None else _non_inferior(paired, fields, own, margin, names),
     )
     return summary, paired.shared
+
+
+def _non_inferior(
+    paired: Pairing, fields: PromptComparison, own: Difference, margin: Margin, names: Mapping[str, str]
+) -> NonInferior:
+    """The two runs by the margin, at .05 two-sided."""
+    allowed = margin.of(fields.score_a)
+    complete = pairs_with_missing(paired.pairs(), paired.a, paired.b)
+    holds = complete is None or compare(complete).interval[0] > -allowed
+    found = non_inferiority(own.delta, own.interval, allowed, cases=own.cases, held_with_missing=holds)
+    a, b = (in_sentence(names, version) for version in (fields.prompt_version_a, fields.prompt_version_b))
+    low, high = own.interval
+    sure = f"(95 % CI {low:+.3f} to {high:+.3f})"
+    match found.gate:
+        case "held":
+            words = f"{b} is not worse than {a} by more than {allowed:.3g} {sure}."
+        case "failed":
+            words = f"{b} is worse than {a} by more than {allowed:.3g} {sure}."
+        case "undecided":
+            more = "" if found.cases_needed is None else f" About {found.cases_needed} cases in all would decide it."
+            missing = "" if holds else " Missing outputs could make it worse."
+            words = f"Undecided whether {b} is worse than {a} by more than {allowed:.3g} {sure}.{missing}{more}"
+    return NonInferior(
+        margin=allowed, interval=found.interval, gate=found.gate, cases_needed=found.cases_needed, in_words=words
+    )
 
 
 def _what_changed(db: Db, fields: PromptComparison) -> tuple[str, ...]:

@@ -7,10 +7,12 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Evidence
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.next_steps import Next, argument
+from minions_evals_mcp.stats.limits import Limit, limit_gate
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
 
@@ -35,6 +37,50 @@ def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
     assert isinstance(better, int)
     is_noise = regression.get("withinNoiseFloor") is True
     return fall_gate(cast("Evidence", regression["evidence"]), better=better, is_within_noise=is_noise)
+
+
+def score_gate(summary: RunSummary, limit: float, *, literal: bool = False) -> Limit:
+    """The gate on the overall score of a finished benchmark-run; `literal` compares the figure alone."""
+    fields = summary.benchmark_run
+    assert fields is not None, "a gate looks at a finished run"
+    score = fields["overallScore"]
+    assert isinstance(score, int | float)
+    return limit_gate(float(score), _interval(fields["scoreCi"]), limit, cases=cases_of(fields), literal=literal)
+
+
+def cases_of(fields: Json) -> int:
+    """The number of cases of a finished benchmark-run, whose count is of trials."""
+    total, trials = fields["totalCount"], fields.get("trials", 1)
+    assert isinstance(total, int)
+    return max(1, round(total / trials)) if isinstance(trials, int) else total
+
+
+def _interval(value: JsonValue) -> tuple[float, float] | None:
+    if not isinstance(value, list | tuple):
+        return None
+    low, high = value
+    assert isinstance(low, int | float)
+    assert isinstance(high, int | float)
+    return float(low), float(high)
+
+
+def limit_words(limit: Limit, benchmark_id: str, name: str = "score") -> str:
+    """Why a figure does not reach its limit and, where that can be chance, what would decide it."""
+    text = f"{limit.figure:.3f}"
+    shown = text if float(text) < limit.limit else f"{limit.figure:g}"
+    interval = "" if limit.interval is None else f" (95 % CI {limit.interval[0]:.3f} to {limit.interval[1]:.3f})"
+    below = f"{name} {shown} < {limit.limit:g}{interval}"
+    if limit.gate != "undecided":
+        return below
+    needed = limit.cases_needed
+    decide = (
+        "More cases decide it." if needed is None else f"About {needed} cases in all would decide it at this {name}."
+    )
+    return (
+        f"gate undecided: {below}, which can be chance. {decide} {argument('literal')} compares the figure alone."
+        f" {argument('undecided')} (pass or fail) decides for you."
+        f" {Next('plan', {'benchmark_id': benchmark_id}, 'computes how many cases a difference takes')}."
+    )
 
 
 def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gate:

@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
+from minions_evals_mcp.engine.compare.sample_size import MOST_UNITS, detectable
 from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.conclude.falls import fall_in_words, fall_of, still_fallen
@@ -95,6 +96,7 @@ class RunSummary(Value):
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
     that a person alone may answer. `reusedJudgments` were given before the run began, `selfJudged` counts test-runs that whoever
     produced them judged, `repeatedJudgments` those that give one rationale for five different outputs or more.
+    `minimumDetectable` is the smallest difference of the overall score that 80 % of comparisons find.
     """
 
     run_id: str
@@ -131,6 +133,7 @@ class RunSummary(Value):
     default_judge: str = ""
     corrected: CorrectedFigure | None = None
     audit: AuditStanding | None = None
+    minimum_detectable: float | None = None
     names: dict[str, str] = {}
     workers: list[WorkerLine] = []
 
@@ -200,6 +203,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         repeated_judgments=origins.repeated,
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         audit=None if run is None else _audit(db, job),
+        minimum_detectable=None if run is None or job.total > MOST_UNITS else detectable(db, run.id, job.subject_id),
         names=version_names(db, (job.subject_id, None if run is None else run.fields.prompt_version_ref)),
         workers=[WorkerLine.model_validate(asdict(share)) for share in leases.shares(db, job.id)],
     )

@@ -14,7 +14,14 @@ from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, first_named, is_blank
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
-from minions_evals_mcp.engine.compare.demands import ALONE, audited, keep_licences_of, missing, vet_demands
+from minions_evals_mcp.engine.compare.demands import (
+    ALONE,
+    UntestedJudgeError,
+    audited,
+    keep_licences_of,
+    missing,
+    vet_demands,
+)
 from minions_evals_mcp.engine.compare.more_evidence import compare_more
 from minions_evals_mcp.engine.compare.whose_evidence import Decider, may_approve
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
@@ -26,6 +33,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.outbox import message, queue
+from minions_evals_mcp.engine.people.judge_check import CheckRequest, estimate_check
 from minions_evals_mcp.engine.run.planning import digests_of
 from minions_evals_mcp.engine.version_chain import versions_ever
 from minions_evals_mcp.errors import EvalsError, RuleError
@@ -70,7 +78,20 @@ async def approve_prompt_version(engine: Engine, request: ApprovalAsked) -> Reco
             keep_licences_of(db, record.fields)
         return record
 
-    return await engine.store.write(vetted)
+    try:
+        return await engine.store.write(vetted)
+    except UntestedJudgeError as error:
+        raise await _priced(engine, error) from None
+
+
+async def _priced(engine: Engine, error: UntestedJudgeError) -> UntestedJudgeError:
+    """The refusal with what the probes cost at most; without it where they cannot be planned."""
+    try:
+        estimate = await estimate_check(engine, CheckRequest(ident=error.run_id))
+    except EvalsError:
+        return error
+    cost = "price unknown" if estimate.cost_usd is None else f"at most ${estimate.cost_usd:g}"
+    return error.priced(f" ({estimate.calls} calls, {cost})")
 
 
 async def barred_for_agents(engine: Engine, version: str, comparison_id: str) -> EvalsError | None:
@@ -87,7 +108,8 @@ async def barred_for_agents(engine: Engine, version: str, comparison_id: str) ->
             return error
         return None
 
-    return await engine.store.read(barred)
+    found = await engine.store.read(barred)
+    return await _priced(engine, found) if isinstance(found, UntestedJudgeError) else found
 
 
 async def evidence_judges(engine: Engine, decided: Approval) -> JudgeStanding:

@@ -7,6 +7,7 @@ from functools import partial
 
 import anyio
 
+from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
@@ -36,7 +37,7 @@ from minions_evals_mcp.engine.run.run_benchmark import (
 from minions_evals_mcp.engine.seals.exposures import vet_can_decide
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError, SealedError
 from minions_evals_mcp.next_steps import Next, argument
-from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
 from minions_evals_mcp.store.queries import run_pairs
@@ -65,6 +66,8 @@ async def start_comparison(engine: Engine, request: ComparisonRequest) -> Starte
     benchmark = await get_benchmark(engine, request.benchmark_id)
     is_new = await engine.store.read(lambda db: _vet_sealed(db, request))
     request = await _with_versions(engine, request, benchmark.fields.test_case_ids)  # before the key is taken
+    if is_new and request.sequential:
+        await engine.store.read(lambda db: _vet_ungrouped(db, benchmark.fields.test_case_ids))
     if is_new:  # what cannot start leaves no job behind
         for version in (request.version_a, request.version_b):
             await vet_benchmark(engine, _side_asked(request, version, order_seed=0 if request.sequential else None))
@@ -81,6 +84,16 @@ def _vet_sealed(db: Db, request: ComparisonRequest) -> bool:
     if is_new and seal is not None and seal.benchmark_id == request.benchmark_id:
         vet_can_decide(db, seal)
     return is_new
+
+
+def _vet_ungrouped(db: Db, case_ids: Sequence[str]) -> None:
+    """Refuses looks after every case where cases share groups: the looks count each case as independent."""
+    groups = [case.fields.group for case in records.get_all(db, [*case_ids], TestCase).values() if case.fields.group]
+    if len(set(groups)) < len(groups):
+        raise BadInputError(
+            f"sequential: {len(groups)} cases share {len(set(groups))} groups, and the looks count cases as independent.",
+            remedy=f"Leave {argument('sequential')} out: the comparison counts groups.",
+        )
 
 
 async def _with_versions(

@@ -5,7 +5,14 @@ from __future__ import annotations
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, benchmark_digest
-from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing, keep_licences
+from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS
+from minions_evals_mcp.engine.licences.standing import (
+    IMPLICIT,
+    CriterionStanding,
+    JudgeStanding,
+    judge_standing,
+    keep_licences,
+)
 from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.skills import Skills
@@ -25,6 +32,31 @@ ALONE = (
 def missing(what: str, remedy: str) -> RuleError:
     """Returns why a version is not approved, and what to do about it."""
     return RuleError("HR2", what, remedy=remedy)
+
+
+class UntestedJudgeError(RuleError):
+    """A model judged, an agent decides, and neither labels nor probes speak for the judge; `run_id` is the run to probe."""
+
+    def __init__(self, evidence: Record[PromptComparison], untested: CriterionStanding, price: str = "") -> None:
+        self.evidence, self.untested = evidence, untested
+        self.run_id = (
+            evidence.fields.benchmark_run_id_a
+        )  # where the candidate is better outputs failed, which may be padded
+        probe = Next("judge-check", {"run_id": self.run_id}, f"probes the judge without labels{price}")
+        label = Next("label", {"run_id": self.run_id, "draw": FEWEST_LABELS}, "draws outputs for people to judge")
+        version = evidence.fields.prompt_version_b
+        person = Next("approve-as-person", {"prompt_version_ref": version, "by": "NAME"}, "records a person's decision")
+        probes = f"{probe}. Or: " if untested.criterion_id != IMPLICIT else ""
+        super().__init__(
+            "HR2",
+            f"{untested.judged_by} judged {untested.title} in {evidence.id}, and nobody knows whether it can be trusted there:"
+            f" {untested.reason}, and {untested.unprobed}. An agent's approval needs a qualified judge or passed probes.",
+            remedy=f"{probes}{label}. Or: {person}.",
+        )
+
+    def priced(self, price: str) -> UntestedJudgeError:
+        """The same refusal with the price of the probes."""
+        return UntestedJudgeError(self.evidence, self.untested, price)
 
 
 def vet_demands(db: Db, approved: Approval, skills: Skills) -> None:
@@ -83,6 +115,8 @@ def _vet_audit(db: Db, evidence: Record[PromptComparison]) -> None:
 def _vet_judges(db: Db, approved: Approval, evidence: Record[PromptComparison], *, needs_licence: bool) -> None:
     """Refuses evidence of a judge that people contradict, or that fails a probe: a person may let it pass, with a reason."""
     standing = judge_standing(db, _sides(evidence), at=approved.decided_at)
+    if approved.decided_by_type == "agent" and standing.state == "unknown" and (untested := standing.untested):
+        raise UntestedJudgeError(evidence, untested)
     if needs_licence and standing.state in {"unknown", "unqualified"}:
         raise missing(f"requireQualifiedJudge is set. {standing.in_words}", _how_judged(standing))
     if standing.state == "unqualified" and (approved.decided_by_type == "agent" or approved.override_reason is None):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalMetric
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canaries
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
-from minions_evals_mcp.engine.conclude.earlier_run import Concluding, Regression, Standing, standing
+from minions_evals_mcp.engine.conclude.earlier_run import Concluding, Regression, Standing, answered_otherwise, standing
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
 from minions_evals_mcp.engine.conclude.fall_notice import tell_fall
 from minions_evals_mcp.engine.conclude.grouping import grouping_notes
@@ -42,6 +44,7 @@ NAMED_SKIPPED = 20
 def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     """Writes the benchmark-run and all that follows from it; the caller's transaction makes it all or nothing."""
     benchmark = benchmark_head(db, about.request.subject_id)
+    about = _with_answering(db, about)
     means = runs.means(db, about.run_id)
     beside = standing(db, about, benchmark.id, means)
     run = _benchmark_run(db, about, benchmark, beside)
@@ -61,6 +64,14 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
         if beside.regression is None and run.fields.passed is False:
             _tell_below_threshold(db, benchmark, run, beside.dropped_most, about.at)
     return run
+
+
+def _with_answering(db: Db, about: Concluding) -> Concluding:
+    """The material with the models that answered for the judges: where they changed, the run stands in a series of its own."""
+    models = runs.answering_models(db, about.run_id)
+    before = runs.answering_models_in(db, series=about.series)
+    moved = models is not None and before is not None and models != before
+    return replace(about, answered_by=models, series=digest([about.series, models]) if moved else about.series)
 
 
 def _benchmark_run(
@@ -97,6 +108,7 @@ def _benchmark_run(
         canaries_passed=beside.canaries,
         cached=_is_cached(db, about.run_id),
         digests=beside.origins.digests,
+        answered_by=about.answered_by,
     )
     title = f"{benchmark.title}: {_counted(sums.passed, sums.runs, about.request.trials)}"
     return Record(about.run_id, fields, title, about.at, about.at)
@@ -134,7 +146,12 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, su
 def _beside_notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing) -> Iterator[str]:
     """Yields what of the run before it is not compared with, and what changed since."""
     newest = runs.earlier(db, benchmark_id)
-    if newest is not None and newest != beside.alike:
+    if newest is not None and (then := answered_otherwise(db, newest.id, about)):
+        yield (
+            f"the judge's model answered as {about.answered_by}, in {newest.id} as {then}: not compared with it, and a new"
+            " series begins"
+        )
+    elif newest is not None and newest != beside.alike:
         yield f"judge or rubric changed since {newest.id}: not compared with it"
     if beside.origins.incomparable and beside.alike is not None:
         yield f"not compared with {beside.alike.id}: {beside.origins.incomparable}"

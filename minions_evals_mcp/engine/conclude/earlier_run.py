@@ -40,6 +40,8 @@ class Concluding:
     skipped: tuple[str, ...]
     unscored: int
     at: datetime
+    answered_by: str | None = None
+    """The models that the judges' replies name."""
 
 
 @frozen_type
@@ -100,11 +102,20 @@ def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.
 def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier | None:
     """The newest earlier run, if the cases that both have were judged alike; else the newest that was judged alike altogether."""
     newest = runs.earlier(db, benchmark_id)
-    if newest is None or newest.judged_alike == about.judged_alike:
+    if newest is None:
+        return None
+    if answered_otherwise(db, newest.id, about):
+        return None
+    if newest.judged_alike == about.judged_alike or same_yardsticks(db, newest.id, about.run_id):
         return newest
-    if same_yardsticks(db, newest.id, about.run_id):
-        return newest
-    return runs.earlier(db, benchmark_id, judged_alike=about.judged_alike)
+    alike = runs.earlier(db, benchmark_id, judged_alike=about.judged_alike)
+    return None if alike is None or answered_otherwise(db, alike.id, about) else alike
+
+
+def answered_otherwise(db: Db, before: str, about: Concluding) -> str:
+    """The models that answered for the judges of that run, where others do now; empty where they are the same or not known."""
+    then = runs.answering_models_in(db, run_id=before)
+    return then if then is not None and about.answered_by is not None and then != about.answered_by else ""
 
 
 def _origins(db: Db, about: Concluding, alike: runs.Earlier | None) -> Origins:

@@ -8,7 +8,8 @@ from statistics import fmean
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, Evidence
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.series.change_point import FEWEST_POINTS, newest_change
+from minions_evals_mcp.stats.series.change_point import FEWEST_POINTS, MOST_NEW, newest_change
+from minions_evals_mcp.stats.series.season import without_season
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import trend_points
 from minions_evals_mcp.store.queries.trend_points import SeriesRun
@@ -35,8 +36,9 @@ def record_levels(
     A step within the share `variance` of the mean is none.
     """
     seen = points[-SEARCHED:]
-    scores = [round(point.score, 9) for point in seen]
     starts = [0, *(place for place, point in enumerate(seen) if point.new_level and place)]
+    raw, moments = [point.score for point in seen], [point.at for point in seen]
+    scores = [round(score, 9) for score in without_season(raw, moments, starts, newest=MOST_NEW)]
     change = newest_change(scores, starts, looks=len(points))
     if change is None or abs(change.step) <= variance * fmean(scores) or change.place - starts[-1] <= NEAR:
         return Standing(_evidence(scores, starts, len(points)))

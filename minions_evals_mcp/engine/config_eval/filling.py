@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.config_eval.choosing import Choosing
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation
 from minions_evals_mcp.engine.config_eval.kept_columns import StoredColumn, checked_cell
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row, Score, Selected
+from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, ColumnFigures, Matrix, Row, Score, Selected
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import Measure
 from minions_evals_mcp.errors import BadInputError
@@ -63,6 +63,7 @@ class Filled:
             trial=trial,
             cells=tuple(_with_choice(cell, selections) for cell in cells),
             selections=tuple(selections),
+            group=case.fields.group or "",
         )
 
     def _prompt(self, cell: Cell, inputs: Json, unit: UnitRow | None) -> str | None:
@@ -80,9 +81,9 @@ class Filled:
     def figures(self, number: int, rows: Sequence[Row]) -> ColumnFigures:
         """Returns how a column came out over the tests that ask for it."""
         cells = [row.cells[number] for row in rows if row.cells[number].asked]
-        judged = [cell for cell in cells if cell.passed is not None]
+        judged = [cell for cell in cells if cell.verdict in JUDGED]
         passed = sum(cell.success for cell in judged)
-        errors = sum(cell.outcome in {"judge-error", "target-error", "not-judgeable", "skipped"} for cell in cells)
+        errors = sum(cell.verdict == "error" for cell in cells)
         column, parts = self.evaluation.columns[number], self.kept[number].parts
         means, sums = _metrics(judged)
         return ColumnFigures(
@@ -135,7 +136,7 @@ def with_metrics(
     )
 
     def figured(number: int, column: ColumnFigures) -> ColumnFigures:
-        judged = [row.cells[number] for row in rows if row.cells[number].passed is not None]
+        judged = [row.cells[number] for row in rows if row.cells[number].verdict in JUDGED]
         means, sums = _metrics(judged)
         update = {"metrics": means, "metric_sums": sums, "derived": derive(metrics, sums, len(judged))}
         return column.model_copy(update=update)
@@ -145,7 +146,13 @@ def with_metrics(
 
 
 def _with_choice(cell: Cell, selections: Sequence[Selected]) -> Cell:
-    """The cell with whether it was chosen, which is all its verdict where its test asks for nothing else."""
+    """The cell with whether it was chosen, which is all its verdict where its test asks for nothing else.
+
+    Where a choice came to nothing, no output has passed that test.
+    """
+    problems = "; ".join(f"{selection.type}: {selection.problem}" for selection in selections if selection.problem)
+    if problems and cell.output is not None and cell.passed is not False:
+        cell = cell.model_copy(update={"undecided": problems})
     made = [selection.selected for selection in selections if not selection.problem]
     if not made or cell.output is None:
         return cell

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
@@ -11,6 +11,11 @@ from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.scoring.max_score import NamedScores
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
+
+CellVerdict = Literal["passed", "failed", "error", "open", "not-asked"]
+"""How a cell came out. Only `passed` is a pass: `error` and `open` are no verdict, because something failed or somebody has to judge."""
+JUDGED: tuple[CellVerdict, ...] = ("passed", "failed")
+RowVerdict = Literal["passed", "failed", "undecided"]
 
 
 class Score(Value):
@@ -28,8 +33,9 @@ class Score(Value):
 class Cell(Value):
     """One output of one test. `passed` and `score` are its own assertions' verdict, as it is kept.
 
-    `selected` says whether every `max-score` and `select-best` of the test chose it; `success` is both together. An
-    output that could not be made or judged has neither, and its `reason`. `asked` is false where the test does not ask
+    `selected` says whether every `max-score` and `select-best` of the test chose it; `undecided` says why one of them came to
+    no choice. `verdict` is all of them together, `success` whether that is a pass. An output that could not be made or judged
+    has no verdict, and its `reason`. `asked` is false where the test does not ask
     for the column: nothing was run there. `prompt` is what was asked, rendered; `value` is the output where it is no text.
     `metrics` are the weighted means of the scores that bear each name, `metricWeights` what those weigh together.
     `recalled` are the variables that were others than the test's own: stored outputs, and what a hook changed.
@@ -45,6 +51,7 @@ class Cell(Value):
     passed: bool | None = None
     score: float | None = None
     selected: bool | None = None
+    undecided: Annotated[str, Field(exclude_if=lambda why: not why)] = ""
     reason: str = ""
     latency_ms: float | None = None
     cost_usd: float | None = None
@@ -57,8 +64,21 @@ class Cell(Value):
 
     @property
     def success(self) -> bool:
-        """Returns whether it passed and was not passed over."""
-        return self.passed is True and self.selected is not False
+        """Whether its verdict is a pass."""
+        return self.verdict == "passed"
+
+    @property
+    def verdict(self) -> CellVerdict:
+        """The verdict of its assertions and of what chose among the outputs."""
+        if not self.asked:
+            return "not-asked"
+        if self.passed is False or self.selected is False:
+            return "failed"
+        if self.undecided:
+            return "error"
+        if self.passed is None:
+            return "open" if self.outcome == "awaiting-judgments" else "error"
+        return "passed"
 
 
 class Selected(Value):
@@ -86,14 +106,22 @@ class Row(Value):
     trial: int
     cells: tuple[Cell, ...]
     selections: tuple[Selected, ...] = ()
+    group: Annotated[str, Field(exclude_if=lambda group: not group)] = ""
 
     @property
     def holds(self) -> bool:
-        """Returns whether the chosen output passed, where the test chooses; else whether every one did that does not wait for a person."""
-        if self.selections:
-            return any(cell.success for cell in self.cells)
-        cells = [cell for cell in self.cells if cell.asked]
-        return all(cell.passed is True or cell.outcome == "awaiting-judgments" for cell in cells)
+        """Whether the test passed."""
+        return self.verdict == "passed"
+
+    @property
+    def verdict(self) -> RowVerdict:
+        """The verdict of the chosen output, where the test chooses; else that of all its outputs together."""
+        verdicts = [cell.verdict for cell in self.cells if cell.asked]
+        if self.selections and "passed" in verdicts:
+            return "passed"
+        if "failed" in verdicts and not (self.selections and {"error", "open"}.intersection(verdicts)):
+            return "failed"
+        return "passed" if verdicts and set(verdicts) == {"passed"} else "undecided"
 
 
 class ColumnFigures(Value):

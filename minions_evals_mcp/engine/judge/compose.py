@@ -153,6 +153,7 @@ def _run(  # noqa: PLR0913  as above
         output_tokens=seen.output_tokens,
         cost_usd=seen.cost_usd,
         group=measure.case.fields.group or seen.group,
+        answered_by=", ".join(sorted({verdict.answered_by for verdict in verdicts if verdict.answered_by})) or None,
     )
     verdict = "passed" if passed else "failed"
     return Record(key.run_id, _against(fields, work), f"{measure.case.title}: {verdict}", at, at)

@@ -26,8 +26,13 @@ FEWEST_LABELS = 30
 LEAST_KAPPA = LEAST_YOUDEN = 0.4
 """What the lower bounds of kappa, and of sensitivity + specificity - 1, must reach."""
 ERROR = 0.05
-PROBED, PROBE_ERROR = 20, 0.1
-"""A probe fails when, over at least so many outputs, the lower bound of its wrong verdicts exceeds this share."""
+PROBED = 20
+"""So many outputs must have been probed before probes speak for a judge."""
+FEWEST_PROBED, PROBE_ERROR = 6, 0.1
+"""A probe fails when, over at least so many outputs, the lower bound of its wrong verdicts exceeds this share.
+
+Few outputs can be padded, for only those that fail are: the bound itself allows for how few they are.
+"""
 SAME = 1e-9
 
 Output = tuple[str, str]
@@ -223,8 +228,25 @@ def _rounded(scores: Sequence[float]) -> list[float]:
 def probe_result(probe: str, outputs: int, wrong: int) -> ProbeResult:
     """The probe's result: it fails where more verdicts are wrong than chance allows."""
     bounds = wilson(wrong, outputs)
-    failed = outputs >= PROBED and bounds is not None and bounds[0] > PROBE_ERROR
+    failed = outputs >= FEWEST_PROBED and bounds is not None and bounds[0] > PROBE_ERROR
     return ProbeResult(probe=probe, outputs=outputs, wrong=wrong, failed=failed)
+
+
+def unprobed(probes: Sequence[ProbeResult]) -> str:
+    """Why the probes do not speak for a judge that nobody labelled; empty where they do.
+
+    They do where enough outputs were probed, padded ones among them, and no kind of probe misled the judge in more than the share
+    that is allowed: without labels, few outputs must show what many could not.
+    """
+    if not probes:
+        return "it was never probed"
+    wrong = [probe for probe in probes if probe.wrong > PROBE_ERROR * probe.outputs]
+    if wrong:
+        return f"probes misled it: {', '.join(f'{probe.probe} ({probe.wrong} of {probe.outputs})' for probe in wrong)}"
+    outputs = sum(probe.outputs for probe in probes)
+    if outputs < PROBED:
+        return f"only {outputs} outputs were probed, and {PROBED} are needed"
+    return "" if any(probe.probe == "padded" and probe.outputs for probe in probes) else "no padded output was probed"
 
 
 def _state(

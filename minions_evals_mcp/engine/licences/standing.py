@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS, keep, licence_of
+from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS, keep, licence_of, unprobed
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
@@ -19,6 +21,7 @@ from minions_evals_mcp.store.queries.report_units import titles
 StandingState = Literal["none", "unknown", "qualified", "unqualified"]
 WORST: tuple[StandingState, ...] = ("unqualified", "unknown", "qualified", "none")
 NAMED = 3
+IMPLICIT = "implicit"
 NOT_LABELLED = "assertions that a model grades"
 
 
@@ -31,6 +34,8 @@ class CriterionStanding(Value):
     state: Literal["unknown", "qualified", "unqualified"]
     labels: int
     reason: str
+    unprobed: Annotated[str, Field(exclude_if=lambda why: not why)] = ""
+    """Why no probes speak for a judge that nobody labelled."""
 
 
 class JudgeStanding(Value):
@@ -44,6 +49,11 @@ class JudgeStanding(Value):
     in_words: str = ""
     next: str = ""
     criteria: tuple[CriterionStanding, ...] = ()
+
+    @property
+    def untested(self) -> CriterionStanding | None:
+        """The first judge for whom neither labels nor probes speak; None where each has either."""
+        return next((criterion for criterion in self.criteria if criterion.unprobed), None)
 
     def brief(self) -> Json:
         """State, labels and the sentence, with what to do next."""
@@ -91,6 +101,7 @@ def _criteria(
             state=licence.state,
             labels=licence.labels,
             reason=licence.reason,
+            unprobed=unprobed(licence.probes) if licence.state == "unknown" else "",
         )
         standings.append((standing, licence))
     return standings
@@ -98,12 +109,13 @@ def _criteria(
 
 def _unlabelled(judged_by: str) -> CriterionStanding:
     return CriterionStanding(
-        criterion_id="implicit",
+        criterion_id=IMPLICIT,
         title=NOT_LABELLED,
         judged_by=judged_by,
         state="unknown",
         labels=0,
         reason="people label by the criteria of a rubric only",
+        unprobed="only the criteria of a rubric can be probed",
     )
 
 

@@ -104,6 +104,7 @@ def _trace(rows: list[Json], where: str) -> Sample:
         case="",
         inputs=inputs_of(question),
         name=str(root.get("name") or ""),
+        group=str(root.get("sessionId") or ""),
         produced=Produced(
             output=last_answer(answer) if isinstance(answer, list) else answer,
             messages=tuple(question) if isinstance(question, list) else (),

@@ -85,6 +85,7 @@ def _sample(root: Json, rows: list[Json], where: str) -> Sample:
         if isinstance(inputs.get("messages"), list) and len(inputs) == 1
         else inputs,
         name=str(root.get("name") or ""),
+        group=_thread(root),
         produced=Produced(
             output=_output(obj(root.get("outputs"))),
             tools=tuple(_call(row) for row in below if row.get("run_type") == "tool"),
@@ -100,6 +101,12 @@ def _sample(root: Json, rows: list[Json], where: str) -> Sample:
         ),
         where=where,
     )
+
+
+def _thread(root: Json) -> str:
+    """The conversation that the run is part of, as its metadata names it."""
+    metadata = obj(obj(root.get("extra")).get("metadata"))
+    return str(next((metadata[key] for key in ("thread_id", "session_id", "conversation_id") if metadata.get(key)), ""))
 
 
 def _nested(run: Json) -> Iterator[Json]:

@@ -21,6 +21,7 @@ from minions_evals_mcp.interop.log_formats import (
     mlflow_traces,
     openai_evals,
     parquet_samples,
+    plugin_eval,
     promptfoo_log,
     session_log,
     skill_evals,
@@ -81,6 +82,10 @@ FORMATS: tuple[Format, ...] = (
     Format("otel", "OpenTelemetry spans (GenAI, OpenInference)", lambda seen: trace_log.is_spans(seen.first), trace_log.read),
     Format("tau-bench", "trajectories of tau-bench", lambda seen: tau_bench.is_trajectories(seen.first), tau_bench.read),
     Format("deepeval", "a test run of DeepEval", lambda seen: deepeval_run.is_run(seen.first), deepeval_run.read),
+    Format(
+        plugin_eval.NAME, "results of claude plugin eval",
+        lambda seen: plugin_eval.is_results(seen.first), plugin_eval.read,
+    ),
     Format("atif", "trajectories (ATIF)", lambda seen: is_trajectory(seen.first), atif_log.read),
     Format(
         "every-eval-ever", "samples of Every Eval Ever",

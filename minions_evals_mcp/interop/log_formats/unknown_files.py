@@ -20,6 +20,7 @@ KEYS: dict[str, str] = {
     "openai-evals-items": "data_source_idx item sample grades passes run_id",
     "otel": "resourceSpans scopeSpans spans traceId spanId attributes",
     "otel-logs": "resourceLogs scopeLogs logRecords",
+    "claude-plugin-eval": "schemaVersion claudeVersion suite cases aggregates arms graders runsPerCase",
     "tau-bench": "task_id reward info traj trial",
     "deepeval": "testCases conversationalTestCases metricsData testFile testRunData",
     "atif": "schema_version trajectory_id agent steps final_metrics",

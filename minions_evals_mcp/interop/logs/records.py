@@ -88,11 +88,28 @@ def _case(log: Log, sample: Sample) -> Json:
     fields: Json = {
         "name": sample.name or _name(sample),
         **case_fields,
+        **({"group": group} if (group := group_of(sample)) else {}),
         "tags": [IMPORTED, *([UNREAD] if sample.unread else [])],
         **({"status": "draft"} if sample.unread else {}),
         "extra": finite(_known(about)),
     }
     return {"id": ident, "type": "test-case", "fields": fields}
+
+
+GROUP_KEYS = (
+    "conversation_id", "conversationId", "session_id", "sessionId", "thread_id", "threadId", "dialogue_id", "dialog_id",
+    "document_id", "documentId", "doc_id", "context_id", "article_id", "passage_id",
+)  # fmt: skip
+"""Keys under which logs and data sets name what several samples belong to."""
+LONGEST_GROUP = 200
+
+
+def group_of(sample: Sample) -> str:
+    """What the sample belongs to with others: as its log says, else by the first key of its inputs or notes that names it."""
+    metadata = sample.extra.get("metadata")
+    held = (sample.inputs, sample.extra, metadata if isinstance(metadata, dict) else {})
+    named = (record[key] for record in held for key in GROUP_KEYS if isinstance(record.get(key), str | int))
+    return str(sample.group or next(named, ""))[:LONGEST_GROUP].strip()
 
 
 def _expected(sample: Sample) -> Json | None:
@@ -136,6 +153,7 @@ def _agent_run(log: Log, sample: Sample, produced: Produced, case_id: str) -> Js
         "cost": produced.cost,
         "status": "success" if produced.error is None else "failed",
         "errorMessage": produced.error,
+        "group": group_of(sample) or None,
         "stopReason": produced.stop_reason,
         "extra": finite(_known({"log": _known(about), "foreignScores": scores, "messages": [*produced.messages], **produced.extra})),
     })  # fmt: skip

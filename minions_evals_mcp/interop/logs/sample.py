@@ -97,6 +97,8 @@ class Sample:
     extra: Json = field(default_factory=dict[str, JsonValue])
     produced: Produced | None = None
     where: str = ""
+    group: str = ""
+    """What the sample belongs to with others, as the log names it: a conversation, a session, a document."""
 
 
 @dataclass(frozen=True, slots=True)

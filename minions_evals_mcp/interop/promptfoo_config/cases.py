@@ -185,7 +185,14 @@ def _fields(test: Test, inputs: Json, checks: Checks, options: Options) -> TestC
         threshold=test.threshold,
         timeout_ms=options.timeout_ms,
         tags=tuple(_tags(test.metadata)),
+        group=_group(test),
     )
+
+
+def _group(test: Test) -> str | None:
+    """The group of the test: the conversation that it is part of, or what its metadata calls its group."""
+    named = next((node for key in ("group", "conversationId") if (node := test.metadata.get(key)) is not None), None)
+    return None if named is None else value_text(named.value).strip() or None
 
 
 def _tags(metadata: Mapping[str, Node]) -> Iterator[str]:

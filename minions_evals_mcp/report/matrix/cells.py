@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row, Selected
+from minions_evals_mcp.engine.config_eval.matrix import Cell, CellVerdict, ColumnFigures, Matrix, Row, Selected
 from minions_evals_mcp.report.plain import printable, shortened
 
 NAME, WHY, MOST_ERRORS = 26, 160, 10
 UNKNOWN = "–"
+MARKS: dict[CellVerdict, tuple[str, str]] = {
+    "passed": ("✓", "green"), "failed": ("✗", "red"), "error": ("! error", "bold red"), "open": ("◦ not judged", "yellow"),
+    "not-asked": ("· not asked", "dim"),
+}  # fmt: skip
 
 
 def row_name(row: Row, width: int = NAME) -> str:
@@ -23,10 +27,9 @@ def marked(cell: Cell) -> Text:
     """Returns how a cell came out: its mark, its score, and whether it was chosen."""
     if not cell.asked:
         return Text("· not asked", style="dim")
-    if cell.passed is None:
-        mark, style = ("◦ not judged", "yellow") if cell.outcome == "awaiting-judgments" else ("! error", "bold red")
-    else:
-        mark, style = ("✓", "green") if cell.success else ("✗", "red")
+    if cell.passed is not None and cell.undecided:
+        return Text("! not chosen", style="bold red")
+    mark, style = MARKS[cell.verdict]
     text = Text(mark, style=style)
     if cell.score is not None:
         text.append(f" {cell.score:.2f}", style="default")

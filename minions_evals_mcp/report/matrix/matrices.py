@@ -12,7 +12,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
+from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, Matrix, Row
 from minions_evals_mcp.report.matrix.cells import (
     NAME,
     WHY,
@@ -123,15 +123,17 @@ def _print_cell(out: Console, row: Row, cell: Cell, outputs: Mapping[str, str]) 
 
 
 def matrix_json(matrix: Matrix) -> Json:
-    """The matrix as a program reads it; of each cell also `success`."""
+    """The matrix as a program reads it; of each cell also `verdict` and `success`."""
     wire: Json = matrix.model_dump(mode="json")
     wire["rows"] = [_row_json(row) for row in matrix.rows]
     return wire
 
 
 def _row_json(row: Row) -> Json:
-    cells: list[JsonValue] = [{**cell.model_dump(mode="json"), "success": cell.success} for cell in row.cells]
-    return {**row.model_dump(mode="json"), "cells": cells, "holds": row.holds}
+    cells: list[JsonValue] = [
+        {**cell.model_dump(mode="json"), "verdict": cell.verdict, "success": cell.success} for cell in row.cells
+    ]
+    return {**row.model_dump(mode="json"), "cells": cells, "verdict": row.verdict, "holds": row.holds}
 
 
 def matrix_csv(matrix: Matrix) -> str:
@@ -151,4 +153,4 @@ def _cells(row: Row, names: Sequence[str]) -> list[object]:
 
 def _cell(cell: Cell) -> tuple[str, bool | None, float | None]:
     shown = cell.reason if cell.output is None else cell.output
-    return shown, None if cell.passed is None else cell.success, cell.score
+    return shown, cell.success if cell.verdict in JUDGED else None, cell.score

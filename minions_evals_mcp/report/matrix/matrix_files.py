@@ -66,10 +66,11 @@ def _testcase(column: ColumnFigures, row: Row, cell: Cell) -> str:
 def _outcome(cell: Cell) -> str:
     if cell.success:
         return ""
-    if cell.outcome == "awaiting-judgments":
+    if cell.verdict == "open":
         return f"<skipped{attributes({'message': cell.reason or 'waits for a judgment'})}/>"
-    if cell.passed is None:
-        return f"<error{attributes({'message': cell.reason or 'no output'})}>{xml_text(cell.reason)}</error>"
+    if cell.verdict == "error":
+        why = cell.undecided or cell.reason
+        return f"<error{attributes({'message': why or 'no output'})}>{xml_text(why)}</error>"
     why = "; ".join(_reasons(cell)) or ("another output was chosen" if cell.passed else "failed")
     message = attributes({"message": why, "type": "assertion"})
     return f"<failure{message}>{xml_text(why + chr(10) + 'output: ' + (cell.output or ''))}</failure>"

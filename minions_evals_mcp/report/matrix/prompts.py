@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -39,10 +39,13 @@ def prompts_over_providers(matrix: Matrix) -> list[str]:
         return []
     prompts = [_prompt(matrix, [columns[provider] for provider in providers]) for columns in cells_by_provider.values()]
     cases = [case for case in prompts[0].scores if all(case in prompt.scores for prompt in prompts)]
-    return _ranked(prompts, cases, f"Over the {len(providers)} providers") if cases else []
+    groups = {row.case_id: row.group for row in matrix.rows}
+    return _ranked(prompts, cases, f"Over the {len(providers)} providers", groups) if cases else []
 
 
-def _ranked(prompts: Sequence[_Prompt], cases: Sequence[str], where: str) -> list[str]:
+def _ranked(
+    prompts: Sequence[_Prompt], cases: Sequence[str], where: str, groups: Mapping[str, str]
+) -> list[str]:  # fmt: skip
     def score(prompt: _Prompt) -> float:
         return fmean(prompt.scores[case] for case in cases)
 
@@ -53,7 +56,7 @@ def _ranked(prompts: Sequence[_Prompt], cases: Sequence[str], where: str) -> lis
     lines: list[str] = []
     for other in others[:MOST]:
         higher = score(best) - score(other)
-        pairs = [_pair(case, other, best) for case in cases]
+        pairs = [_pair(case, other, best, groups[case]) for case in cases]
         sentence = (
             f"{higher:.3f} higher than “{other.name}”, {how_sure(compare(pairs, level=level), level, len(pairs))}"
         )
@@ -61,8 +64,8 @@ def _ranked(prompts: Sequence[_Prompt], cases: Sequence[str], where: str) -> lis
     return lines
 
 
-def _pair(case: str, a: _Prompt, b: _Prompt) -> CasePair:
-    return CasePair(case, (a.scores[case],), (b.scores[case],), (a.passed[case],), (b.passed[case],))
+def _pair(case: str, a: _Prompt, b: _Prompt, group: str) -> CasePair:
+    return CasePair(case, (a.scores[case],), (b.scores[case],), (a.passed[case],), (b.passed[case],), group=group)
 
 
 def _prompt(matrix: Matrix, columns: Sequence[int]) -> _Prompt:

@@ -72,9 +72,11 @@ def _pairs(matrix: Matrix, a: int, b: int) -> Iterator[CasePair]:
                 case_scores = scores[row.case_id]
                 (case_scores[0] if at == 0 else case_scores[2]).append(cell.score)
                 (case_scores[1] if at == 0 else case_scores[3]).append(cell.passed)
+    groups = {row.case_id: row.group for row in matrix.rows}
     for case_id, (score_a, passed_a, score_b, passed_b) in scores.items():
         if score_a and score_b:
-            yield CasePair(case_id, tuple(score_a), tuple(score_b), tuple(passed_a), tuple(passed_b))
+            trials = (tuple(score_a), tuple(score_b), tuple(passed_a), tuple(passed_b))
+            yield CasePair(case_id, *trials, group=groups[case_id])
 
 
 def _next(matrix: Matrix, best: int, others: list[int]) -> str:

@@ -43,7 +43,10 @@ def mutants(reference: Reference, *, question: str, on_text: bool, on_log: bool)
     `question`: what was asked; a fact that the answer only repeats from it is changed where there is no other.
     `on_text`, `on_log`: whether any check looks at the text, or at the log.
     """
-    made = [*(_of_output(reference, question) if on_text else ()), *(_of_log(reference) if on_log else ())]
+    made = [
+        *(_of_output(reference, question) if on_text else ()),
+        *(_of_log(reference, alone=not on_text) if on_log else ()),
+    ]
     wrong_answers: list[Mutant] = []
     seen = {_sameness(reference.output, reference.tool_calls)}
     right = {*map(normal, reference.accepted)}
@@ -279,8 +282,11 @@ def _path_text(path: Sequence[str | int]) -> str:
     return ".".join(map(str, path)) or "the value"
 
 
-def _of_log(reference: Reference) -> Iterator[Mutant]:
-    """The log without one of its calls, and with one argument of one call changed."""
+def _of_log(reference: Reference, *, alone: bool) -> Iterator[Mutant]:
+    """The log without one of its calls, and with one argument of one call changed.
+
+    `alone`: no check looks at the text, so that a call of which no argument is known must be told from one with wrong arguments.
+    """
     calls = reference.tool_calls or ()
     for number, call in list(enumerate(calls))[::-1]:
         rest = (*calls[:number], *calls[number + 1 :])
@@ -291,6 +297,10 @@ def _of_log(reference: Reference) -> Iterator[Mutant]:
             log = (*calls[:number], other, *calls[number + 1 :])
             sentence = f"{name} of call {number + 1} ({call.tool}): {call.arguments[name]!r} → {changed!r}"
             yield Mutant("argument", reference.output, log, sentence)
+        if alone and not call.arguments:
+            other = replace_call(call, "tessaro", "tessaro")
+            log = (*calls[:number], other, *calls[number + 1 :])
+            yield Mutant("argument", reference.output, log, f"call {number + 1} ({call.tool}) with wrong arguments")
 
 
 def _changed(arguments: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:

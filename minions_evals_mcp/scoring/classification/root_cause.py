@@ -15,12 +15,12 @@ from minions_evals_mcp.scoring.failures.texts import cut
 
 
 def root_cause(failed: FailedOutput, failure_type: FailureType, signals: Sequence[Signal]) -> str:
-    """Returns where the failure most likely began, and how sure that is; says so where there is no log, or where it shows no fault."""
+    """The place where the failure most likely began; says so where there is no log, or where it shows no fault."""
     if not failed.has_log:
         return f"There is no tool-call log; {_without_log(failed, failure_type, signals)}"
     finding = most_likely(failed, signals)
     if finding is not None:
-        return finding.sentence
+        return finding.said
     if is_truncated(failed):
         return _stopped(failed)
     if not failed.tool_calls:

@@ -117,6 +117,8 @@ class ABTestBranch:
     quality_interval: list[float] | None = strawberry.field(description=INTERVAL)
     latency_interval: list[float] | None = strawberry.field(description=INTERVAL)
     cost_interval: list[float] | None = strawberry.field(description=INTERVAL)
+    checks_passed: int | None = strawberry.field(description="Outputs that pass the case's own checks, of checked.")
+    checked: int
 
 
 @strawberry.type

@@ -154,6 +154,24 @@ class AuditAnswer(Answer):
     cases: Objects = []
 
 
+class PlanAnswer(Answer):
+    """The sample that finds a difference: `unitsNeeded` cases or groups (`unit`), or `trialsNeeded` trials of those at hand."""
+
+    benchmark_id: str = ""
+    effect: float = 0
+    power: float = 0
+    trials: int = 1
+    unit: str = ""
+    units: int = 0
+    cases: int = 0
+    units_needed: int = 0
+    trials_needed: int | None = None
+    minimum_detectable: float | None = None
+    deviation: float = 0
+    run_ids: list[str] = []
+    is_bound: bool = False
+
+
 class StatisticsAnswer(Answer):
     """Figures of a test case (`passRate` 0–100, `avgScore` 0–1), of a prompt's or skill's test cases, or of a branch and its case."""
 

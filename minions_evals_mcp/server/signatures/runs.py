@@ -115,6 +115,7 @@ class RunAnswer(Answer):
     default_judge: str = ""
     corrected: Object | None = None
     audit: Object | None = None
+    minimum_detectable: float | None = None
     names: dict[str, str] = {}
 
     def wire(self) -> dict[str, JsonValue]:

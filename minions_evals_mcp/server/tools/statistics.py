@@ -16,9 +16,11 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_cases,
     test_cases_of_skill,
 )
+from minions_evals_mcp.operations import plan_benchmark as planning
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
+from minions_evals_mcp.server.edge.derived import Derived
 from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.server.signatures.analysis import GetStatistics, StatisticsAnswer
+from minions_evals_mcp.server.signatures.analysis import GetStatistics, PlanAnswer, StatisticsAnswer
 
 NAMED = 'list_records {"type": "test-case", "fields": ["promptId"]}'
 SHORT = ("id", "passed", "score", "warnings", "regressionType", "promptVersion", "latencyMs", "costUsd", "createdAt")
@@ -36,6 +38,12 @@ async def get_statistics(call: Call, arguments: GetStatistics) -> CallToolResult
     if arguments.executions:
         return await _executions(call, arguments, arguments.test_case_id)
     return await _of_case(call, arguments, arguments.test_case_id)
+
+
+async def plan_benchmark(call: Call, arguments: Derived) -> CallToolResult:
+    """The plan for a benchmark's size."""
+    plan = await planning.run(call.engine, arguments.request(planning.Request))
+    return answered(PlanAnswer.of(plan, summary=plan.summary), shape=Shape("full"))
 
 
 async def _of_case(call: Call, arguments: GetStatistics, ident: str) -> CallToolResult:

@@ -31,6 +31,10 @@ ERROR = 0.015
 _EARLY, _FADING = 20, 1.5
 _SPENT = 2 / math.sqrt(_EARLY + FIRST_LEVEL)
 """About the sum of (t + 20)^-1.5 over all looks t."""
+RECENT = 18
+"""The newest runs before a place, which say how far runs scatter now: scatter that grew is no fall."""
+DRIFT_RUNS, BEYOND_DRIFT = 10, 0.7
+"""The runs before a place whose drift is drawn on, and the share of a step that must lie beyond it: a slow wave is no fall."""
 _DECIMALS = 9
 
 
@@ -113,7 +117,28 @@ def _tested(seen: Sequence[float], levels: Sequence[int], place: int) -> Change 
     tested = level_step(seen[first:], remembered, place - first)
     if tested is None:
         return None
+    recent = max(begun, place - RECENT)
+    p_value = tested.p_value
+    if recent > begun:
+        lately = level_step(seen[recent:], [0], place - recent)
+        if lately is None or lately.step * tested.step <= 0:
+            return None
+        p_value = max(p_value, lately.p_value)
     lasts = median(seen[place:]) - fmean(seen[begun:place])
     if lasts * tested.step <= 0 or abs(lasts) < abs(tested.step) / 2:  # one run far off is no level
         return None
-    return Change(place, len(seen), tested.step, tested.p_value)
+    beyond = fmean(seen[place:]) - _drawn_on(seen, max(begun, place - DRIFT_RUNS), place)
+    if beyond * tested.step <= 0 or abs(beyond) < BEYOND_DRIFT * abs(tested.step):
+        return None
+    return Change(place, len(seen), tested.step, p_value)
+
+
+def _drawn_on(seen: Sequence[float], first: int, place: int) -> float:
+    """The level at the middle of the runs from `place` on if those from `first` to `place` went on as they do."""
+    before = seen[first:place]
+    if len(before) < FEWEST_A_SIDE:
+        return fmean(before)
+    middle, centre = (first + place - 1) / 2, fmean(before)
+    spread = math.fsum((run - middle) ** 2 for run in range(first, place))
+    slope = math.fsum((run - middle) * (seen[run] - centre) for run in range(first, place)) / spread
+    return centre + slope * ((place + len(seen) - 1) / 2 - middle)

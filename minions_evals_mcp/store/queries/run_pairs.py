@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.compared import given_back
-from minions_evals_mcp.store.rows import record_of, select, table_of
+from minions_evals_mcp.store.rows import UNSELECTED, record_of, select, table_of
 
 MEASURED = ("testCase", "rubric", "judge", "scorer", "embedder")
 """The digests that must agree for two scores to be compared."""
@@ -60,6 +60,15 @@ def checked_by_assertions(db: Db, case_ids: Sequence[str]) -> list[str]:
         "SELECT id FROM minion WHERE id IN (SELECT value FROM json_each(?)) AND json_extract(fields, '$.rubricId') IS NULL"
         " AND json_array_length(fields, '$.assertions') > 0",
         (json.dumps(list(case_ids)),),
+    )
+    return [row[0] for row in rows]
+
+
+def newest_whole(db: Db, benchmark_id: str, *, limit: int) -> list[str]:
+    """The newest benchmark-runs of all of the benchmark's cases, comparisons' runs among them; newest first."""
+    rows = db.execute(
+        f"SELECT id FROM benchmark_run WHERE benchmark_id = ? AND {UNSELECTED} ORDER BY ran_at DESC, seq DESC LIMIT ?",
+        (benchmark_id, limit),
     )
     return [row[0] for row in rows]
 

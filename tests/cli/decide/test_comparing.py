@@ -96,3 +96,33 @@ def test_what_cannot_be_compared_is_refused_by_name(rising: Terminal, arguments:
     ended = rising.run("compare", *arguments)
     assert ended.code == 2
     assert said in ended.err
+
+
+@pytest.mark.parametrize(
+    ("lost", "cases", "margin", "code", "said"),
+    [
+        (0, 200, "0.05", 0, "p@2 is not worse than p@1 by more than 0.05"),
+        (0, 20, "0.05", 3, "Undecided whether p@2 is worse than p@1 by more than 0.05"),
+        (0, 20, "50%", 0, "p@2 is not worse than p@1 by more than 0.5"),
+        (60, 200, "0.1", 1, "gate failed: p@2 is worse than p@1 by more than 0.1"),
+        (60, 200, "50%", 0, "p@2 is not worse than p@1 by more than 0.5"),
+    ],
+)
+def test_a_margin_asks_whether_the_new_version_is_worse_by_no_more_than_that(
+    at: Terminal, lost: int, cases: int, margin: str, code: int, said: str
+) -> None:
+    at.run("import", at.file("s.json", two_versions(range(cases), range(lost, cases), cases=cases)))
+    told = at.run("compare", "b", "--from", "v1", "--to", "v2", "--margin", margin)
+    assert (told.code, said in told.err) == (code, True), told.err
+    if code == 3:
+        assert "cases in all would decide it" in told.err
+    found = at.run("compare", "b", "--from", "v1", "--to", "v2", "--margin", margin, "--json").one()["nonInferior"]
+    assert isinstance(found, dict)
+    assert found["gate"] == {0: "held", 1: "failed", 3: "undecided"}[code]
+
+
+def test_a_margin_that_is_none_is_refused(at: Terminal) -> None:
+    at.run("import", at.file("s.json", two_versions(range(2), range(2), cases=2)))
+    for margin in ("0", "-1", "much", "200%"):
+        refused = at.run("compare", "b", "--from", "v1", "--to", "v2", "--margin", margin)
+        assert (refused.code, "--margin" in refused.err) == (2, True)

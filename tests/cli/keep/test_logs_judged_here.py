@@ -26,6 +26,12 @@ EXPECTING: dict[str, tuple[int, int, str, tuple[tuple[str, str], ...]]] = {
         (("geo/m/1", "geo/m/2"), ('"is_correct": true', '"is_correct": false')),
     ),
     "openai-evals-items": (3, 3, "b.jsonl", (('"run_id": "r"', '"run_id": "r2"'), ('"exact": true', '"exact": false'))),
+    "claude-plugin-eval": (
+        3,
+        3,
+        "b.json",
+        (("15:43:59.796Z", "16:43:59.796Z"), ('"passed": true', '"passed": false'), ("Right", "Wrong")),
+    ),
     "mlflow": (1, 1, "b.jsonl", (('\\"A1\\"', '\\"B\\"'),)),
 }
 """Of logs that say what is expected: how many of how many pass here; a second one's file, and what makes it another and worse."""

@@ -146,7 +146,7 @@ def test_show_tells_which_quality_gates_of_a_skill_hold(at: Terminal) -> None:
     )
     assert [one["holds"] for one in rows(unmeasured.one()["gates"])] != [True, True]
     assert [(one["score"], one["holds"]) for one in rows(measured.one()["gates"])] == [(0.5, True), (0.5, False)]
-    assert "gate b ≥ 0.6: does not hold (score 0.5)" in told.out
+    assert "gate b ≥ 0.6: undecided (score 0.5;" in told.out
 
 
 def rows(value: object) -> list[Json]:

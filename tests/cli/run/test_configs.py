@@ -162,7 +162,7 @@ def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_th
     assert told == [(0, 0, "one"), (0, 1, "code: one"), (1, 0, "two")]
 
 
-def test_in_a_results_file_an_error_has_its_reason_and_what_waits_for_a_person_is_none_and_failed_nothing(
+def test_in_a_results_file_an_error_has_its_reason_and_what_waits_for_a_person_is_no_success(
     at: Terminal,
 ) -> None:
     at.file(
@@ -172,10 +172,11 @@ def test_in_a_results_file_an_error_has_its_reason_and_what_waits_for_a_person_i
     assert at.run("eval", "c.yaml", "--yes").code == 3
     results = cast("Json", json.loads((at.folder / "r.json").read_text())["results"])
     waiting, broken = parts(results["results"])
-    assert (waiting["failureReason"], waiting["success"], "error" in waiting) == (0, True, False)
+    assert (waiting["failureReason"], waiting["success"], waiting["score"]) == (2, False, 0.0)
+    assert str(waiting["error"]).startswith("not judged")
     assert (broken["failureReason"], broken["gradingResult"]) == (2, None)
     assert "3" in str(broken["error"])
-    assert cast("Json", results["stats"])["errors"] == 1
+    assert cast("Json", results["stats"])["errors"] == 2
 
 
 def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -> None:

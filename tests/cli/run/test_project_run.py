@@ -22,7 +22,7 @@ def test_what_init_writes_is_run_by_one_command(at: Terminal) -> None:
     at.run("init")
     ran = at.run("run")
     assert "3 of 4 passed" in ran.out
-    assert "starter/quality: the gates hold\n" in ran.out
+    assert "starter/quality: gates passed\n" in ran.out
     assert ran.code == 0
 
 
@@ -30,14 +30,17 @@ def test_a_target_that_is_code_is_agreed_to_and_found_beside_the_file_and_thresh
     at.file("geo.yaml", SUITE)
     at.file("minions-evals.toml", PROJECT)
     at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris'}.get(inputs['q'], 'unknown')\n")
-    refused, ran, one = at.many(["run"], ["run", "--yes"], ["run", "geo/fr", "--yes", "--json"])
+    refused, ran, literal, one = at.many(
+        ["run"], ["run", "--yes"], ["run", "--yes", "--literal"], ["run", "geo/fr", "--yes", "--json"]
+    )
     assert refused.code == 2
     assert "needs your consent: it runs the code in" in refused.err
     assert "--yes" in refused.err
     assert "Made a new store" not in refused.err
     assert "1 of 2 passed" in ran.out
-    assert "geo: a gate failed\n" in ran.out
-    assert ran.code == 1
+    assert "geo: not decided\n" in ran.out, "two cases leave it to chance"
+    assert "geo: a gate failed\n" in literal.out
+    assert (ran.code, literal.code) == (3, 1)
     assert one.code == 0
 
 

@@ -32,6 +32,7 @@ def merit(of_branch: list[TestBranchExecution], criterion: str, fastest: float, 
         "cheapest": -cost,
         "best_value": quality / cost,
         "balanced": 0.4 * quality + 0.3 * fastest / latency + 0.3 * cheapest / cost,
+        "best_checked": fmean(float(made.checks_passed or 0) for made in of_branch) + 1e-9 * quality,
     }[criterion]
 
 

@@ -314,3 +314,20 @@ async def test_a_log_in_the_expected_output_is_mutated_although_the_text_stays_r
             engine, cases(ask("Book it.", {"output": "Booked", "toolCallsLog": log}, used, equals("Booked")))
         )
     assert set(found["c0"].mutants_survived) == {"step", "argument"}
+
+
+@pytest.mark.parametrize(
+    ("checks", "survived"),
+    [
+        ([{"type": "trajectory:tool-used", "value": "book"}], {"argument"}),
+        ([{"type": "trajectory:tool-args-match", "value": {"name": "book", "args": {"id": 7}}}], set[str]()),
+        ([{"type": "trajectory:tool-used", "value": "book"}, {"type": "icontains", "value": "booked 7"}], set[str]()),
+    ],
+)
+async def test_a_tool_that_was_used_alone_says_nothing_of_what_it_was_used_with(
+    tmp_path: Path, checks: list[Case], survived: set[str]
+) -> None:
+    async with engine_at(tmp_path) as engine:
+        _, found = await audited(engine, cases(ask("Book seat 7.", "Booked 7", *checks)))
+    assert survived <= set(found["c0"].mutants_survived)
+    assert ("argument" in found["c0"].mutants_survived) == bool(survived)

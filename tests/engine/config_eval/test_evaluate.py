@@ -314,7 +314,8 @@ async def test_a_provider_that_is_down_is_told_in_its_cells_and_the_others_go_on
     (row,) = matrix.rows
     assert cells(row) == [(None, None), ("hi", True)]
     assert "openai:unknown" in row.cells[0].reason
-    assert (bool(matrix.columns[0].problem), matrix.columns[1].passed) == (True, 1)
+    assert (bool(matrix.columns[0].problem), matrix.columns[1].passed, matrix.columns[1].errors) == (True, 0, 1)
+    assert row.cells[1].verdict == "error", "what chooses came to no choice, so that nothing passed the test"
     assert "requires at least two outputs" in row.selections[0].problem
     assert server.requests == 1, "a model that does not exist is not asked again"
 

@@ -17,9 +17,10 @@ def floats(verdicts: list[bool]) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "wrong", "failed"), [(19, 19, False), (20, 20, True), (20, 5, True), (20, 4, False), (40, 0, False)]
+    ("outputs", "wrong", "failed"),
+    [(5, 5, False), (6, 6, True), (6, 2, False), (20, 5, True), (20, 4, False), (40, 0, False)],
 )
-def test_a_probe_fails_from_twenty_outputs_where_more_are_wrong_than_chance_allows(
+def test_a_probe_fails_from_six_outputs_where_more_are_wrong_than_chance_allows(
     outputs: int, wrong: int, *, failed: bool
 ) -> None:
     assert probe_result("padding", outputs, wrong).failed is failed

@@ -9,18 +9,35 @@ from pathlib import Path
 
 import pytest
 
+from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.engine.compare.approve_prompt_version import (
+    ApprovalAsked,
+    approve_prompt_version,
+    barred_for_agents,
+)
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.standing import judge_standing
 from minions_evals_mcp.engine.people.judge_check import CheckRequest, JudgeCheck, estimate_check, judge_check
-from minions_evals_mcp.errors import BadInputError, ConflictError
-from minions_evals_mcp.judges.probes import EMPTY, Judged, probes_of, truncated
+from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.errors import BadInputError, ConflictError, RuleError
+from minions_evals_mcp.judges.probes import EMPTY, PADDING, Judged, probes_of, truncated
 from minions_evals_mcp.store.jobs import Job
 from tests.shared.engine.labelled import alternating, judged_run, labelled, suite
 from tests.shared.fakes.llm_server import Server, serving
-from tests.workshop import START, Json, answer, bench, benchmark, case, config_in, opened, rubric, save
+from tests.shared.presentation.typed import typed
+from tests.workshop import START, Json, all_of, answer, bench, benchmark, case, config_in, minion, opened, rubric, save
 
 CASES = 24
 LONG = "The ticket was read twice, its cause was found in the log, the fix was rolled out, and the customer says that all is"
+
+
+ANSWERS: list[str] = []
+
+
+async def versioned(inputs: Json) -> str:
+    """The answers in their order: those of the first version, then those of the second."""
+    return f"{ANSWERS.pop(0)} {inputs['q']}"
 
 
 @asynccontextmanager
@@ -94,6 +111,59 @@ async def test_a_dry_run_asks_nothing_and_the_limit_holds(tmp_path: Path) -> Non
         assert told.calls > 24 * 6
         none = await judge_check(engine, CheckRequest(ident=run.id, probes=("empty",), limit=2))
         assert none.calls == 2
+
+
+async def versions_compared(engine: Engine, better: str) -> PromptComparison:
+    """Two versions whose outputs a target makes: the second one is what the judge likes better on every second case."""
+    for number in (1, 2):
+        await save(
+            engine, minion(f"v{number}", "prompt-version", content=f"{number}", versionNumber=number, promptId="p")
+        )
+    ANSWERS[:] = ["still open"] * CASES + [better] * CASES
+    target = "python:tests.engine.people.test_judge_check:versioned"
+    request = ComparisonRequest(
+        benchmark_id="b", version_a="v1", version_b="v2", target=target, judge="llm", fresh=True
+    )
+    made = await compare_prompt_versions(engine, request)
+    assert made is not None
+    return made.fields
+
+
+@pytest.mark.parametrize(("judge", "better"), [("sound", f"{LONG} GOOD"), ("verbose", PADDING * 2)])
+async def test_an_agent_approves_on_a_models_judgments_only_once_probes_speak_for_the_judge(
+    tmp_path: Path, judge: str, better: str
+) -> None:
+    async with probed(tmp_path, f"claude-sonnet-4-5-{judge}") as (engine, _, _):
+        made = await versions_compared(engine, better)
+        assert (made.verdict, made.judge_state) == ("improved", "unknown")
+        asked = ApprovalAsked(prompt_version_ref="v2", decided_by="an-agent", decided_by_type="agent")
+        with pytest.raises(
+            RuleError, match=r"it was never probed\. An agent's approval needs a qualified judge"
+        ) as refused:
+            await approve_prompt_version(engine, asked)
+        remedy = typed(refused.value.remedy)
+        run_id = made.benchmark_run_id_a
+        assert remedy.startswith(f"`minions-evals judge-check {run_id}` probes the judge without labels (")
+        estimate = await estimate_check(engine, CheckRequest(ident=run_id))
+        assert f"({estimate.calls} calls, at most ${estimate.cost_usd:g})" in remedy
+        assert estimate.calls > 0
+        barred = await barred_for_agents(engine, "v2", (await all_of(engine, PromptComparison))[0].id)
+        assert barred is not None
+        assert barred.remedy == refused.value.remedy
+        kinds = ("padded", "injected", "empty", "truncated", "reference")
+        await judge_check(engine, CheckRequest(ident=run_id, probes=kinds))
+        if judge == "sound":
+            assert (await approve_prompt_version(engine, asked)).fields.decision == "approved"
+            return
+        with pytest.raises(RuleError, match=r"probes misled it|cannot be trusted"):
+            await approve_prompt_version(engine, asked)
+
+
+async def test_a_person_may_approve_on_a_judge_that_nobody_tested(tmp_path: Path) -> None:
+    async with probed(tmp_path, "claude-sonnet-4-5-sound") as (engine, _, _):
+        await versions_compared(engine, f"{LONG} GOOD")
+        asked = ApprovalAsked(prompt_version_ref="v2", decided_by="maria", decided_by_type="human")
+        assert (await approve_prompt_version(engine, asked)).fields.decision == "approved"
 
 
 async def test_a_judge_that_was_changed_since_the_run_is_not_probed_in_its_name(tmp_path: Path) -> None:

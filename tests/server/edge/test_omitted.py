@@ -28,6 +28,7 @@ LEAST: dict[str, Json] = {
     "promote_failure": {"id": "a-c0"},
     "detect_trend": {"benchmarkId": "b"},
     "audit_benchmark": {"benchmarkId": "b"},
+    "plan_benchmark": {"benchmarkId": "b"},
     "get_run": {"runId": "k"},
     "cancel_run": {"runId": "k"},
     "submit_judgments": {

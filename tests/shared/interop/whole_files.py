@@ -24,6 +24,8 @@ from tests.shared.interop.log_parts import (
     results,
 )
 from tests.shared.interop.makers import Json, inspect_archive, inspect_json, inspect_sample, written
+from tests.shared.interop.plugin_results import grader, run
+from tests.shared.interop.plugin_results import results as plugin_results
 from tests.shared.interop.session_shapes import SHAPES, claude_logs, plan
 
 SAMPLES = tuple(inspect_sample(n, 1, "It is Paris") for n in range(3))
@@ -80,6 +82,10 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "otel": ("t.jsonl", _spans),
     "tau-bench": ("m-airline.json", _json([{**TAU, "task_id": n} for n in range(3)])),
     "deepeval": ("test_run_1.json", _json(DEEPEVAL)),
+    "claude-plugin-eval": (
+        "aggregate-result.json",
+        _json(plugin_results({name: {"with": [run(grader("a", passed=True, evidence="Right"))]} for name in ("x", "y", "z")})),
+    ),
     "atif": ("t.jsonl", _json([{**TRAJECTORY, "trajectory_id": f"t{n}"} for n in range(3)])),
     "every-eval-ever": ("x_samples.jsonl", _json([line(name, "exact", 1.0) for name in "abc"])),
     "every-eval-ever-results": ("x.json", _json(AGGREGATE)),

@@ -1,0 +1,32 @@
+"""Planning how many cases, groups or trials a benchmark needs."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
+from minions_evals_mcp.operations import plan_benchmark as operation
+
+
+@takes("plan", but={"benchmark_id"})
+async def plan(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    given: Given,
+    common: Common = DEFAULTS,
+) -> int:
+    """Say how many cases, groups or trials find a difference of a given size, from the benchmark's own runs.
+
+    Nothing runs. With one finished run the answer is an upper bound; with two, the variation between them counts.
+    Example: minions-evals plan support/quality --effect 0.1
+
+    Parameters
+    ----------
+    id
+        The benchmark.
+    """
+    request = given.request(operation.Request, benchmark_id=id)
+    async with session(common) as engine:
+        answer = await operation.run(engine, request)
+    reply(common, answer, [answer.summary])
+    return 0

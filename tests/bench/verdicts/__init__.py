@@ -1,0 +1,1 @@
+"""How often verdicts, gates, plans and levels are right, by simulation."""

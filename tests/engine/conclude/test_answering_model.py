@@ -1,0 +1,92 @@
+"""The judge's answering model: where a provider moves an alias, the fall is the judge's and a new series begins."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from minions_evals_mcp.domain.results import BenchmarkRun, TestRun
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.models.client import ModelClient
+from minions_evals_mcp.models.registry import ModelRef, Models
+from minions_evals_mcp.models.replies import Completion, Reply
+from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.store import runs
+from tests.shared.fakes.llm_server import serving
+from tests.workshop import all_of, answer, bench, benchmark, benchmark_run, case, config_in, opened, rubric, save
+
+CASES = 20
+
+
+@dataclass
+class Renamed:
+    """A client whose replies name another model than was asked, and that fails every output once it is the second one."""
+
+    client: ModelClient
+    names: list[str]
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        return self.client.provider
+
+    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
+        """The reply under the name of the model that answers now."""
+        asked = "inverted-judge" if self.names[0] == "judge-2026-11" else "sound-judge"
+        reply = await self.client.complete(replace(request, model=asked), deadline_s=deadline_s)
+        return replace(reply, model=self.names[0]) if isinstance(reply, Completion) else reply
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.client, name)
+
+
+class Moved(Models):
+    """Clients of an alias that stands for a model of another day."""
+
+    names: list[str]
+
+    def client(self, ref: ModelRef) -> ModelClient:
+        """The client, renamed."""
+        return Renamed(super().client(ref), self.names)  # pyright: ignore[reportReturnType]  the rest is the client's
+
+
+@pytest.fixture
+async def judged(tmp_path: Path) -> AsyncGenerator[Engine]:
+    async with serving() as server:
+        config = replace(config_in(tmp_path, model_url=server.url), judge_model="anthropic:judge")
+        async with AsyncExitStack() as stack, opened(config) as engine:
+            moved = await stack.enter_async_context(Moved(config.providers))
+            moved.names = ["judge-2026-03"]
+            engine.models = moved
+            names = [f"c{number:02}" for number in range(CASES)]
+            await save(engine, rubric("r", 0.5, tone={"maxScore": 1, "weight": 1.0}))
+            await save(engine, [case(name, rubricId="r") for name in names], benchmark("b", *names))
+            await save(engine, [answer(f"a{name}", name, f"It is GOOD, {name}.") for name in names])
+            yield engine
+
+
+async def ran(engine: Engine, model: str) -> tuple[BenchmarkRun, str]:
+    assert isinstance(engine.models, Moved)
+    engine.models.names[:] = [model]
+    job = await bench(engine, "b", judge="llm", fresh=True)
+    return await benchmark_run(engine, job), await engine.store.read(lambda db: runs.series_of(db, job.id))
+
+
+async def test_a_fall_with_another_answering_model_is_no_regression_and_begins_a_series(judged: Engine) -> None:
+    first, series = await ran(judged, "judge-2026-03")
+    again, same = await ran(judged, "judge-2026-03")
+    assert (first.answered_by, again.answered_by, same) == ("judge-2026-03", "judge-2026-03", series)
+    assert {one.fields.answered_by for one in await all_of(judged, TestRun)} == {"judge-2026-03"}
+    moved, other = await ran(judged, "judge-2026-11")
+    assert (first.passed_count, moved.passed_count) == (CASES, 0)
+    assert (moved.is_regression, moved.fall, other != series) == (False, None, True)
+    assert "the judge's model answered as judge-2026-11, in " in moved.notes
+    assert "as judge-2026-03: not compared with it, and a new series begins" in moved.notes
+    later, followed = await ran(judged, "judge-2026-11")
+    assert (followed, "answered as" in later.notes) == (other, False)
+    back, returned = await ran(judged, "judge-2026-03")
+    assert (returned, back.is_regression) == (series, False)
