@@ -169,7 +169,7 @@ def trusted_folders() -> tuple[Path, ...]:
         held: dict[str, Any] = tomllib.loads(file.read_text("utf-8-sig"))
     except FileNotFoundError:
         return ()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # what is no UTF-8, no TOML, or a number of too many digits
         raise BadInputError(f"{file}: {error}.", remedy="It is TOML, in UTF-8.") from None
     named = held.get("trusted-folders", [])
     if held.keys() - {"trusted-folders"} or not isinstance(named, list):
@@ -223,7 +223,7 @@ def read_project(file: Path) -> Project | None:
         raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except RecursionError:
         raise BadInputError(f"{file}: it is nested too deeply.", remedy="It is TOML, in UTF-8.") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:  # what is no UTF-8, no TOML, or a number of too many digits
         if file.name == PYPROJECT:
             return None  # another program's business
         raise BadInputError(f"{file}: {error}.", remedy="It is TOML, in UTF-8.") from None

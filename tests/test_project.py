@@ -141,6 +141,7 @@ def test_the_search_ends_at_a_folder_that_everybody_may_write_to(tmp_path: Path,
         'suites = [""]',
         'suites = ["/etc/*.yaml"]', 'suites = ["a\\u0000b"]', 'store = ""', 'store = "a\\u0000"', 'store = "~nobody-here/x"',
         f"x = {'[' * 5000}{']' * 5000}", "tool = 1", 'suites = ["**x"]', 'target-config = ""',
+        f"concurrency = {'9' * 5000}",
     ],
 )  # fmt: skip
 def test_no_project_file_breaks_the_command(tmp_path: Path, text: str) -> None:

@@ -144,7 +144,7 @@ def read_neighbours(path: Path) -> NeighboursFile:
         document = tomllib.loads(text) if path.suffix.lower() == ".toml" else parse_yaml(text, str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"--integrations {path} cannot be read: {error}.") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # no TOML, or a number of too many digits
         raise InvalidRecordError(f"no TOML: {error}", where=str(path)) from None
     try:
         return NeighboursFile.model_validate_json(to_json(document or {}, fallback=str))

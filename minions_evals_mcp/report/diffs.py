@@ -11,10 +11,11 @@ from rich.text import Text
 from minions_evals_mcp.domain.results import DiffPart
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
+from minions_evals_mcp.presentation.verdict_words import pair_words
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console, whole
-from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words, set_up_words
+from minions_evals_mcp.report.sentences import KIND_WORDS, change_words, set_up_words
 
 GLYPHS = {
     "newly-failing": ("✗", "bold red"),
@@ -73,8 +74,8 @@ def _figures(diff: RunDiff, out: Console) -> Iterator[Text]:
     counted = ", ".join(
         f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in KINDS if kind in diff.counts and kind not in APART
     )
-    sure = f"; {EVIDENCE[diff.evidence]}" if diff.counts.keys() != {"same"} else ""
-    yield from _indented(Text(f"{counted or 'nothing to compare'}{sure}"), 2, out)
+    yield from _indented(Text(pair_words(diff.reading), style="bold"), 2, out)
+    yield from _indented(Text(counted or "nothing to compare"), 2, out)
     apart = ", ".join(f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in diff.counts)
     if apart:
         yield from _indented(Text(f"left out of these figures: {apart}", style="yellow"), 2, out)

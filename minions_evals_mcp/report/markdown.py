@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.next_steps import next_in
 from minions_evals_mcp.presentation.next_steps import Terminal
+from minions_evals_mcp.presentation.verdict_words import level_words, pair_words
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.audits import weak_words
 from minions_evals_mcp.report.named_store import in_store
@@ -63,7 +64,10 @@ def _head(report: Report, store: Path | None) -> Iterator[str]:
     yield _about(report) + "\n"
     if report.since is not None:
         yield f"{inert(printable(sentences.since_words(report.since), 600))}\n"
+    if summary.level_change is not None and report.comparison is None:
+        yield f"Newest change of level: {inert(level_words(summary.level_change))}.\n"
     if report.diff is not None:
+        yield f"{inert(pair_words(report.diff.reading)).capitalize()}.\n"
         yield f"{inert(sentences.set_up_words(report.diff))}\n"
         failing = [change for change in report.diff.changes if change.kind == "newly-failing"]
         if failing:

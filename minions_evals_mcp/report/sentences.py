@@ -17,8 +17,14 @@ from minions_evals_mcp.engine.answers.run_before import Before
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.conclude.setup import changes_sentence
+from minions_evals_mcp.presentation.verdict_words import (
+    LOOKS,
+    SIGNS,
+    pair_words,
+    verdict_sign,
+    verdict_word,
+)
 from minions_evals_mcp.stats.attempts import BUDGET, sure_words
-from minions_evals_mcp.stats.comparison import ERROR, Difference, why_undecided
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 from minions_evals_mcp.store.jobs import JobKind, JobState
 from minions_evals_mcp.store.queries.report_units import Judged
@@ -29,7 +35,7 @@ KIND_WORDS: dict[Kind, str] = {
     "newly-passing": "newly passing",
     "better": "better",
     "same": "the same",
-    "not-alike": "not measured alike",
+    "not-alike": "not comparable",
     "only-before": "only in the run before",
     "only-after": "only in the run after",
 }
@@ -57,8 +63,8 @@ STATE_SIGNS: dict[JobState, str] = {
     "running": "▶ running",
     "awaiting-judgments": "◌ waits for judgments",
     "stopped": "‖ stopped",
-    "completed": "✓ ended",
-    "failed": "✗ failed",
+    "completed": "ended",
+    "failed": "! failed",
     "cancelled": "– cancelled",
 }
 KIND_OF_RUN: dict[JobKind, str] = {
@@ -68,15 +74,7 @@ KIND_OF_RUN: dict[JobKind, str] = {
     "ab-test": "A/B test",
     "trial": "trial of a candidate version",
 }
-VERDICT_SIGNS = {
-    "improved": "▲ better",
-    "regressed": "▼ worse",
-    "equivalent": "= as good",
-    "inconclusive": "? not settled",
-}
-VERDICT_LOOK = {"improved": "good", "regressed": "bad", "equivalent": "info", "inconclusive": "warn"}
-REAL = {"supported": "real", "within-noise": "could be noise", "undecidable": "too few to tell"}
-"""Whether a change is more than chance, in a word or two; `EVIDENCE` says it whole."""
+VERDICT_SIGNS, VERDICT_LOOK = SIGNS, LOOKS
 EVIDENCE = {
     "supported": "more than noise (exact McNemar test, p ≤ .05)",
     "within-noise": "could be noise (exact McNemar test)",
@@ -91,13 +89,9 @@ DOUBTS = {"provisional": "provisional: few runs", "volatile": "its scores jump f
 
 def since_words(since: Before) -> str:
     """Returns what changed since the run before, and whether that is real."""
-    at = f"{minute(since.at)} UTC"
-    if since.change is None or since.evidence is None:
-        return f"It cannot be compared with the run before of {at}. {changes_sentence(since.changed)}"
-    if not since.change:
-        return f"Score as in the run before of {at}. {changes_sentence(since.changed, moved=False)}"
-    moved = f"Score {since.change:+.3f} since the run before of {at}: {REAL[since.evidence]}."
-    return f"{moved} {changes_sentence(since.changed)}"
+    moved = since.reading is None or since.reading.verdict is None or bool(since.reading.better or since.reading.worse)
+    verdict = "not concluded" if since.reading is None else pair_words(since.reading)
+    return f"Beside the run before of {minute(since.at)} UTC: {verdict}. {changes_sentence(since.changed, moved=moved)}"
 
 
 def set_up_words(diff: RunDiff) -> str:
@@ -121,11 +115,88 @@ def run_answer(side: Side) -> str:
         return f"{side.title}: {side.passed} of {side.judged}{trials(summary)} passed{_unscored(side)}."
     if fields is None:
         return f"{side.title} {standing(summary)}."
-    passed = fields.get("passed")
-    reached = "has run" if passed is None else "passed" if passed is True else "is below its threshold"
-    verdict = reached if summary.regression is None else "regressed"
+    verdict = run_verdict(summary)
     needed = f", {side.threshold:g} is needed" if side.threshold else ""
     return f"{side.title} {verdict}: {_passes(summary, fields)}, score {number(fields['overallScore'])}{needed}{_unscored(side)}."
+
+
+def run_verdict(summary: RunSummary) -> str:
+    """The verdict on a concluded run: better or worse than the run before, still below an earlier one, below its threshold."""
+    fields, change = summary.benchmark_run or {}, summary.change
+    passed = fields.get("passed")
+    moved = "" if change is None or change.verdict not in {"improved", "regressed"} else change.verdict
+    fallen = "has not recovered" if summary.regression is not None and "fallenSince" in summary.regression else ""
+    reached = "is below its threshold" if passed is False else "passed" if passed is True else "has run"
+    if not moved and not fallen:
+        return reached
+    return f"{moved or fallen} and {reached}" if passed is False else moved or fallen
+
+
+def run_look(summary: RunSummary) -> str:
+    """The colour of a run's verdict: "bad" for what is worse, "good" for what is better or enough, empty for what is open."""
+    if summary.benchmark_run is None:
+        return ""
+    verdict = None if summary.change is None else summary.change.verdict
+    if verdict == "regressed" or summary.fall is not None or summary.benchmark_run.get("passed") is False:
+        return "bad"
+    if summary.regression is not None:
+        return "bad" if summary.regression.get("evidence") == "supported" else "warn"
+    if verdict != "improved" and summary.benchmark_run.get("passed") is not True:
+        return ""
+    return "warn" if left_open(summary) else "good"
+
+
+def left_open(summary: RunSummary) -> bool:
+    """True where outputs of the run have no verdict."""
+    return any(outcome not in {"scored", "timed-out"} for outcome in summary.outcomes)
+
+
+def run_sign(summary: RunSummary) -> str:
+    """The sign beside a run's verdict; a state is no verdict and has the neutral one."""
+    look = run_look(summary)
+    if look in {"bad", "warn"}:
+        return "▼" if run_fell(summary) or summary.regression is not None else "✗" if look == "bad" else "◌"
+    if look == "good":
+        return "▲" if summary.change is not None and summary.change.verdict == "improved" else "✓"
+    return "•" if summary.benchmark_run is not None else "◌"
+
+
+def run_fell(summary: RunSummary) -> bool:
+    """True where the run is worse than an earlier one by more than chance."""
+    return (
+        summary.fall is not None
+        or (summary.change is not None and summary.change.verdict == "regressed")
+        or (summary.regression is not None and summary.regression.get("evidence") == "supported")
+    )
+
+
+def regression_heading(regression: Json) -> str:
+    """What a regression is called: the documents' rule by its limit, else the earlier run that it has not come back to."""
+    return (
+        "Pass rate fell by more than the limit: task created"
+        if regression.get("byRule") and "fallenSince" not in regression
+        else ("Not recovered from an earlier fall" if "fallenSince" in regression else "Regression")
+    )
+
+
+def run_chips(summary: RunSummary, threshold: float | None) -> list[tuple[str, str]]:
+    """What was found of a concluded run, each in a few words with its colour: the verdict, the fall, the threshold."""
+    if summary.benchmark_run is None:
+        return []
+    chips: list[tuple[str, str]] = []
+    if summary.change is not None:
+        chips.append((verdict_sign(summary.change), LOOKS.get(summary.change.verdict or "", "")))
+    if summary.fall is not None:
+        chips.append(("▼ fall", "bad"))
+    if summary.regression is not None and summary.regression.get("byRule"):
+        chips.append(
+            ("▼ fell by more than the limit", "bad" if summary.regression.get("evidence") == "supported" else "warn")
+        )
+    if summary.benchmark_run.get("passed") is False:
+        chips.append((f"✗ below threshold {threshold:g}" if threshold else "✗ below threshold", "bad"))
+    elif summary.benchmark_run.get("passed") is True:
+        chips.append((f"✓ threshold {threshold:g} reached" if threshold else "✓ threshold reached", "good"))
+    return chips
 
 
 def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list[str]:
@@ -210,23 +281,6 @@ def shipping(verdict: str, a: str, b: str) -> str:
             return f"Not settled between {a} and {b}: run more"
 
 
-def changed_words(difference: Difference, before: str, after: str) -> str:
-    """Returns whether two runs that nobody compared on purpose differ, and how sure that is."""
-    low, high = difference.interval
-    sure = f"(95 %: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {difference.cases} cases)"
-    moved = f"{abs(difference.delta):.3f} {'higher' if difference.delta > 0 else 'lower'} than {before}"
-    match difference.verdict:
-        case "improved":
-            return f"It is real: {after} scores {moved} {sure}."
-        case "regressed":
-            return f"It is real: {after} scores {moved} {sure}."
-        case "equivalent":
-            return f"No difference worth having: {after} scores {moved} {sure}."
-        case _:
-            why = why_undecided(difference.interval, difference.p_value, ERROR)
-            return f"It could be chance: {after} scores {moved}{why} {sure}."
-
-
 def delta_words(comparison: PromptComparison) -> str:
     """The difference with its interval and p-value."""
     parts = [f"{comparison.score_delta:+.3f}"]
@@ -270,7 +324,12 @@ def _side_by_side(diff: RunDiff) -> str:
     changes_text = ", ".join(changed) or "nothing changed"
     tried = " trials" if diff.after.trials > diff.alike else ""
     passed = f"passed {diff.before.passed} → {diff.after.passed} of {diff.after.trials}{tried}"
-    return f"{diff.title}: {changes_text}, of {diff.alike} cases measured alike; {passed}."
+    verdict = verdict_word(diff.reading)
+    return f"{diff.title}: {verdict}; {changes_text}, of {diff.alike} comparable {_cases(diff.alike)}; {passed}."
+
+
+def _cases(number: int) -> str:
+    return "case" if number == 1 else "cases"
 
 
 def change_words(change: CaseChange) -> str:

@@ -68,8 +68,8 @@ def short_ids(idents: Sequence[str]) -> list[str]:
     return shown
 
 
-def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str]) -> None:
-    """Runs, a line for each, the newest first; `names` are what people call their subjects and versions."""
+def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str], changes: Mapping[str, str]) -> None:
+    """Runs, a line for each, the newest first; `names` are of subjects and versions, `changes` verdicts beside the run before."""
     jobs = [line.job for line in lines]
     columns = [
         Column("run", short_ids([job.id for job in jobs])),
@@ -81,6 +81,7 @@ def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str]) -> None:
             ["" if line.total_count is None else f"{line.passed_count} of {line.total_count}" for line in lines],
             1,
         ),
+        Column("change", [changes.get(job.id, "") for job in jobs], 3),
         Column("at", [minute(job.created_at) for job in jobs], 2),
         Column("version", [shortened(named(names, line.version), VERSION) for line in lines], 3),
         Column("target", [printable(line.target or "", 24) for line in lines], 4),

@@ -22,11 +22,18 @@ _LONGEST_ANSWER = 1 << 26
 _MODULE = "minions_evals_mcp.sandbox.javascript_worker"
 
 
-def worker_command() -> tuple[str, ...]:
-    """Returns how the worker is started: told where `quickjs` is installed."""
+MISSING = Broke(
+    "missing",
+    "JavaScript needs the package quickjs-ng, which is not installed: pip install 'minions-evals-mcp[javascript]'",
+)
+"""There is no wheel of it for Intel Macs and for Windows on ARM, so it is left out of the base install there."""
+
+
+def worker_command() -> tuple[str, ...] | None:
+    """The command that starts the worker, told where `quickjs` is installed; None where it is not."""
     module = find_spec("quickjs")
-    assert module is not None, "it is a dependency"
-    assert module.origin is not None, "it is a package"
+    if module is None or module.origin is None:
+        return None
     return python_command(_MODULE, Path(module.origin).parent.parent)
 
 
@@ -50,6 +57,8 @@ class JavaScript:
         self, code: str, variables: Mapping[str, JsonValue], limits: Limits, *, guards: Guards = ()
     ) -> Ran | Broke:
         """Returns what the snippet gives, each variable being an argument."""
+        if not self._is_there():
+            return MISSING
         try:
             answer = await self._answer(_request(code, json.dumps(variables), guards, limits), limits)
         except TimeoutError:
@@ -63,7 +72,7 @@ class JavaScript:
 
         Where the process did not answer for all of them, each is asked again by itself.
         """
-        if len(calls) > 1:
+        if len(calls) > 1 and self._is_there():
             several: JsonValue = {"several": [_request(*call, limits) for call in calls]}
             with suppress(TimeoutError, WorkerDiedError):
                 match await self._answer(several, limits):
@@ -73,9 +82,14 @@ class JavaScript:
                         pass
         return [await self.run(code, json.loads(variables), limits, guards=guards) for code, variables, guards in calls]
 
+    def _is_there(self) -> bool:
+        """Whether the engine is installed; its processes are made at the first call."""
+        if self._workers is None and (command := worker_command()) is not None:
+            self._workers = Workers(command, self._most, _LONGEST_ANSWER)
+        return self._workers is not None
+
     async def _answer(self, request: JsonValue, limits: Limits) -> dict[str, JsonValue]:
-        if self._workers is None:
-            self._workers = Workers(worker_command(), self._most, _LONGEST_ANSWER)
+        assert self._workers is not None, "asked before"
         return await self._workers.ask(request, seconds=limits.wall_seconds + KILL_GRACE_SECONDS)
 
 

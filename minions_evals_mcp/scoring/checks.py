@@ -120,7 +120,7 @@ class Ran:
 class Broke:
     """The reason why a snippet gave nothing back: what it raised (`name` is its type), a limit, or what is not carried out."""
 
-    kind: Literal["raised", "time-limit", "memory-limit", "output-limit", "unsupported", "syntax", "died"]
+    kind: Literal["raised", "time-limit", "memory-limit", "output-limit", "unsupported", "syntax", "died", "missing"]
     error: str
     name: str = ""
 

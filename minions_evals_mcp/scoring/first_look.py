@@ -10,7 +10,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import cast
 
-import re2
+try:
+    import re2
+except ImportError:  # no wheel for this system, as on Alpine
+    re2 = None
 
 MEMORY = 64 << 20
 """In less, RE2 would search in a slower way."""
@@ -38,6 +41,8 @@ def first_look(
         _widened(pattern.pattern, anywhere=anywhere).replace(r"\b", "") for pattern in patterns
     ]  # RE2 sees no end of a word beside an é
     several += [_widened(pattern.pattern, anywhere=anywhere) for pattern in ascii_only]
+    if re2 is None:
+        return lambda _: True
     options = re2.Options()
     options.never_capture, options.max_mem, options.case_sensitive = True, MEMORY, not ignore_case
     pattern_found = re2.compile("(?m)" + "|".join(f"(?:{pattern})" for pattern in several), options)

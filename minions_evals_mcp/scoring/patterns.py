@@ -12,7 +12,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol, cast
 
-import re2
+try:
+    import re2
+except ImportError:  # no wheel for this system, as on Alpine
+    re2 = None
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
@@ -52,7 +55,8 @@ _TOKEN = late(
 )
 
 
-_Re2Error = cast("type[Exception]", re2.error)
+_Re2Error = cast("type[Exception]", Exception if re2 is None else re2.error)
+NO_ENGINE = "it is searched in linear time only, which needs the package google-re2: pip install google-re2"
 
 
 class _Compiled(Protocol):
@@ -74,6 +78,8 @@ def linear(pattern: str) -> Search:
     """Returns how to search for a pattern; raises `InvalidRecordError` also for one that is `Elsewhere`."""
     search = compiled(pattern)
     if isinstance(search, Elsewhere):
+        if re2 is None:
+            raise _bad(pattern, NO_ENGINE)
         raise _bad(pattern, "look-around, back-references and counts over 1,000 are not carried out here")
     return search
 
@@ -108,6 +114,7 @@ Matcher = Callable[[str, int], Match | None]
 def matcher(pattern: str) -> Matcher:
     """Returns how to find the first match from a character on; raises `InvalidRecordError` as `linear` does."""
     linear(pattern)
+    assert re2 is not None, "else the line above refuses"
     search = cast("_Finding", re2.compile(_Rewriting(pattern).result())).search
     return lambda text, at: search(_without_lone_surrogates(text) if not _is_sound(text) else text, at)
 
@@ -118,6 +125,8 @@ def compiled(pattern: str) -> Search | Elsewhere:
     if len(pattern) > PATTERN_LIMIT:
         raise _bad(pattern, f"it has {len(pattern):,} characters; at most {PATTERN_LIMIT:,} are allowed")
     rewritten = _Rewriting(pattern).result()
+    if re2 is None:
+        return _elsewhere(pattern, rewritten)
     options = re2.Options()
     options.log_errors = False
     try:

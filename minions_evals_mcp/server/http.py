@@ -165,20 +165,22 @@ def http_app(server: EvalsServer, session: Session, door: Door, *, with_graphql:
     card = register_card(server, door.public_url, path=PATH, needs_token=door.token is not None)
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=door.security(), host=door.host)
     if with_graphql:
-        app.router.routes.append(_graphql_route(session, door))
+        app.router.routes.extend(_graphql_routes(session, door))
     return Bearer(app, session, door.token, open_to_all=card | {HEALTH})
 
 
-def _graphql_route(session: Session, door: Door) -> Route:
-    """The testing API at `/graphql`; raises `UnsupportedError` where its extra is not installed."""
+def _graphql_routes(session: Session, door: Door) -> list[Route]:
+    """The testing API at `/graphql`, on this machine with its page; raises `UnsupportedError` where its extra is not installed."""
     try:
         from minions_evals_mcp.server.graphql.http import PATH as GRAPHQL  # noqa: PLC0415  an extra
         from minions_evals_mcp.server.graphql.http import GraphQLDoor  # noqa: PLC0415  as above
+        from minions_evals_mcp.server.graphql.ide_page import ide_file  # noqa: PLC0415  as above
     except ModuleNotFoundError as error:
         raise UnsupportedError(
             f"--graphql needs {error.name}.", remedy="pip install 'minions-evals-mcp[graphql]'"
         ) from None
-    return Route(GRAPHQL, GraphQLDoor(session, door.security(), with_ide=door.is_loopback))
+    api = Route(GRAPHQL, GraphQLDoor(session, door.security(), with_ide=door.is_loopback))
+    return [api, Route(f"{GRAPHQL}/{{name}}", ide_file)] if door.is_loopback else [api]
 
 
 async def _health(session: Session) -> Response:

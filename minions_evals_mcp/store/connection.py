@@ -22,7 +22,22 @@ from minions_evals_mcp.next_steps import Next, argument
 if TYPE_CHECKING:
     import sqlite3 as sqlite  # noqa: TID251  pysqlite3 has no types; its interface is the stdlib's
 else:
-    from pysqlite3 import dbapi2 as sqlite
+    try:
+        from pysqlite3 import dbapi2 as sqlite
+    except ImportError:  # no wheel for this system
+        import sqlite3 as sqlite  # noqa: TID251  the one way out
+
+LEAST_VERSION = (3, 38, 0)
+"""JSON functions and STRICT tables are there from this release on."""
+
+
+def library_problem(version: tuple[int, int, int] = sqlite.sqlite_version_info) -> str:
+    """What that SQLite lacks; empty where it can hold a store."""
+    if version >= LEAST_VERSION:
+        return ""
+    needed, there = (".".join(map(str, one)) for one in (LEAST_VERSION, version))
+    return f"SQLite {there} is too old for a store, which needs {needed}."
+
 
 sqlite.register_adapter(type(None), dict[None, None]().get)
 """None is written as it is. Else a way to adapt it is looked for at each, which takes longer than the rest of its row."""
@@ -158,6 +173,8 @@ def connect(path: Path, *, read_only: bool = False) -> Connection:
 
 def open_raw(path: Path, *, read_only: bool = False) -> Db:
     """A plain connection with our pragmas; raises `StoreError` where the file cannot be used."""
+    if problem := library_problem():
+        raise StoreError(problem, remedy="Use a newer Python, or install pysqlite3 where it can be built.")
     with translated(path):
         mode = "ro" if read_only else "rwc"
         if not read_only:
@@ -175,16 +192,35 @@ def open_raw(path: Path, *, read_only: bool = False) -> Db:
 
 
 def _make_private(path: Path) -> None:
-    """Makes a new store's file, readable by its owner only; SQLite gives the files beside it the same mode."""
+    """Makes a new store's file, readable by its owner only; SQLite gives the files beside it the same mode.
+
+    A link that leads nowhere yet is followed, as SQLite follows it.
+    """
     with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+@cache
+def distrusts_schemas() -> bool:
+    """Whether this SQLite lets a schema that is not trusted use JSON functions, which ours does; older ones do not."""
+    db = sqlite.connect(":memory:")
+    try:
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("CREATE TABLE one (value TEXT CHECK (json_type(value) = 'object'))")
+        db.execute("INSERT INTO one VALUES ('{}')")
+    except sqlite.OperationalError:
+        return False
+    finally:
+        db.close()
+    return True
 
 
 def _set_pragmas(db: Db, *, read_only: bool) -> None:
     db.execute("PRAGMA busy_timeout = 10000")
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA recursive_triggers = ON")
-    db.execute("PRAGMA trusted_schema = OFF")
+    if distrusts_schemas():
+        db.execute("PRAGMA trusted_schema = OFF")
     db.execute("PRAGMA mmap_size = 0")
     if read_only:
         db.execute("PRAGMA query_only = ON")
@@ -286,3 +322,8 @@ _ALIKE = {
     errno.EIO: "SQLITE_IOERR",
 }
 """The system's errors that have the cause, and the remedy, of one of SQLite's."""
+
+
+def file_of(db: Db) -> str:
+    """The file of the store that is read."""
+    return str(db.execute("PRAGMA database_list").fetchone()[2])

@@ -367,3 +367,9 @@ def record_benchmark_run(
         "isRegression": fields.is_regression,
     }
     append(db, Event("benchmark-run-recorded", "benchmark-run", run.id, {**detail}), at=at)
+
+
+def outputs_of(db: Db, run_id: str) -> int | None:
+    """The number of test-runs that a concluded benchmark-run counts; None where there is none of that id."""
+    row = db.execute("SELECT total_count FROM benchmark_run WHERE id = ?", (run_id,)).fetchone()
+    return None if row is None else row[0]

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical, digest
@@ -28,6 +28,7 @@ from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.targets.code_files import files_digest, named_in
 from minions_evals_mcp.targets.exchange import Exchange, asking, sent, tells_version, vet_version
+from minions_evals_mcp.targets.host_streams import HostStream, read_stream
 from minions_evals_mcp.targets.workspace import Workspaces, contents, with_made
 
 READ_OF_STDERR = 16_000
@@ -41,6 +42,23 @@ class CommandSettings(Exchange):
     """A program with its arguments, started without a shell; `{{name}}` is filled in `input`, never in `run`."""
 
     run: Annotated[tuple[Annotated[str, StringConstraints(min_length=1)], ...], Field(min_length=1, strict=False)]
+
+    format: Annotated[HostStream | None, Field(exclude_if=lambda form: form is None)] = None
+    """The way in which a coding agent's command line prints its session; it is given the prompt as plain text."""
+
+    @model_validator(mode="after")
+    def _reads_one_way(self) -> Self:
+        selects = (self.output, self.tool_calls, *self.usage.model_dump(by_alias=False).values())
+        if self.format is not None and any(selects):
+            raise ValueError(f"format {self.format} reads the whole output: leave output, toolCalls and usage out")
+        return self
+
+    def payload(self, inputs: Json, version: Record[PromptVersion] | None) -> bytes:
+        """What the program is given: JSON, or with a format the text of its input, which is the prompt unless said."""
+        if self.format is None:
+            return canonical(sent(self.input, inputs, version)).encode() + b"\n"
+        asked = sent("{{prompt}}" if self.input is None else self.input, inputs, version)
+        return (asked if isinstance(asked, str) else canonical(asked)).encode() + b"\n"
 
     @property
     def name(self) -> str:
@@ -126,6 +144,10 @@ def beside(errors: bytearray) -> str:
     return masked(errors.decode("utf-8", "replace").strip())[-KEPT_OF_STDERR:]
 
 
+def _ended(code: int) -> str:
+    return f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+
+
 @frozen_type
 class CommandTarget:
     """A program of the user's, started once for each case."""
@@ -174,9 +196,9 @@ class CommandTarget:
         With workspaces it starts in a fresh one of that version, and is told of the version by what lies there alone.
         """
         if self.workspaces is None:
-            return await self._answer(sent(self.settings.input, inputs, version), version, timeout_ms=timeout_ms)
+            return await self._answer(self.settings.payload(inputs, version), version, timeout_ms=timeout_ms)
         assert version is not None  # `vet` refused it
-        payload = sent(self.settings.input, inputs, None)
+        payload = self.settings.payload(inputs, None)
         try:
             with self.workspaces.opened(inputs, version.id) as folder:
                 before = contents(folder)
@@ -187,7 +209,7 @@ class CommandTarget:
 
     async def _answer(
         self,
-        payload: JsonValue,
+        payload: bytes,
         version: Record[PromptVersion] | None,
         *,
         timeout_ms: int | None,
@@ -201,17 +223,21 @@ class CommandTarget:
         errors = bytearray()
         started = time.perf_counter()
         with anyio.move_on_after(question.limit_s):
-            answer = await finished(settings.run, canonical(payload).encode() + b"\n", errors=errors, cwd=cwd)
+            answer = await finished(settings.run, payload, errors=errors, cwd=cwd)
         latency_ms = (time.perf_counter() - started) * 1000
         errors_beside = beside(errors)
         match answer:
             case None:
                 seen = question.too_late(latency_ms)
+            case Finished() if settings.format is not None:
+                read = read_stream(settings.format, answer.out)
+                if answer.code and isinstance(read, Observed):
+                    read = TargetErrored(_ended(answer.code))
+                seen = question.seen(read, latency_ms=latency_ms)
             case Finished(code=0):
                 seen = question.answered(answer.out, settings, latency_ms=latency_ms)
             case Finished():
-                ended = f"was killed by signal {-answer.code}" if answer.code < 0 else f"ended with code {answer.code}"
-                seen = TargetErrored(f"{settings.name} {ended}")
+                seen = TargetErrored(f"{settings.name} {_ended(answer.code)}")
             case TargetErrored():
                 seen = TargetErrored(f"{settings.name}: {answer.reason}", fatal=answer.fatal)
         if isinstance(seen, Observed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, TypeVar, cast
 
@@ -165,6 +166,12 @@ class Asking:
             observed = _read(body, exchange)
         except AnswerError as error:
             return TargetErrored(f"{self.name}: {error}")
+        return self.seen(observed, latency_ms=latency_ms)
+
+    def seen(self, observed: Observed | TargetErrored, *, latency_ms: float) -> Observed | TargetErrored:
+        """What was read, as an output of this target."""
+        if isinstance(observed, TargetErrored):
+            return replace(observed, reason=f"{self.name}: {observed.reason}")
         if says_nothing(observed):
             return TargetErrored(f"{self.name} {NOTHING}", unanswered=True)
         return observed.model_copy(

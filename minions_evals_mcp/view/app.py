@@ -36,11 +36,14 @@ from minions_evals_mcp.view import (
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
 from minions_evals_mcp.view.parameters import engine_of
 from minions_evals_mcp.view.reading_cache import ReadingCache
-from minions_evals_mcp.view.rendering import live_parts, rendered, script, stylesheet
+from minions_evals_mcp.view.rendering import live_parts, rendered, script, stylesheet, theme_script
 from minions_evals_mcp.view.runs_again import Start
 from minions_evals_mcp.view.signed_in import SignedIn
 
 CLOSING_S = 1
+USUAL_PORT = 8427
+KEYS = ".view-keys.json"
+"""Ends the name of the file beside the store that keeps the keys of its page."""
 
 
 def view_app(engine: Engine, keys: Keys, *, start: Start | None = None) -> Guarded:
@@ -65,6 +68,7 @@ def routes() -> list[Route]:
         Route("/", overview.overview),
         Route("/running", overview.running),
         Route("/runs", overview.runs),
+        Route("/compare", overview.compare),
         Route("/run", run.run),
         Route("/cases", run.cases),
         Route("/progress", run.progress),
@@ -90,6 +94,7 @@ def routes() -> list[Route]:
         Route("/judge", judging.judged, methods=["POST"]),
         Route("/page.css", _style),
         Route("/page.js", _script),
+        Route("/theme.js", _theme),
         Route("/htmx.js", _live_parts),
     ]
 
@@ -102,6 +107,11 @@ async def _style(request: Request) -> Response:
 async def _script(request: Request) -> Response:
     del request
     return Response(script(), media_type="text/javascript")
+
+
+async def _theme(request: Request) -> Response:
+    del request
+    return Response(theme_script(), media_type="text/javascript")
 
 
 async def _live_parts(request: Request) -> Response:
@@ -134,8 +144,16 @@ async def _no_page(request: Request, error: Exception) -> Response:
     return rendered("stopped", status=error.status_code, message=error.detail, remedy="Start from the overview.")
 
 
-def listening(port: int) -> socket.socket:
-    """The bound socket, on any free port for 0; raises `BadInputError` where the port cannot be had."""
+def listening(port: int | None = None) -> socket.socket:
+    """The bound socket; without a port the usual one, else any that is free, as for 0.
+
+    Raises `BadInputError` where a port that was named cannot be had.
+    """
+    if port is None:
+        try:
+            return socket.create_server((HOST, USUAL_PORT))
+        except OSError:
+            return socket.create_server((HOST, 0))
     try:
         return socket.create_server((HOST, port))
     except OSError as error:
@@ -146,7 +164,7 @@ def listening(port: int) -> socket.socket:
 
 async def serve(engine: Engine, bound: socket.socket, *, browse: bool, opened: Callable[[str], None]) -> None:
     """Serves until the process is told to end; `opened` is told the address."""
-    keys = Keys(bound.getsockname()[1])
+    keys = Keys.kept(bound.getsockname()[1], engine.config.db.with_name(engine.config.db.name + KEYS))
     opened(keys.url)
     async with anyio.create_task_group() as tasks:
         server = BoundedServer(view_app(engine, keys, start=tasks.start_soon), own_bounds(), closing_s=CLOSING_S)

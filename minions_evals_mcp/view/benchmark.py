@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.charts.trend import trend_chart
 from minions_evals_mcp.report.sentences import run_answer
 from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.pages.page_lists import RunFilter
 from minions_evals_mcp.view.parameters import required
 from minions_evals_mcp.view.reading_cache import cached
 from minions_evals_mcp.view.rendering import begun, part
@@ -35,7 +36,7 @@ async def benchmark(request: Request) -> Response:
 async def _first(engine: Engine, *, ident: str) -> tuple[str, bool]:
     """The page but for its levels, and whether it has any."""
     page = await read_benchmark_page(engine, ident)
-    lines = await read_runs(engine, skip=0, limit=NEWEST, subject_id=ident)
+    lines = await read_runs(engine, skip=0, limit=NEWEST, only=RunFilter(subject_id=ident))
     answer = "" if page.side is None else run_answer(page.side)
     shown = part("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page), store=engine.config.named_db)
     return shown, bool(page.points)

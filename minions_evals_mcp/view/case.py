@@ -24,7 +24,8 @@ async def case(request: Request) -> Response:
     if ident := named(request, "id"):
         return RedirectResponse(f"/case?{urlencode(await _newest(engine_of(request), ident))}", 303)
     place = _place(required(request, "at"))
-    page = await read_case_page(engine_of(request), required(request, "run"), place)
+    beside = named(request, "beside")
+    page = await read_case_page(engine_of(request), required(request, "run"), place, beside=beside)
     if named(request, "as") == "json":
         return Response(page.case.model_dump_json(indent=1), media_type="application/json")
     return rendered("case", page=page)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import URL, Headers, MutableHeaders
@@ -31,6 +35,10 @@ GUARDED = {
 }
 
 
+KEPT_S = 30 * 24 * 3600
+"""A browser keeps the cookie for so long, so that links to pages last."""
+
+
 def _secret() -> str:
     return secrets.token_urlsafe(32)
 
@@ -42,6 +50,20 @@ class Keys:
     port: int
     token: str = field(default_factory=_secret, repr=False)
     session: str = field(default_factory=_secret, repr=False)
+
+    @classmethod
+    def kept(cls, port: int, file: Path) -> Keys:
+        """The keys in that file, made where it is missing; only its owner can read it. Without a writable file, new ones."""
+        try:
+            found = json.loads(file.read_text("utf-8"))
+            return cls(port, token=str(found["token"]), session=str(found["session"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            made = cls(port)
+        with suppress(OSError):
+            with os.fdopen(os.open(file, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as kept:
+                json.dump({"token": made.token, "session": made.session}, kept)
+            file.chmod(0o600)
+        return made
 
     @property
     def url(self) -> str:
@@ -108,7 +130,7 @@ class Guarded:
         address = URL(scope=scope).remove_query_params("token")
         path = "/" + address.path.lstrip("/")  # two slashes would name another host
         opened = RedirectResponse(f"{path}?{address.query}" if address.query else path, 303)
-        opened.set_cookie(self._keys.cookie, self._keys.session, httponly=True, samesite="strict")
+        opened.set_cookie(self._keys.cookie, self._keys.session, max_age=KEPT_S, httponly=True, samesite="strict")
         return opened
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.engine.answers.overview import read_overview
-from minions_evals_mcp.engine.answers.run_list import read_runs
+from minions_evals_mcp.engine.answers.run_list import read_changes, read_runs
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.report.sentences import KIND_OF_RUN, STATE_SIGNS
 from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.pages import page_lists
+from minions_evals_mcp.store.queries.pages.page_lists import RunFilter
 from minions_evals_mcp.view.parameters import engine_of, named, page_number
 from minions_evals_mcp.view.rendering import part, rendered, unless_seen
 
@@ -23,7 +28,7 @@ async def overview(request: Request) -> Response:
     engine, page = engine_of(request), page_number(request)
     return rendered(
         "overview",
-        running=await read_runs(engine, skip=0, limit=NEWEST, states=IN_PROGRESS),
+        running=await read_runs(engine, skip=0, limit=NEWEST, only=RunFilter(states=IN_PROGRESS)),
         found=await read_overview(engine, skip=(page - 1) * PAGE, limit=PAGE),
         page=page,
         size=PAGE,
@@ -32,20 +37,45 @@ async def overview(request: Request) -> Response:
 
 async def running(request: Request) -> Response:
     """The part of the overview that is renewed while somebody looks."""
-    lines = await read_runs(engine_of(request), skip=0, limit=NEWEST, states=IN_PROGRESS)
+    lines = await read_runs(engine_of(request), skip=0, limit=NEWEST, only=RunFilter(states=IN_PROGRESS))
     return unless_seen(request, part("running", running=lines))
 
 
 async def runs(request: Request) -> Response:
-    """All runs, the newest first; with `of` those of one benchmark or test case."""
-    engine, page, subject = engine_of(request), page_number(request), named(request, "of")
-    lines = await read_runs(engine, skip=(page - 1) * PAGE, limit=PAGE + 1, subject_id=subject or None)
+    """The runs that fit what the address asks for, the newest first, with their number."""
+    engine, page = engine_of(request), page_number(request)
+    only = _asked(request)
+    lines = await read_runs(engine, skip=(page - 1) * PAGE, limit=PAGE, only=only)
+    subject = only.subject_id or ""
     titles = await engine.store.read(partial(report_units.titles, idents=[subject]))
+    query = {"of": subject, "kind": only.kind, "state": "".join(only.states[:1]), "q": only.text}
     return rendered(
         "runs",
-        runs=lines[:PAGE],
-        more=len(lines) > PAGE,
+        runs=lines,
+        changes=await read_changes(engine, lines),
+        total=await engine.store.read(partial(page_lists.count_runs, only=only)),
         page=page,
-        subject=subject,
+        size=PAGE,
+        query={name: value for name, value in query.items() if value},
         title=titles.get(subject, subject),
     )
+
+
+def _asked(request: Request) -> RunFilter:
+    kind, state = named(request, "kind"), named(request, "state")
+    if kind and kind not in KIND_OF_RUN:
+        raise BadInputError(f"there is no kind of run {kind[:40]!r}.", remedy=f"Choose {', '.join(KIND_OF_RUN)}.")
+    if state and state not in STATE_SIGNS:
+        raise BadInputError(f"there is no state {state[:40]!r}.", remedy=f"Choose {', '.join(STATE_SIGNS)}.")
+    return RunFilter((state,) if state else (), named(request, "of") or None, kind, named(request, "q").strip())
+
+
+async def compare(request: Request) -> Response:
+    """Two runs that were ticked, the earlier first, beside each other."""
+    ticked = request.query_params.getlist("run")
+    if len(ticked) != 2:
+        raise BadInputError(f"{len(ticked)} runs are ticked.", remedy="Tick two runs of one benchmark.")
+    found = await engine_of(request).store.read(partial(page_lists.in_order, idents=ticked))
+    if len(found) != 2:
+        raise BadInputError("a run that is ticked is not there.", remedy="Tick two runs of one benchmark.")
+    return RedirectResponse(f"/comparison?{urlencode({'before': found[0], 'after': found[1]})}", 303)

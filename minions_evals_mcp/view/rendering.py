@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -18,12 +19,15 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
 from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.presentation import verdict_words
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.charts import changes, marks, timeline
 from minions_evals_mcp.report.charts.trend import chart_css
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, revealed
+from minions_evals_mcp.scoring.classification.classify import KNOWN_FROM
 from minions_evals_mcp.scoring.word_diff import word_diff
+from minions_evals_mcp.view import rich_output
 
 REST = Markup("<!-- the rest -->")
 LONG = 50_000
@@ -45,8 +49,9 @@ def _templates() -> Environment:
     }  # fmt: skip
     environment.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     template_globals: dict[str, object] = {
-        "words": sentences, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
+        "words": sentences, "verdicts": verdict_words, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
         "in_store": in_store, "failure_types": FAILURE_TYPES, "timeline": timeline, "word_diff": word_diff,
+        "rich": rich_output, "KNOWN_FROM": KNOWN_FROM,
     }  # fmt: skip
     environment.globals.update(template_globals)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
     return environment
@@ -138,13 +143,32 @@ async def _pieces(page: str, rest: Callable[[], Awaitable[str]]) -> AsyncGenerat
 def stylesheet() -> str:
     """Returns how all pages look, in light and dark: as reports do, and what only pages have."""
     shared = files("minions_evals_mcp.report").joinpath("templates/design.css").read_text("utf-8")
-    return "\n".join((shared, chart_css(), _own("page.css")))
+    return chosen_theme("\n".join((shared, chart_css(), _own("page.css"))))
+
+
+_DARK = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n(.*?)\n\}\n", re.DOTALL)
+"""A block for the dark theme: whole lines, its closing brace alone on the last."""
+
+
+def chosen_theme(css: str) -> str:
+    """The stylesheet with its dark theme where the system asks for it, or the reader chose it on the page."""
+    blocks = [match[1] for match in _DARK.finditer(css)]
+    dark = "\n".join(block.replace(":root", ':root[data-theme="dark"]') for block in blocks)
+    asked = _DARK.sub(lambda match: match[0].replace(":root", ':root:not([data-theme="light"])'), css)
+    scheme = ':root[data-theme="dark"] { color-scheme: dark; }\n:root[data-theme="light"] { color-scheme: light; }'
+    return f"{asked}\n{dark}\n{scheme}\n"
 
 
 @cache
 def script() -> str:
     """Our one script: keys, what htmx is not told by attributes, the reader's time zone, and what a person has begun to write."""
     return _own("page.js")
+
+
+@cache
+def theme_script() -> str:
+    """The script that sets the chosen theme before the page is painted."""
+    return _own("theme.js")
 
 
 @cache

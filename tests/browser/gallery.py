@@ -1,7 +1,11 @@
-"""A store with one of everything that a person may look at: what is ordinary, what is alarming, what waits, what is long."""
+"""A store with one of everything that a person may look at: what is ordinary, what is alarming, what waits, what is long.
+
+`python -m tests.browser.gallery [FOLDER] [WORD ...]` writes pictures of every page, in two themes and three widths.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from minions_evals_mcp.domain.definitions import Fields
@@ -129,3 +133,9 @@ async def _waiting(engine: Engine) -> None:
     answers = [answer(f"a/{ident}", ident, "Hello.", promptVersionRef="tone@1") for ident in ids]
     await save(engine, cases, easy, benchmark(LIVE, *ids, name="Tone of voice"), answers)
     await bench(engine, LIVE, key=LIVE)
+
+
+if __name__ == "__main__":
+    from tests.browser import pictures, showcase
+
+    pictures.taken(sys.argv[1:], {"gallery": (filled, PAGES), "showcase": (showcase.filled, showcase.PAGES)})

@@ -82,7 +82,7 @@ def test_nothing_under_test_is_carried_out_on_any_page_or_in_any_report_and_none
 def test_a_long_output_is_cut_with_a_remedy(at: Tab, hostile: dict[str, str]) -> None:
     at.seen(width=360)
     at.go(hostile["/case?run=job2&at=0.1"])
-    assert "more characters: minions-evals report RUN -o FILE.json has them." in cast(
+    assert "more characters: the text tab shows more, minions-evals report RUN -o FILE.json has all." in cast(
         "str", at.ask_page("document.body.innerText")
     )
     at.go(f"{hostile['run']}#open")

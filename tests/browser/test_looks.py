@@ -20,7 +20,7 @@ WORSE = (
 )
 WIDER = "document.documentElement.scrollWidth - innerWidth"
 IN_SIGHT = "((box) => box.width > 0 && box.left >= 0 && box.right <= innerWidth)(({}).getBoundingClientRect())"
-MARKED = '[...document.querySelectorAll("svg text, strong, .pill")].find((one) => one.textContent === "▼ regression")'
+MARKED = '[...document.querySelectorAll("svg text, strong, .pill")].find((one) => /^▼ (regress|fell by)/.test(one.textContent))'
 
 
 def opened(at: Tab, name: str, address: str) -> None:
@@ -66,7 +66,10 @@ def test_the_theme_is_the_reader_s(at: Tab, shown: dict[str, str]) -> None:
     [
         ("report of a run", FELL),
         ("report of a benchmark", FELL),
-        ("report of two runs", "Support quality: 6 newly failing, of 12 cases measured alike; passed 11 → 5 of 12."),
+        (
+            "report of two runs",
+            "Support quality: regressed; 6 newly failing, of 12 comparable cases; passed 11 → 5 of 12.",
+        ),
         (
             "report of a comparison",
             WORSE,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Measured, RunDiff, Totals
 from minions_evals_mcp.report.diffs import LONGEST, diff_view
 from minions_evals_mcp.scoring.word_diff import word_diff
@@ -22,7 +23,7 @@ def drawn(before: str, after: str) -> str:
     )  # fmt: skip
     found = RunDiff(
         benchmark_id="b", title="B", before=totals, after=totals, shared=1, alike=0, counts={"not-alike": 1},
-        evidence="undecidable", changes=(change,),
+        evidence="undecidable", changes=(change,), reading=PairReading(before="r", after="r", verdict=None, why="no case in common"),
     )  # fmt: skip
     stream = io.StringIO()
     out = Console(file=stream, width=10_000, highlight=False, color_system=None)
@@ -64,7 +65,7 @@ def test_no_line_is_wider_than_the_terminal_or_breaks_a_word_and_no_id_is_cut() 
     )  # fmt: skip
     found = RunDiff(
         benchmark_id="b", title="B", before=totals, after=totals, shared=20, alike=20, counts={"newly-failing": 1},
-        evidence="undecidable", changes=(change,),
+        evidence="undecidable", changes=(change,), reading=PairReading(before="r", after="r", verdict=None, why="no case in common"),
     )  # fmt: skip
     stream = io.StringIO()
     out = Console(file=stream, width=60, highlight=False, color_system=None)
@@ -73,5 +74,5 @@ def test_no_line_is_wider_than_the_terminal_or_breaks_a_word_and_no_id_is_cut() 
     assert max(map(len, lines)) <= 60
     assert sum(ident in line for line in lines) == 2
     words = " ".join(" ".join(lines).split())
-    assert "too few cases changed to tell it from chance" in words
+    assert "not comparable: no case in common" in words
     assert [line for line in lines if line and not line.startswith((" ", "✗", "B"))] == [], "what goes on is indented"

@@ -8,6 +8,7 @@ from typing import Literal
 import pytest
 
 from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
 from minions_evals_mcp.engine.answers.report_data import find_subject
 from minions_evals_mcp.engine.answers.run_before import Before
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
@@ -23,10 +24,12 @@ from tests.workshop import answer as recorded
 
 
 def test_a_score_that_has_not_moved_needs_no_cause_and_may_not_be_noise() -> None:
-    since = Before(run_id="r", at=START, score=1, change=0, evidence="undecidable", changed=())
+    same = PairReading(before="r", after="s", verdict="inconclusive", basis="test", cases=4, interval=(-0.5, 0.5))
+    since = Before(run_id="r", at=START, score=1, reading=same, changed=())
     assert since_words(since).partition(". ")[2] == "Nothing that we can see changed."
-    moved = since.model_copy(update={"change": -0.5})
-    assert "too few to tell. Nothing that we can see changed: the model" in since_words(moved)
+    fell = same.model_copy(update={"delta": -0.5, "worse": 2, "p_value": 0.5})
+    moved = since_words(since.model_copy(update={"reading": fell}))
+    assert "0 better, 2 worse), not statistically significant. Nothing that we can see changed: the model" in moved
 
 
 async def compared(engine: Engine) -> str:

@@ -172,6 +172,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/": ({}, {"of": "b"}),
     "/running": ({},),
     "/runs": ({}, {"of": "b"}),
+    "/compare": ({}, {"run": "run-v1"}),
     "/run": tuple({"id": run} for run in RUNS),
     "/cases": (*({"id": run, "status": "failed"} for run in RUNS), *({"id": run, "columns": "all"} for run in RUNS)),
     "/progress": tuple({"id": run} for run in RUNS),
@@ -180,6 +181,9 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
         {"run": "run-v2", "at": "1.1", "as": "json"},
         {"run": "run-v2", "at": "1.1"},
         {"run": "run-v2", "at": "8.1"},
+        {"run": "run-v2", "at": "8.1", "beside": "expected"},
+        {"run": "run-v2", "at": "8.1", "beside": "before"},
+        {"run": "run-v2", "at": "1.1", "beside": "run-v1"},
         {"run": "run-caller", "at": "1.1"},
     ),
     "/trajectory": ({"run": "run-v2", "at": "8.1"}, {"run": "run-v2", "at": "2.1"}),
@@ -200,6 +204,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/judge": ({}, {"run": "run-human"}),
     "/page.css": ({},),
     "/page.js": ({},),
+    "/theme.js": ({},),
     "/htmx.js": ({},),
 }
 """The addresses of the page, each asked with what would have it show a sealed case."""

@@ -491,3 +491,18 @@ async def test_a_new_store_is_readable_by_its_owner_only(tmp_path: Path) -> None
         os.umask(before)
     assert modes["new.db"] == 0o600
     assert set(modes.values()) == {0o600}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes there")
+async def test_a_store_that_is_made_where_a_link_leads_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.db").symlink_to(tmp_path / "real" / "new.db")
+    before = os.umask(0o022)
+    try:
+        async with open_store(tmp_path / "link.db") as store:
+            await store.write(noted("a"))
+            modes = _modes(tmp_path / "real")
+    finally:
+        os.umask(before)
+    assert modes["new.db"] == 0o600
+    assert set(modes.values()) == {0o600}

@@ -21,6 +21,8 @@ PAGES = (
     "/page.css",
     "/page.js",
     "/htmx.js",
+    "/theme.js",
+    "/compare?run=a&run=b",
     "/nothing",
 )
 

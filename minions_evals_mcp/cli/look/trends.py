@@ -10,6 +10,7 @@ from minions_evals_mcp.engine.answers.trend_summary import TrendPoint, TrendSumm
 from minions_evals_mcp.engine.answers.what_changed import WhatChanged
 from minions_evals_mcp.engine.answers.what_changed import what_changed as find_changes
 from minions_evals_mcp.engine.meant_ids import meant_id
+from minions_evals_mcp.presentation.verdict_words import pair_words, trend_heading
 from minions_evals_mcp.report.plain import printable
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -80,7 +81,8 @@ def _counted(number: int, thing: str) -> str:
 
 def _lines(shown: TrendSummary) -> list[str]:
     lines = [
-        f"{shown.benchmark_id}: {shown.heading}  {_line(shown.points)}",
+        f"{shown.benchmark_id}: {trend_heading(shown)}  {_line(shown.points)}",
+        *([f"  newest run beside the run before: {pair_words(shown.change)}"] if shown.change else []),
         f"  {printable(shown.reason, 200)}",
     ]
     if shown.slope is not None:

@@ -16,7 +16,7 @@ from minions_evals_mcp.view.app import listening, serve
 Port = Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65_535))]
 
 
-def view(*, port: Port = 0, browser: bool = True, by: str = "", common: Common = DEFAULTS) -> int:
+def view(*, port: Port | None = None, browser: bool = True, by: str = "", common: Common = DEFAULTS) -> int:
     """Look at benchmarks, runs in progress, history, failures and the outbox in the browser, and judge what waits there.
 
     It answers on this machine alone, to whoever holds the token in the address that is printed. Ctrl-C ends it.
@@ -25,7 +25,7 @@ def view(*, port: Port = 0, browser: bool = True, by: str = "", common: Common =
     Parameters
     ----------
     port
-        Where to listen; 0 takes any free port.
+        Where to listen (default 8427, or a free port where that is taken); 0 takes any free port.
     browser
         Open the browser (--no-browser prints the address only).
     by
@@ -37,7 +37,7 @@ def view(*, port: Port = 0, browser: bool = True, by: str = "", common: Common =
         return 0  # the way in which looking ends
 
 
-async def _view(port: int, browser: bool, by: str, common: Common) -> int:
+async def _view(port: int | None, browser: bool, by: str, common: Common) -> int:
     with listening(port) as bound:
         async with session(common, makes=common.db is None) as engine:
             speaking = engine.speaking(await speaker_at(engine, by))

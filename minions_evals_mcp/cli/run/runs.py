@@ -11,12 +11,11 @@ from minions_evals_mcp.cli.run.showing import show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, say, session
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.answers.run_changes import PairReading, RunLine, named_lines
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import LATEST, comparison_of, get_job, with_gone
-from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.run_lines import RunLine, run_lines
+from minions_evals_mcp.presentation.verdict_words import verdict_sign
 from minions_evals_mcp.store.queries.run_pairs import comparison
 
 
@@ -35,23 +34,18 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
     async with session(common) as engine:
         if id is not None:
             return await _one_run(engine, id, limit, common)
-        lines, names = await engine.store.read(partial(_named_lines, limit=limit))
+        lines, names, changes = await engine.store.read(partial(named_lines, limit=limit))
         lines = [replace(line, job=with_gone(engine, line.job)) for line in lines]
     if common.json:
-        say({"runs": [_job_line(line) for line in lines]})
+        say({"runs": [_job_line(line, changes.get(line.job.id)) for line in lines]})
         return 0
     if not lines:
         tell(as_typed("no runs yet; `minions-evals run-benchmark ID` makes one\n"))
         return 0
     from minions_evals_mcp.report.tables import show_jobs  # noqa: PLC0415  rich is imported where a person looks
 
-    show_jobs(lines, names)
+    show_jobs(lines, names, {ident: verdict_sign(change) for ident, change in changes.items()})
     return 0
-
-
-def _named_lines(db: Db, *, limit: int) -> tuple[list[RunLine], dict[str, str]]:
-    lines = run_lines(db, limit=limit)
-    return lines, version_names(db, (ident for line in lines for ident in (line.version, line.job.subject_id)))
 
 
 async def _one_run(engine: Engine, ident: str, limit: int, common: Common) -> int:
@@ -69,11 +63,12 @@ async def _one_run(engine: Engine, ident: str, limit: int, common: Common) -> in
     return 0
 
 
-def _job_line(line: RunLine) -> dict[str, JsonValue]:
+def _job_line(line: RunLine, change: PairReading | None) -> dict[str, JsonValue]:
     job = line.job
     return {
         "runId": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state,
         "reason": job.reason, "units": job.total, "startedAt": iso(job.created_at),
         "score": line.score, "passedCount": line.passed_count, "totalCount": line.total_count,
         "promptVersionRef": line.version, "target": line.target, "costUsd": line.cost_usd,
+        "change": None if change is None else change.model_dump(mode="json"),
     }  # fmt: skip

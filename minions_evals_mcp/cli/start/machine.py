@@ -75,7 +75,9 @@ async def _sandboxes() -> list[Finding]:
     async with Snippets() as snippets:
         ran = [(language, label, await snippets.run(language, "1 + 1", {})) for language, label in LANGUAGES]
     return [
-        Finding(label, ok=False, said=outcome.error, remedy=f"pip install --force-reinstall {DISTRIBUTION}")
+        Finding(label, ok=None, said=outcome.error)
+        if isinstance(outcome, Broke) and outcome.kind == "missing"
+        else Finding(label, ok=False, said=outcome.error, remedy=f"pip install --force-reinstall {DISTRIBUTION}")
         if isinstance(outcome, Broke)
         else Finding(label, ok=True, said=f"run in a sandbox{await _confinement() if language == 'javascript' else ''}")
         for language, label, outcome in ran
@@ -85,7 +87,10 @@ async def _sandboxes() -> list[Finding]:
 async def _confinement() -> str:
     """Returns what holds a sandbox process of this system, in words."""
     try:
-        worker = await Worker.started(worker_command(), longest=1000, seconds=START_S)
+        command = worker_command()
+        if command is None:
+            return ""
+        worker = await Worker.started(command, longest=1000, seconds=START_S)
     except (OSError, WorkerDiedError):
         return ""
     await worker.stop()

@@ -6,10 +6,11 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 
-from minions_evals_mcp.domain.results import Evidence, PromptComparison
+from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
-from minions_evals_mcp.engine.answers.real_change import real_change
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.stats.attempts import BUDGET
@@ -18,6 +19,7 @@ from minions_evals_mcp.store.queries import report_units, run_pairs
 from minions_evals_mcp.store.queries.drafts import count_drafts
 from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting
 from minions_evals_mcp.store.queries.pages import listings, overview
+from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses, benchmark_uses
 from minions_evals_mcp.store.queries.pages.overview import ConfigColumn, Listed, RunPoint
 
 POINTS = 24
@@ -36,7 +38,7 @@ class Fell(Value):
     at: Timestamp
     score_before: float
     score: float
-    evidence: Evidence | None
+    reading: PairReading
     version_before: str
     version: str
     version_id: str | None
@@ -44,7 +46,7 @@ class Fell(Value):
 
 
 class Standing(Value):
-    """The newest run of a benchmark beside the one before; `change` is of the score, where both were measured alike."""
+    """The newest run of a benchmark, the verdict on it beside the run before, and the newest change of level."""
 
     run_id: str
     at: Timestamp
@@ -55,8 +57,8 @@ class Standing(Value):
     pass_interval: tuple[float, float] | None
     met: bool
     before_id: str | None
-    change: float | None
-    evidence: Evidence | None
+    change: PairReading | None
+    level_change: LevelStart | None
     version: str
     cost_usd: float | None
     scores: tuple[float, ...]
@@ -90,6 +92,8 @@ class OverviewRow(Value):
     flaky: int | None
     standing: Standing | None
     config: HighestColumn | None
+    uses: BenchmarkUses | None = None
+    sealed: bool = False
 
 
 class Decided(Value):
@@ -159,14 +163,16 @@ def _row(db: Db, listed: Listed, waiting: int) -> OverviewRow:
         threshold=listed.threshold,
         waiting=waiting,
         flaky=None,
-        standing=_standing(db, points) if points else None,
+        standing=_standing(db, listed.id, points) if points else None,
         config=_highest(db, columns),
+        uses=None if points or columns else benchmark_uses(db, listed.id),
+        sealed=listed.sealed,
     )
 
 
-def _standing(db: Db, points: Sequence[RunPoint]) -> Standing:
+def _standing(db: Db, benchmark_id: str, points: Sequence[RunPoint]) -> Standing:
     last = points[-1]
-    before = points[-2] if len(points) > 1 and points[-2].series == last.series else None
+    before = points[-2] if len(points) > 1 else None
     names = version_names(db, (point.version for point in points))
     return Standing(
         run_id=last.run_id,
@@ -178,8 +184,8 @@ def _standing(db: Db, points: Sequence[RunPoint]) -> Standing:
         pass_interval=last.pass_interval,
         met=last.met,
         before_id=None if before is None else before.run_id,
-        change=None if before is None else last.score - before.score,
-        evidence=None if before is None else real_change(db, before.run_id, last.run_id),
+        change=None if before is None else read_pair(db, before.run_id, last.run_id),
+        level_change=read_levels(db, benchmark_id).last_change,
         version=named(names, last.version),
         cost_usd=overview.run_cost(db, last.run_id),
         scores=tuple(point.score for point in points),
@@ -201,7 +207,7 @@ def _fell(db: Db, points: Sequence[RunPoint], names: dict[str, str]) -> Fell | N
         at=fallen.at,
         score_before=before.score,
         score=fallen.score,
-        evidence=real_change(db, before.run_id, fallen.run_id),
+        reading=read_pair(db, before.run_id, fallen.run_id),
         version_before=named(names, before.version),
         version=named(names, fallen.version),
         version_id=fallen.version,

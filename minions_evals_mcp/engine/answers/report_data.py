@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import ModelCause, PromptComparison
 from minions_evals_mcp.engine.answers.audited_checks import audited_checks
 from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.answers.readings.pair_reading import run_before
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
 from minions_evals_mcp.engine.answers.report_values import (
     NAMED,
@@ -38,9 +39,7 @@ from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units, run_pairs
-from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.report_units import Place, UnitDetail, UnitLine
-from minions_evals_mcp.store.rows import WHOLE
 
 HISTORY = 60
 
@@ -159,7 +158,7 @@ def _since(db: Db, summary: RunSummary) -> Before | None:
     """The run before the run, where it is concluded and there was one."""
     if summary.benchmark_run is None:
         return None
-    previous, _ = run_cases.beside(db, summary.run_id, summary.subject_id, whole=WHOLE)
+    previous = run_before(db, summary.run_id)
     return None if previous is None else read_before(db, summary.run_id, previous)
 
 
@@ -312,6 +311,9 @@ def _tried(unit: UnitDetail, run_id: str) -> Tried:
         cause=_cause(unit.failure),
         latency_ms=unit.run.get("latencyMs"),  # pyright: ignore[reportArgumentType]  a number, as the test-run's type says
         cost_usd=unit.run.get("costUsd"),  # pyright: ignore[reportArgumentType]  as above
+        checks=tuple(one for one in kept if isinstance(one, dict))
+        if isinstance(kept := unit.run.get("checks"), list)
+        else (),
         regression_types=unit.run.get("regressionTypes", []),  # pyright: ignore[reportArgumentType]  as above
         flipped=unit.run.get("flipped") is True,
     )
@@ -326,6 +328,7 @@ def _cause(failure: Json) -> Cause | None:
         description=str(failure.get("description", "")),
         root_cause=str(failure.get("rootCause", "")),
         model_says=_model_says(failure.get("modelCause")),
+        confidence=confidence if isinstance(confidence := failure.get("confidence"), int | float) else None,
     )
 
 

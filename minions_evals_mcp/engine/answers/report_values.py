@@ -80,6 +80,7 @@ class Cause(Value):
     description: str
     root_cause: str
     model_says: str = ""
+    confidence: float | None = None
 
 
 T = TypeVar("T")
@@ -118,6 +119,7 @@ class Tried(Value):
     cause: Cause | None
     latency_ms: float | None
     cost_usd: float | None
+    checks: tuple[Json, ...] = ()
     regression_types: Annotated[tuple[RegressionType, ...], Field(strict=False)]
     flipped: bool
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, Evidence
+from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
-from minions_evals_mcp.engine.answers.real_change import real_change
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, changes_of_shared, outputs_exchanged, setup_of
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 
 
 class Before(Value):
-    """The run before, and what is other than in it; `change` is of the score, where both were measured alike."""
+    """The run before, and what is other than in it; `reading` is None of a run that is not concluded yet."""
 
     run_id: str
     at: Timestamp
     score: float
-    change: float | None
-    evidence: Evidence | None
+    reading: PairReading | None
     changed: tuple[str, ...]
 
 
@@ -29,13 +28,11 @@ def read_before(db: Db, run_id: str, previous: str) -> Before | None:
     if then is None:
         return None
     fields = then.fields
-    evidence = None if now is None else real_change(db, previous, run_id)
     return Before(
         run_id=previous,
         at=fields.ran_at,
         score=fields.overall_score,
-        change=None if now is None or evidence is None else now.fields.overall_score - fields.overall_score,
-        evidence=evidence,
+        reading=None if now is None else read_pair(db, previous, run_id),
         changed=() if now is None else _changed(db, then, now),
     )
 

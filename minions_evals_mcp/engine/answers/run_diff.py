@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import DiffPart, Evidence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.answers.names import renamed, version_names
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.conclude.comparison import unlike
 from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.context import Engine
@@ -75,7 +76,10 @@ class Totals(Value):
 
 
 class RunDiff(Value):
-    """Two runs side by side: figures over the `alike` cases, `counts` of cases by kind, the changes sorted by loss."""
+    """Two runs side by side: figures over the `alike` cases, `counts` of cases by kind, the changes sorted by loss.
+
+    `reading` is the verdict on the two; `evidence` that on the passes alone.
+    """
 
     benchmark_id: str
     title: str
@@ -85,6 +89,7 @@ class RunDiff(Value):
     alike: int
     counts: dict[Kind, int]
     evidence: Evidence
+    reading: PairReading
     changes: tuple[CaseChange, ...]
     what_changed: tuple[str, ...] = ()
     more: int = 0
@@ -112,7 +117,7 @@ def first_changes(db: Db, whole: RunDiff, *, limit: int) -> RunDiff:
 
 def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = None) -> RunDiff:
     """The two runs with every case, the largest loss first, those that cannot be compared last; without outputs."""
-    first, other = scores or run_pairs.both_scores(db, before, after)
+    first, other = both = scores or run_pairs.both_scores(db, before, after)
     shared = [case_id for case_id in first if case_id in other]
     if not shared:
         raise BadInputError(
@@ -131,6 +136,7 @@ def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = Non
         alike=len(alike),
         counts={kind: counts[kind] for kind in KINDS if counts[kind]},
         evidence=evidence(counts["newly-failing"], counts["newly-passing"]),
+        reading=read_pair(db, before, after, scores=both),
         changes=tuple(sorted(changes, key=lambda change: (change.kind in APART, -change.loss, change.kind))),
         what_changed=_what_changed(db, before, after),
     )

@@ -13,6 +13,8 @@ from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure
 from minions_evals_mcp.domain.values import Value, iso, to_millis
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair, run_before
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
 from minions_evals_mcp.engine.compare.sample_size import MOST_UNITS, detectable
@@ -91,6 +93,7 @@ class RunSummary(Value):
     """The state of a run. `outcomes` counts units (case × trial); `open` are not done yet.
 
     `outputs` says where the outputs came from, if the run has a target.
+    `change` is the verdict on the run beside the whole run before it, `levelChange` the newest change of the benchmark's level.
     `names` are what people call subject and version. `judge` says whether the model that judged can be trusted,
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
@@ -119,6 +122,8 @@ class RunSummary(Value):
     unscored: list[UnscoredLine] = []
     regression: Json | None = None
     fall: Json | None = None
+    change: PairReading | None = None
+    level_change: LevelStart | None = None
     trend: Json | None = None
     comparison: Json | None = None
     packets: list[Packet] = []
@@ -190,6 +195,8 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         ],
         regression=_regression(db, run),
         fall=_fall(run),
+        change=None if run is None else _change(db, run),
+        level_change=None if run is None else read_levels(db, run.fields.benchmark_id).last_change,
         trend=_trend(db, run),
         comparison=_comparison(db, job),
         packets=[waiting_packet for waiting_packet, _ in packets],
@@ -330,6 +337,12 @@ def _fall(run: Record[BenchmarkRun] | None) -> Json | None:
     if run is None or run.fields.fall is None:
         return None
     return {**run.fields.fall.model_dump(mode="json"), "summary": f"{fall_in_words(run.fields.fall)}."}
+
+
+def _change(db: Db, run: Record[BenchmarkRun]) -> PairReading | None:
+    """The reading beside the whole run before it; None where there was none."""
+    previous = run_before(db, run.id)
+    return None if previous is None else read_pair(db, previous, run.id)
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:

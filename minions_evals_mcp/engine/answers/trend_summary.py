@@ -5,6 +5,8 @@ from __future__ import annotations
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.results import Direction, EvalTrend
 from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.conclude.detect_trend import directions_of, trend_id
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
@@ -51,13 +53,15 @@ class TrendSummary(Value):
     consecutive_degrading: int
     window: int
     change_points: list[str]
+    level_change: LevelStart | None = None
     series_length: int
     earlier_series: int
+    change: PairReading | None = None
     points: list[TrendPoint]
 
     @property
     def heading(self) -> str:
-        """The direction in words, where there are runs enough for one; a regression of the newest run stands beside it."""
+        """The direction in words, where there are runs enough for one; the newest run's fall by the documents' rule beside it."""
         firm = " (provisional: fewer than five runs)" if self.provisional else ""
         words = f"{self.direction}{firm}" if self.series_length >= SMALLEST_WINDOW else "no direction yet"
         fell = bool(self.points) and self.points[-1].is_regression
@@ -98,6 +102,7 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
     last = read_trend(window, window=rule.window, variance=rule.variance)
     counted = trend_points.counts(db, benchmark_id, key)
     trend = records.minion(db, trend_id(benchmark_id))
+    levels = read_levels(db, benchmark_id)
     return TrendSummary(
         benchmark_id=benchmark_id,
         dimension=benchmark.fields.dimension,
@@ -112,14 +117,20 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
         if trend and isinstance(trend.fields, EvalTrend)
         else 0,
         window=rule.window,
-        change_points=trend_points.levels(db, benchmark_id, key),
+        change_points=[
+            run.run_id for run in trend_points.history(db, benchmark_id, series=key) if run.run_id in levels.moved
+        ],
+        level_change=levels.last_change,
+        change=read_pair(db, shown[-2].run_id, shown[-1].run_id) if len(shown) > 1 else None,
         series_length=counted.runs,
         earlier_series=counted.earlier,
-        points=_points(db, benchmark_id, shown, rule)[-limit:],
+        points=_points(db, benchmark_id, shown, rule, levels)[-limit:],
     )
 
 
-def _points(db: Db, benchmark_id: str, shown: list[SeriesRun], rule: DetectTrendParameters) -> list[TrendPoint]:
+def _points(
+    db: Db, benchmark_id: str, shown: list[SeriesRun], rule: DetectTrendParameters, levels: Levels
+) -> list[TrendPoint]:  # fmt: skip
     """The runs, each with the reading that it had in its own series; where none was kept it is computed."""
     directions: dict[str, Direction] = {run.run_id: run.direction for run in shown if run.direction is not None}
     for key in {run.series for run in shown if run.direction is None}:
@@ -136,7 +147,7 @@ def _points(db: Db, benchmark_id: str, shown: list[SeriesRun], rule: DetectTrend
                 direction=directions[run.run_id],
                 is_regression=run.is_regression,
                 new_series=before is not None and before != run.series,
-                change_point=run.new_level,
+                change_point=run.run_id in levels.moved,
                 version=run.version,
                 cost_usd=run.cost_usd,
             )

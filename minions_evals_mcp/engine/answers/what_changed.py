@@ -5,7 +5,6 @@ set apart, and what it cost. Read from stored runs; nothing is run or paid for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import groupby, pairwise
@@ -13,27 +12,18 @@ from statistics import fmean
 
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.values import Count, Value, iso
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import HistoryRun, moved_cases, segments, with_setup
 from minions_evals_mcp.engine.answers.trend_summary import no_points
 from minions_evals_mcp.engine.conclude.newly_failing import FailureGroups, groups_of_runs
-from minions_evals_mcp.engine.conclude.setup import UNSEEN, RunSetup, changes, outputs_exchanged, setup_with
+from minions_evals_mcp.engine.conclude.setup import UNSEEN, changes, outputs_exchanged
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.stats.drift import BESIDE, begun, likeliest_place
-from minions_evals_mcp.stats.paired import mcnemar_exact
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import run_origins, shared_cases, trend_points
+from minions_evals_mcp.store.queries import shared_cases, trend_points
 from minions_evals_mcp.store.queries.pages import level_cases
 from minions_evals_mcp.store.queries.pages.level_cases import CaseRun, CaseShare
-from minions_evals_mcp.store.queries.run_origins import Made
-from minions_evals_mcp.store.queries.trend_points import SeriesRun
 
-MOVED = 0.5
-"""A case is behind a level where its share of passes moved by more than this."""
-CERTAIN = 0.001
-"""A change of set-up begins a level of its own where the two runs' passes differ at this level (exact McNemar), and a drift
-where the cases that moved did.
-"""
 FLIPS = 3
 FLAKY_RUNS = 20
 NAMED = 5
@@ -119,36 +109,24 @@ async def what_changed(engine: Engine, benchmark_id: str, *, since: datetime | N
     return await engine.store.read(partial(_answer, benchmark_id=benchmark_id, since=since))
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One run with its set-up."""
-
-    point: SeriesRun
-    setup: RunSetup
-    passed: int
-    total: int
-
-
 def _answer(db: Db, *, benchmark_id: str, since: datetime | None) -> WhatChanged:
     benchmark = records.require(db, benchmark_id, Benchmark)
     points = trend_points.history(db, benchmark_id)
-    made = run_origins.made(db, [point.run_id for point in points])
-    history = [_run(point, made[point.run_id]) for point in points]
-    shown = [run for run in history if since is None or run.point.at >= since]
-    if not history:
+    if not points:
         raise no_points(db, benchmark_id)
+    history = with_setup(db, points)
+    shown = [run for run in history if since is None or run.point.at >= since]
     if not shown:
         raise BadInputError(
             f"{benchmark_id} has no run since then.", remedy=f"The newest was at {iso(history[-1].point.at)}."
         )
-    whole = _segments_of(db, history)
+    whole = segments(db, history)
     flaky = _flaky(db, benchmark_id, benchmark.fields.test_case_ids, whole)
     unsteady = {case.test_case_id for case in flaky}
-    segments = whole if len(shown) == len(history) else _segments_of(db, shown)
-    levels = [
-        _level(db, segment, segments[place - 1] if place else None, unsteady) for place, segment in enumerate(segments)
-    ]
-    drops = _drops(db, segments)
+    cut = [[run for run in segment if since is None or run.point.at >= since] for segment in whole]
+    parts = [segment for segment in cut if segment]
+    levels = [_level(db, segment, parts[place - 1] if place else None, unsteady) for place, segment in enumerate(parts)]
+    drops = _drops(db, parts)
     return WhatChanged(
         benchmark_id=benchmark_id,
         since=None if since is None else iso(since),
@@ -161,44 +139,7 @@ def _answer(db: Db, *, benchmark_id: str, since: datetime | None) -> WhatChanged
     )
 
 
-def _run(point: SeriesRun, made: Made) -> _Run:
-    return _Run(point, setup_with(made.version, made.digests, made.target_name), made.passed, made.total)
-
-
-def _segments_of(db: Db, history: Sequence[_Run]) -> list[list[_Run]]:
-    """The runs cut wherever a level began, the series changed, or a change of set-up moved the passes for certain."""
-    segments = [[history[0]]]
-    for before, run in pairwise(history):
-        if _begins(db, before, run):
-            segments.append([run])
-        else:
-            segments[-1].append(run)
-    return [part for segment in segments for part in _parted(db, segment)]
-
-
-def _parted(db: Db, segment: list[_Run]) -> list[list[_Run]]:
-    """The segment cut where the target drifted: more cases moved one way, and stayed, than chance moves."""
-    rates = [run.passed / run.total for run in segment]
-    place = likeliest_place(rates, max(run.total for run in segment))
-    if place is None:
-        return [segment]
-    fell, rose = _moved(db, segment[:place], segment[place:])
-    if mcnemar_exact(len(fell), len(rose)) > CERTAIN:
-        return [segment]
-    cut = begun(rates, place)
-    return [*_parted(db, segment[:cut]), *_parted(db, segment[cut:])]
-
-
-def _begins(db: Db, before: _Run, run: _Run) -> bool:
-    if run.point.new_level or run.point.series != before.point.series:
-        return True
-    if not changes(before.setup, run.setup):
-        return False
-    shared = shared_cases.shared(db, before.point.run_id, run.point.run_id)
-    return mcnemar_exact(shared.worse, shared.better) <= CERTAIN
-
-
-def _level(db: Db, segment: Sequence[_Run], before: Sequence[_Run] | None, unsteady: set[str]) -> Level:
+def _level(db: Db, segment: Sequence[HistoryRun], before: Sequence[HistoryRun] | None, unsteady: set[str]) -> Level:
     first, scores = segment[0], [run.point.score for run in segment]
     idents = [run.point.run_id for run in segment]
     spent = level_cases.spent(db, idents)
@@ -223,58 +164,40 @@ def _level(db: Db, segment: Sequence[_Run], before: Sequence[_Run] | None, unste
     )
 
 
-def _changed(db: Db, before: _Run, run: _Run) -> list[str]:
-    return list(changes(before.setup, run.setup) or outputs_exchanged(db, before.point.run_id, run.point.run_id))
-
-
-def _drops(db: Db, segments: Sequence[Sequence[_Run]]) -> list[Drop]:
+def _drops(db: Db, levels: Sequence[Sequence[HistoryRun]]) -> list[Drop]:
     """The newest falls within a level: one run is seldom enough to begin a new one."""
-    pairs = [pair for segment in segments for pair in pairwise(segment) if _dropped(*pair)]
+    pairs = [pair for level in levels for pair in pairwise(level) if _dropped(*pair)]
     return [_drop(db, *pair) for pair in reversed(pairs[-NAMED:])]
 
 
-def _dropped(before: _Run, run: _Run) -> bool:
+def _dropped(before: HistoryRun, run: HistoryRun) -> bool:
     fell = before.passed / before.total - run.passed / run.total
     return max(fell, before.point.score - run.point.score) > DROP + SLACK
 
 
-def _drop(db: Db, before: _Run, run: _Run) -> Drop:
-    shared = shared_cases.shared(db, before.point.run_id, run.point.run_id)
+def _drop(db: Db, before: HistoryRun, run: HistoryRun) -> Drop:
+    then, now = before.point.run_id, run.point.run_id
+    shared = shared_cases.shared(db, then, now)
     return Drop(
-        run_id=run.point.run_id,
+        run_id=now,
         at=iso(run.point.at),
         score=run.point.score,
         delta=run.point.score - before.point.score,
         worse=shared.worse,
         better=shared.better,
-        changed=_changed(db, before, run),
+        changed=list(changes(before.setup, run.setup) or outputs_exchanged(db, then, now)),
     )
 
 
 def _behind(
-    db: Db, before: Sequence[_Run], segment: Sequence[_Run], unsteady: set[str]
+    db: Db, before: Sequence[HistoryRun], segment: Sequence[HistoryRun], unsteady: set[str]
 ) -> tuple[CaseGroups | None, CaseGroups | None]:
     """The cases that pass less, and those that pass more, since the level began; flaky ones are set apart."""
     fell, rose = (
-        {case: share for case, share in moved.items() if case not in unsteady} for moved in _moved(db, before, segment)
+        {case: share for case, share in moved.items() if case not in unsteady}
+        for moved in moved_cases(db, before, segment)
     )
     return _groups(db, fell), _groups(db, rose)
-
-
-def _moved(
-    db: Db, before: Sequence[_Run], segment: Sequence[_Run]
-) -> tuple[dict[str, CaseShare], dict[str, CaseShare]]:
-    """The cases that pass less in the runs after than in those before, and those that pass more; each where it failed."""
-    then = level_cases.shares(db, [run.point.run_id for run in before[-BESIDE:]])
-    now = level_cases.shares(db, [run.point.run_id for run in segment[:BESIDE]])
-    moved = {case: _rate(share) - _rate(then[case]) for case, share in now.items() if case in then}
-    fell = {case: now[case] for case, delta in moved.items() if delta < -MOVED}
-    rose = {case: then[case] for case, delta in moved.items() if delta > MOVED}
-    return fell, rose
-
-
-def _rate(share: CaseShare) -> float:
-    return share.passed / share.runs
 
 
 def _groups(db: Db, cases: Mapping[str, CaseShare]) -> CaseGroups | None:
@@ -287,7 +210,9 @@ def _groups(db: Db, cases: Mapping[str, CaseShare]) -> CaseGroups | None:
     )
 
 
-def _flaky(db: Db, benchmark_id: str, case_ids: Iterable[str], segments: Sequence[Sequence[_Run]]) -> list[FlakyCase]:
+def _flaky(
+    db: Db, benchmark_id: str, case_ids: Iterable[str], segments: Sequence[Sequence[HistoryRun]]
+) -> list[FlakyCase]:
     """The cases that flipped at least three times within one level while they were measured alike, in their last 20 runs."""
     levels = {run.point.run_id: place for place, segment in enumerate(segments) for run in segment}
     if max(map(len, segments)) <= FLIPS:  # so few runs hold too few flips, whatever the case

@@ -9,7 +9,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers.real_change import difference
+from minions_evals_mcp.engine.answers.readings.real_change import difference
 from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db

@@ -38,7 +38,7 @@ def with_toml_entry(text: str, table: str, name: str, entry: Json) -> str:
 def _read(text: str) -> Json:
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadInputError(f"it cannot be read as TOML ({error}).") from None
 
 

@@ -24,3 +24,26 @@ def step_bar(durations: Sequence[float | None], number: int, *, bad: bool = Fals
         "rect", x=min(begun, WIDTH - size), y=0, width=size, height=ROW, rx=2, class_="step bad" if bad else "step"
     )
     return drawing(rail, bar, width=WIDTH, height=ROW, kind="timeline", label=None)
+
+
+AXIS, TALL = 1000, 14
+
+
+def axis(durations: Sequence[float | None], failed: Sequence[int], fault: int) -> Markup:
+    """All steps on one axis of time, by number from 1; those without a known time have equal shares."""
+    known = [duration or 0.0 for duration in durations]
+    shares = known if sum(known) else [1.0] * len(known)
+    whole = sum(shares) or 1.0
+    begun = 0.0
+    drawn: list[str] = []
+    for number, share in enumerate(shares, 1):
+        size = share / whole * AXIS
+        bad = number in failed or number == fault
+        drawn.append(
+            element("rect", x=begun, y=0, width=max(1.0, size - 0.6), height=TALL, class_="step bad" if bad else "step")
+        )
+        begun += size
+    return element(
+        "svg", *drawn, class_="drawn timeline axis", viewBox=f"0 0 {AXIS} {TALL}", preserveAspectRatio="none",
+        aria_hidden="true",
+    )  # fmt: skip

@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.report_lines import report_lines
 from minions_evals_mcp.engine.answers.report_values import Report, Side
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.presentation import verdict_words
 from minions_evals_mcp.report import audits, sentences
 from minions_evals_mcp.report.charts import marks
 from minions_evals_mcp.report.charts.changes import histogram
@@ -95,6 +96,7 @@ async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
         style=Markup(style),  # noqa: S704  our own file
         labels=Markup(embedded(to_json(_labels(report)).decode())),  # noqa: S704  escaped by `embedded`
         words=sentences,
+        verdicts=verdict_words,
         checks=audits,
         in_store=partial(in_store, store=engine.config.named_db),
     )

@@ -22,6 +22,8 @@ MOST_SIGNALS = 12
 SURE_FROM = 0.75
 """The confidence from which no model needs to be asked."""
 BY_EXCLUSION = 0.6
+KNOWN_FROM = 0.65
+"""The confidence below which a reader is told that the cause is not known; what is left by exclusion names none."""
 _OF_FORM = frozenset(("form", "json", "schema"))
 LONGEST_REASON = 600
 _PASSED = re.compile(r"; (?=passed [\w:-]+(?:: | \())")

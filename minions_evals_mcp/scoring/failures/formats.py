@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from pydantic import JsonValue
@@ -244,6 +245,7 @@ def _names_broken_form(rationale: str) -> bool:
 
 def _markup(failed: FailedOutput) -> Iterator[Signal]:
     """Signs without a letter that a check wants or forbids (`|---|`, a code fence), and code that measures the answer."""
+    lost = _failed_of_each_type(failed)
     for check in flattened(failed.checks):
         values = check.value if isinstance(check.value, list) else [check.value]
         texts = [value for value in values if isinstance(value, str) and value.strip()]
@@ -251,8 +253,21 @@ def _markup(failed: FailedOutput) -> Iterator[Signal]:
             forbids = check.type.startswith("not-")
             if any((value in failed.text) is forbids for value in texts):
                 yield Signal("form", f"{check.type}: {cut(', '.join(texts))}", 0.8)
-        elif check.type in CODE and texts and _MEASURES.search(texts[0]) and not _MORE.search(texts[0]):
+        elif (
+            check.type in CODE
+            and lost[check.type]
+            and texts
+            and _MEASURES.search(texts[0])
+            and not _MORE.search(texts[0])
+        ):
             yield Signal("form", f"{check.type}: {cut(texts[0])}", 0.7)
+
+
+def _failed_of_each_type(failed: FailedOutput) -> Mapping[str, bool]:
+    """For each type of check whether all checks of that type failed; where only some did, it is not known which."""
+    reasons = Counter(kind for one in failed.criteria for kind, _ in failed_checks(one.rationale))
+    checks = Counter(check.type for check in flattened(failed.checks))
+    return {kind: reasons[kind] >= number for kind, number in checks.items()}
 
 
 def _too_short(kind: str, reason: str) -> bool:

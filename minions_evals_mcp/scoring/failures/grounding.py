@@ -23,7 +23,7 @@ from minions_evals_mcp.scoring.failures.own_words import is_long, own_wording
 from minions_evals_mcp.scoring.failures.quantities import Quantity
 from minions_evals_mcp.scoring.failures.referrals import refers_on
 from minions_evals_mcp.scoring.failures.steps import gave_nothing, is_error_notice
-from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves, prose, straight
+from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves, stated, straight
 from minions_evals_mcp.scoring.failures.unborne import names_omitted, names_only_omitted, names_unborne
 from minions_evals_mcp.scoring.failures.wanted import flattened
 
@@ -50,7 +50,7 @@ def hallucination_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     """Returns what the output says that neither its context nor its tool results bear out; nothing where there are neither."""
     if failed.is_empty:
         return ()
-    prose_text = straight(prose(failed.text)[:LOOKED_AT])
+    prose_text = straight(stated(failed.text, LOOKED_AT))
     given = has_context(failed.inputs)
     signals: list[Signal] = []
     if failed.has_log:

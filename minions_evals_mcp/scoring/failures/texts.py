@@ -135,5 +135,77 @@ def prose(text: str) -> str:
     return "\n".join(text.split(FENCE)[::2])
 
 
+_DOCSTRING = re.compile(r"(?m)^[ \t]*[rRbBuUfF]{0,2}(\"{3}|'{3})[\s\S]{0,20000}?\1")
+_CODE_LINE = re.compile(
+    r"\s*(?:(?:async )?def \w+\(|class \w+[(:]|import \w|from [\w.]+ import |return\b|raise \w|elif |else:|try:|except\b.*:|with .+:$"
+    r"|(?:if|for|while) .+[:{]$|function \w*\(|(?:const|let|var) \w+ ?=|(?:public|private|static) |#include|@\w+|//|/\*|[{}\])]+[;,]?$"
+    r"|[\w.\[\]]+ ?(?:[-+*/]|:)?= ?\S|[\w.]+\(.*\)[;:]?$|.*[;{]$)"
+)
+_LEADING_NUMBER = re.compile(
+    r"(?m)^[ \t]*(?:[-*#>]+[ \t]*)?(?:\d{1,3}(?:\.\d{1,3})+[.):]?(?=[ \t]+[A-Z])|\d{1,3}[.)](?=\s|$))"
+)
+_DOTTED = re.compile(r"(?<![\d.$€£])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d%]|\.\d)")
+_BETWEEN = re.compile(r"[\s,;]*(?:(?:and|und|et|y|e|to|or)\b)?[\s,;]*")
+_FEWEST_SECTIONS = 3
+
+
+def stated(text: str, longest: int) -> str:
+    """What the text states to a reader: its prose without code, doc comments and the numbers of sections."""
+    said = prose(text)[:longest]
+    return said if _is_json(text) else _without_sections(_without_code(said))
+
+
+def _is_json(text: str) -> bool:
+    if not _JSON_BEGINS.match(text):
+        return False
+    with suppress(ValueError):
+        parsed(text)
+        return True
+    return False
+
+
+def _without_code(text: str) -> str:
+    """The text without doc comments; without its lines of code, where most lines are code."""
+    text = _DOCSTRING.sub(" ", text)
+    lines = text.split("\n")
+    code = [bool(_CODE_LINE.match(line)) for line in lines]
+    written = sum(bool(line.strip()) for line in lines)
+    if not written or 2 * sum(code) < written:
+        return text
+    return "\n".join(line for line, is_code in zip(lines, code, strict=True) if not is_code and not _is_comment(line))
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith(("#", "//", "*", "/*"))
+
+
+def _without_sections(text: str) -> str:
+    """The text without numbers that only say which section a line or a list is about."""
+    text = _LEADING_NUMBER.sub(" ", text)
+    found = list(_DOTTED.finditer(text))
+    left_out: set[int] = set()
+    row: list[int] = []
+    for at, match in enumerate(found):
+        if row and not _follows(text, found[row[-1]], match):
+            row = []
+        row.append(at)
+        if len(row) >= _FEWEST_SECTIONS:
+            left_out.update(row)
+    for at in sorted(left_out, reverse=True):
+        text = f"{text[: found[at].start()]} {text[found[at].end() :]}"
+    return text
+
+
+def _follows(text: str, before: re.Match[str], after: re.Match[str]) -> bool:
+    """True where the second number is the section after the first, and only a comma or the like stands between them."""
+    if not _BETWEEN.fullmatch(text[before.end() : after.start()]):
+        return False
+    one, other = ([int(part) for part in match[0].split(".")] for match in (before, after))
+    return other == [*one, 1] or any(
+        other[:at] == one[:at] and other[at] == one[at] + 1 and set(other[at + 1 :]) <= {1}
+        for at in range(min(len(one), len(other)))
+    )
+
+
 def _refused(name: str) -> JsonValue:
     raise ValueError(f"{name} is not JSON")

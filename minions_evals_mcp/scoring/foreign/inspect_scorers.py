@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
-import re2
 from pydantic import JsonValue
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.foreign.inspect_choices import chosen, positions
 from minions_evals_mcp.scoring.foreign.inspect_numbers import UnreadableNumberError, normalized, number_of, stripped
+
+try:
+    import re2
+except ImportError:  # no wheel for this system, as on Alpine
+    re2 = None
 
 Options = Mapping[str, JsonValue]
 EDGES = string.whitespace + string.punctuation
@@ -139,6 +143,8 @@ def _by_pattern(scored: Scored, pattern: str, *, fold: bool, every: bool) -> Fou
     if ("$" in pattern and text.endswith("\n")) or ("\v" in text and "\\s" in pattern.lower()):
         return None
     if _CLASSES.search(pattern) and any(not sign.isascii() and (sign.isalnum() or sign.isspace()) for sign in text):
+        return None
+    if re2 is None:
         return None
     options = re2.Options()
     options.log_errors, options.case_sensitive = False, not fold

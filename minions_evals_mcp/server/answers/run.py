@@ -17,6 +17,7 @@ from minions_evals_mcp.judges.packets import AskedCriterion, Packet
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
+from minions_evals_mcp.presentation.verdict_words import level_words, pair_words
 from minions_evals_mcp.report.sentences import passed_words, trials
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
@@ -177,12 +178,7 @@ def one_line(summary: RunSummary) -> str:
         parts.append(f"{summary.units - summary.open} of {summary.units} done")
     if summary.outputs:
         parts.append(summary.outputs)
-    if summary.regression is None and summary.fall is not None:
-        parts.append(f"FALL: {summary.fall['summary']}")
-    if summary.regression is not None:
-        since = summary.regression.get("fallenSince")
-        what = "REGRESSION" if summary.regression.get("isNew") else "NOT RECOVERED"
-        parts.append(f"{what}{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")
+    parts.extend(_verdicts(summary))
     if summary.failure_types:
         parts.append(
             f"failed{trials(summary)}: "
@@ -205,6 +201,20 @@ def _doubts(summary: RunSummary) -> Iterator[str]:
             f"{summary.repeated_judgments} judgments repeated (one rationale for five different outputs or more): no evidence for an"
             " agent's approval"
         )
+
+
+def _verdicts(summary: RunSummary) -> Iterator[str]:
+    """The verdict beside the run before, the newest change of level, the fall, and the documents' rule where it fired."""
+    if summary.change is not None:
+        yield f"beside the run before: {pair_words(summary.change)}"
+    if summary.level_change is not None:
+        yield f"newest change of level: {level_words(summary.level_change)}"
+    if summary.regression is None and summary.fall is not None:
+        yield f"FALL: {summary.fall['summary']}"
+    if summary.regression is not None:
+        since = summary.regression.get("fallenSince")
+        what = "REGRESSION" if summary.regression.get("isNew") else "NOT RECOVERED"
+        yield f"{what}{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}"
 
 
 def _figure(number: JsonValue) -> str:

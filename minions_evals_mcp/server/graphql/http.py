@@ -21,6 +21,7 @@ from minions_evals_mcp.presentation.next_steps import Queries, in_terms
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.document_limits import MAX_BODY_BYTES, body_problem
+from minions_evals_mcp.server.graphql.ide_page import ide_page
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.session.opened import Session
 
@@ -33,10 +34,10 @@ PATH = "/graphql"
 class _Api(GraphQL[Context, None]):
     """Resolvers' context and errors in our words: `extensions.code` for programs, the message for people."""
 
-    def __init__(self, session: Session, *, with_ide: bool) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(
             graphql_schema(),
-            graphql_ide="graphiql" if with_ide else None,
+            graphql_ide=None,
             allow_queries_via_get=False,
             subscription_protocols=(),
         )
@@ -79,7 +80,8 @@ class GraphQLDoor:
     """The API for callers whose `Host` and `Origin` are answered here."""
 
     def __init__(self, session: Session, security: TransportSecuritySettings, *, with_ide: bool) -> None:
-        self._api: ASGIApp = _Api(session, with_ide=with_ide)
+        self._api: ASGIApp = _Api(session)
+        self._with_ide = with_ide
         self._security = TransportSecurityMiddleware(security)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,7 +89,7 @@ class GraphQLDoor:
         request = Request(scope, receive)
         refused = await self._security.validate_request(request, is_post=request.method == "POST")
         if refused is not None or request.method != "POST":
-            await (refused or self._api)(scope, receive, send)
+            await (refused or self._read(request))(scope, receive, send)
             return
         body = await _body(request)
         if body is None:
@@ -98,6 +100,11 @@ class GraphQLDoor:
             await JSONResponse(answer, 400)(scope, receive, send)
             return
         await self._api(scope, _again(body, receive), send)
+
+    def _read(self, request: Request) -> ASGIApp:
+        """The page for a browser on this machine; else what says that queries are posted."""
+        wants_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+        return ide_page() if self._with_ide and wants_page else self._api
 
 
 async def _body(request: Request) -> bytes | None:

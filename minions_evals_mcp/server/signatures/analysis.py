@@ -118,6 +118,8 @@ class TrendAnswer(Answer):
     change_points: list[str] = []
     series_length: int = 0
     earlier_series: int = 0
+    change: Object | None = None
+    level_change: Object | None = None
     points: Objects = []
     since: str | None = None
     runs: int = 0

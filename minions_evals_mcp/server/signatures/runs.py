@@ -96,6 +96,8 @@ class RunAnswer(Answer):
     unscored: Objects = []
     regression: Object | None = None
     fall: Object | None = None
+    change: Object | None = None
+    level_change: Object | None = None
     trend: Object | None = None
     instructions: str = ""
     criteria: Objects = []

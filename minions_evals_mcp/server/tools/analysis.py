@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.failures.classify_failure import classify_failure 
 from minions_evals_mcp.engine.failures.classify_failure import estimate_classification, failed_run_ids
 from minions_evals_mcp.engine.failures.explain_failure import ALLOW, Explainer, explainer
 from minions_evals_mcp.errors import StoppedError, UnsupportedError
+from minions_evals_mcp.presentation.verdict_words import trend_heading
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
@@ -124,7 +125,7 @@ async def _with_changes(call: Call, request: DetectTrend, trend: TrendAnswer) ->
 def trend_answer(trend: TrendSummary) -> TrendAnswer:
     """The trend, its summary with direction and reason."""
     sentence = (
-        f"{trend.benchmark_id}: {trend.heading}, over {trend.series_length} runs;"
+        f"{trend.benchmark_id}: {trend_heading(trend)}, over {trend.series_length} runs;"
         f" {trend.consecutive_degrading} degrading in a row; {trend.reason}"
     )
     return TrendAnswer.of(trend, summary=sentence)

@@ -16,6 +16,25 @@
   };
   localised(document);
 
+  // The theme: as the system, light, dark.
+  const THEMES = ["", "light", "dark"];
+  const NAMED = { "": "as the system", light: "light", dark: "dark" };
+  const SIGNS = { "": "◐", light: "☀", dark: "☾" };
+  const switched = by("[data-theme-switch]");
+  const themed = (theme) => {
+    if (theme) document.documentElement.dataset.theme = theme; else delete document.documentElement.dataset.theme;
+    if (!switched) return;
+    switched.setAttribute("aria-label", `theme: ${NAMED[theme]}`);
+    switched.title = `theme: ${NAMED[theme]}`;
+    switched.firstElementChild.textContent = SIGNS[theme];
+  };
+  themed(THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "");
+  switched?.addEventListener("click", () => {
+    const next = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length];
+    if (next) localStorage.setItem("theme", next); else localStorage.removeItem("theme");
+    themed(next);
+  });
+
   // Live parts are htmx's: the templates say what is asked, when, and where it goes. Here stands what its attributes cannot say.
   const polls = (elt) => elt.matches('[hx-trigger^="every"]');
   const asked = new WeakMap(); // a part: what the reader asked of it last
@@ -86,11 +105,39 @@
     next?.scrollIntoView({ block: "nearest" });
   };
   const followed = (selector) => { const link = by(selector); if (link) location.assign(link.href); return Boolean(link); };
+  // The trajectory: its steps have addresses, so going to one is going to an address.
+  const calls = () => all("[data-navigator] .call").filter((one) => one.checkVisibility() || location.hash === one.hash);
+  const chosen = () => {
+    const list = calls();
+    const found = list.findIndex((one) => one.hash === location.hash);
+    return { list, at: found >= 0 ? found : list.findIndex((one) => one.hash === `#${by(".step-view .default")?.id}`) };
+  };
+  const went = (call) => { if (call) { location.hash = call.hash; call.scrollIntoView({ block: "nearest" }); } return Boolean(call); };
+  const inside = () => /^#step-\d+$/.test(location.hash) || Boolean(document.activeElement.closest?.("[data-navigator]"));
+  const stepped = (by_) => { const { list, at } = chosen(); return went(list[Math.min(list.length - 1, Math.max(0, at + by_))]); };
+  const marked = (selector) => {
+    const { list, at } = chosen();
+    const fitting = list.filter((one) => one.matches(selector));
+    return went(fitting.find((one) => list.indexOf(one) > at) ?? fitting[0]);
+  };
+  const shownStep = () => {
+    const hash = by(".step-view article:target") ? location.hash : `#${by(".step-view .default")?.id}`;
+    for (const one of all("[data-navigator] .call")) {
+      const now = one.hash === hash;
+      one.classList.toggle("now", now);
+      if (now) { one.setAttribute("aria-current", "step"); const held = one.closest("details"); if (held && !one.closest("summary")) held.open = true; }
+      else one.removeAttribute("aria-current");
+    }
+  };
+  if (by("[data-navigator]")) { addEventListener("hashchange", shownStep); shownStep(); }
+
   const KEYS = {
     "?": () => by("#keys").showModal(),
     "/": () => by("main input[type=search]")?.focus(),
-    j: () => followed('[data-key="j"]') || moved(1),
-    k: () => followed('[data-key="k"]') || moved(-1),
+    j: () => (by("[data-navigator]") && inside() ? stepped(1) : followed('[data-key="j"]') || moved(1)),
+    k: () => (by("[data-navigator]") && inside() ? stepped(-1) : followed('[data-key="k"]') || moved(-1)),
+    e: () => marked("[data-error]"),
+    f: () => marked("[data-fault]") || marked("[data-error]"),
     "[": () => followed('[data-key="["]'),
     "]": () => followed('[data-key="]"]'),
     u: () => followed("[data-up]"),

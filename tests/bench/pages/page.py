@@ -161,7 +161,7 @@ def painted(at: Tab, page: Started, folder: Path) -> None:
     (folder / "static").mkdir()
     for name, address in (
         ("index.html", "/run?id=two"),
-        *((file, f"/{file}") for file in ("page.css", "page.js", "htmx.js")),
+        *((file, f"/{file}") for file in ("page.css", "page.js", "htmx.js", "theme.js")),
     ):
         text = cast("str", at.ask_page(f"fetch({address!r}).then((one) => one.text())"))
         (folder / "static" / name).write_text(text)

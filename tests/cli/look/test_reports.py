@@ -58,7 +58,8 @@ def test_a_report_puts_two_runs_side_by_side(two_runs: Terminal, tmp_path: Path)
     assert found.code == 0
     told = found.one()
     assert (
-        told["answer"] == "Support quality: 8 newly failing, 2 worse, of 26 cases measured alike; passed 24 → 16 of 26."
+        told["answer"]
+        == "Support quality: regressed; 8 newly failing, 2 worse, of 26 comparable cases; passed 24 → 16 of 26."
     )
     assert told["bytes"] == (tmp_path / "r.json").stat().st_size
     cases = json.loads((tmp_path / "r.json").read_text())["cases"]
@@ -91,7 +92,8 @@ def test_diff_shows_figures_first_then_each_change_word_by_word(two_runs: Termin
     assert lines[0] == "Support quality"
     assert lines[1] == "  before  24 of 26 passed  score 0.939  support/prompt@1"
     assert lines[3] == "  after   16 of 26 passed  score 0.766  support/prompt@2"
-    assert lines[5].startswith("  8 newly failing, 2 worse, 16 the same; more than noise")
+    assert " ".join(lines[5:7]).split()[0] == "regressed:"
+    assert "  8 newly failing, 2 worse, 16 the same" in lines
     first = lines.index("✗ When will my order arrive  newly failing: 1.00 → 0.00")
     assert " ".join(" ".join(lines[first + 2 : first + 4]).split()) == (
         "[-Your order -]{+It +}is on its way and [-arrives on 19 November-]{+will arrive soon+}."
@@ -104,7 +106,8 @@ def test_diff_is_told_to_programs_too(two_runs: Terminal) -> None:
     found = two_runs.run("diff", "demo-after", "demo-before", "--json", "--limit", "1").one()
     assert found["counts"] == {"newly-passing": 8, "better": 2, "same": 16}
     assert found["more"] == 9
-    assert two_runs.run("diff", "demo-after", "demo-after").out.splitlines()[5:7] == [
+    assert two_runs.run("diff", "demo-after", "demo-after").out.splitlines()[5:8] == [
+        "  inconclusive: no score changed on 26 cases",
         "  26 the same",
         "  Nothing that we can see changed.",
     ]
@@ -137,8 +140,8 @@ def test_diff_names_what_was_not_measured_alike_and_lets_no_text_act(at: Termina
     assert [one.code for one in ran] == [0] * 4
     out = at.run("diff", "one", "two").out
     assert "1 the same" in out
-    assert "left out of these figures: 1 not measured alike" in out
-    assert "· edited  not measured alike (testCase differ)" in out
+    assert "left out of these figures: 1 not comparable" in out
+    assert "· edited  not comparable (testCase differ)" in out
     assert "{+ [red]boo[/red] [31m<b>bold</b>+}" in out
     assert not {"\x1b", "\u202e"} & set(out)
 

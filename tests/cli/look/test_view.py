@@ -37,3 +37,16 @@ def test_a_port_that_is_taken_is_told_with_a_remedy(at: Terminal) -> None:
     assert said.code == 2
     assert "cannot listen" in said.err
     assert "another --port" in said.err
+
+
+def test_a_link_lasts_over_a_restart(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    with httpx2.Client() as client:
+        with viewing(tmp_path, "--port", port) as started:
+            assert client.get(started.url, follow_redirects=True).status_code == 200
+        with viewing(tmp_path, "--port", port) as again:
+            assert again.url == started.url
+            assert client.get(f"{again.home}/runs").status_code == 200, "the browser's cookie still opens it"
+    (kept,) = tmp_path.glob("*.view-keys.json")
+    assert kept.stat().st_mode & 0o777 == 0o600

@@ -120,3 +120,43 @@ def test_what_turns_its_source_round_is_a_hallucination(source: str, said: str) 
 
 
 # ------------------------------------------------------------------ what a rule says, and what a judge says
+
+
+DOCSTRING = '''def mean(values):
+    """Arithmetic mean of at least 2 values, as described by Karl Pearson in 1895.
+
+    >>> mean([3, 17])
+    10.0
+    """
+    if len(values) < 2:
+        raise ValueError("needs 2 values")
+    return sum(values) / len(values)
+'''
+BARE_CODE = """const limit = 42;
+function clamp(value) {
+  // Ada Lovelace wrote this on 3 May 2024
+  return Math.min(value, limit);
+}"""
+SECTIONS = """The document has these parts:
+1. Scope
+1.1 Terms
+1.2 Parties
+2. Payment
+2.1 Dates
+They are 1.1, 1.2, 2.1, 2.2 and 3."""
+
+
+@pytest.mark.parametrize("text", [DOCSTRING, BARE_CODE, SECTIONS, f"{DOCSTRING}\n\n{DOCSTRING}"])
+def test_code_its_comments_and_the_numbers_of_sections_state_nothing(text: str) -> None:
+    failed = saying(
+        text, replace(QUIET, inputs={"context": "The document has parts: scope, terms, parties, payment, dates."})
+    )
+    assert classify(failed).failure_type == "wrong-output", classify(failed).signals
+
+
+def test_a_number_beside_code_and_sections_is_still_looked_up() -> None:
+    failed = saying(
+        f"{SECTIONS}\nThe fee is 75 euros.", replace(QUIET, inputs={"context": "The parts: scope, payment."})
+    )
+    assert classify(failed).failure_type == "hallucination"
+    assert "number: 75 euros" in classify(failed).signals

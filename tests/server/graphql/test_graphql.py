@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -210,6 +211,13 @@ async def test_the_page_for_a_browser_is_there_on_this_machine_only(tmp_path: Pa
     async with served(tmp_path) as api, httpx2.AsyncClient(timeout=HANG_S) as client:
         shown = await client.get(api.url, headers=asking)
         assert (shown.status_code, "graphiql" in shown.text.lower()) == (200, True)
+        assert "script-src 'self'" in shown.headers["content-security-policy"]
+        loaded = re.findall(r'(?:src|href)="(/[^"]*)"', shown.text)
+        assert len(loaded) == 6
+        assert "://" not in shown.text
+        for path in (*loaded, "/graphql/schema.json"):
+            assert (await client.get(api.url.replace("/graphql", "") + path)).status_code == 200
+        assert (await client.get(f"{api.url}/other.js")).status_code == 404
         everywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         door = GraphQLDoor(Session(lambda: open_engine(config_in(tmp_path))), everywhere, with_ide=False)
         transport = httpx2.ASGITransport(app=door)

@@ -28,7 +28,7 @@ FLAGS = (
 )  # fmt: skip
 ABOVE_STANDARD = 10
 """The pipe's ends are moved above the descriptors under which Chromium reads (3) and writes (4) DevTools messages."""
-CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32} | {one: ord(one.upper()) for one in "0123456789?/jk[]ugz"}
+CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32} | {one: ord(one.upper()) for one in "0123456789?/jk[]ugzef"}
 CANARY = "window.owned || document.title === 'owned' || document.body.id === 'owned'"
 Told = dict[str, object]
 
@@ -184,9 +184,13 @@ class Tab:
         self.browser.told = [one for one in self.browser.told if one.get("sessionId") != self.session]
         return [json.dumps(one["params"]) for one in mine if one["method"] in COMPLAINTS]
 
-    def picture(self, file: Path) -> None:
-        """Writes what is seen as a PNG file, down to the end of the page."""
-        found = self.ask("Page.captureScreenshot", captureBeyondViewport=True)
+    def picture(self, file: Path, *, tallest: int = 100_000) -> None:
+        """Writes what is seen as a PNG file, down to the end of the page or so many pixels."""
+        width, height = cast(
+            "list[int]", self.ask_page("[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]")
+        )
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, tallest), "scale": 1}
+        found = self.ask("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         file.write_bytes(base64.b64decode(cast("str", found["data"])))
 
 

@@ -12,15 +12,16 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, renamed, version_names
 from minions_evals_mcp.engine.answers.overview import Decided, newest_decisions
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import read_levels
 from minions_evals_mcp.engine.answers.report_data import history, read_side
 from minions_evals_mcp.engine.answers.report_values import Side, TrendPoint
-from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.answers.what_changed import WhatChanged
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.config_labels import target_label
+from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses, benchmark_uses
 
 DECISIONS = 6
 RECORDED = "recorded outputs"
@@ -52,37 +53,37 @@ class BenchmarkPage:
     versions: tuple[ByWhat, ...]
     targets: tuple[ByWhat, ...]
     decided: tuple[Decided, ...]
+    uses: BenchmarkUses
 
 
 async def read_benchmark_page(engine: Engine, ident: str) -> BenchmarkPage:
     """The benchmark under that id; raises `NotFoundError`."""
-    record, newest = await engine.store.read(partial(_benchmark, ident=ident))
+    record, newest, uses = await engine.store.read(partial(_benchmark, ident=ident))
     if newest is None:
-        return BenchmarkPage(record, None, (), {}, frozenset(), (), (), ())
+        decided = await engine.store.read(partial(newest_decisions, limit=DECISIONS, benchmark_id=ident))
+        return BenchmarkPage(record, None, (), {}, frozenset(), (), (), decided, uses)
     side = await read_side(engine, newest, causes=False)
     points = await engine.store.read(partial(history, summary=side.summary))
-    moved = frozenset((await summarize_trend(engine, ident)).change_points) if points else frozenset[str]()
-    return await engine.store.read(partial(_page, record=record, side=side, points=points, moved=moved))
+    return await engine.store.read(partial(_page, record=record, side=side, points=points))
 
 
-def _benchmark(db: Db, *, ident: str) -> tuple[Record[Benchmark], str | None]:
+def _benchmark(db: Db, *, ident: str) -> tuple[Record[Benchmark], str | None, BenchmarkUses]:
     record = records.require(db, ident, Benchmark, remedy="The overview lists them.")
-    return record, report_units.newest_run(db, ident)
+    return record, report_units.newest_run(db, ident), benchmark_uses(db, ident)
 
 
-def _page(
-    db: Db, *, record: Record[Benchmark], side: Side, points: tuple[TrendPoint, ...], moved: frozenset[str]
-) -> BenchmarkPage:
+def _page(db: Db, *, record: Record[Benchmark], side: Side, points: tuple[TrendPoint, ...]) -> BenchmarkPage:
     names = version_names(db, (point.version for point in points))
     return BenchmarkPage(
         record=record,
         side=side,
         points=points,
         names=names,
-        moved=moved,
+        moved=read_levels(db, record.id).moved,
         versions=_grouped(points, [named(names, point.version) for point in points]),
         targets=_grouped(points, [_target(db, point.run_id) for point in points]),
         decided=newest_decisions(db, limit=DECISIONS, benchmark_id=record.id),
+        uses=benchmark_uses(db, record.id),
     )
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.outputs import output_text, output_value
 from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.engine.answers.columns_beside import columns_of
 from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.answers.pages.case_checks import CheckRow, check_rows
 from minions_evals_mcp.engine.answers.report_data import cases_at
 from minions_evals_mcp.engine.answers.report_values import ReportedCase
 from minions_evals_mcp.engine.context import Engine
@@ -57,6 +61,23 @@ class Step(Value):
     agent: str
     extra: JsonValue
 
+    @property
+    def brief(self) -> str:
+        """The arguments in a line: their values, the first ones first."""
+        if isinstance(self.arguments, dict):
+            return ", ".join(
+                value if isinstance(value, str) else json.dumps(value) for value in self.arguments.values()
+            )
+        return "" if self.arguments is None else str(self.arguments)
+
+
+class Beside(Value):
+    """A text that the output is shown beside."""
+
+    which: str
+    name: str
+    text: str
+
 
 @dataclass(frozen=True, slots=True)
 class CasePage:
@@ -73,6 +94,10 @@ class CasePage:
     before: ReportedCase | None
     before_at: str
     before_version: str
+    checks: tuple[CheckRow, ...]
+    columns: tuple[tuple[str, str], ...]
+    """The other columns of the config by run and name, where the run is one of its columns."""
+    beside: Beside | None
     prompt: str
     steps: tuple[Step, ...]
     steps_before: tuple[Step, ...]
@@ -82,9 +107,26 @@ class CasePage:
     earlier: str
     later: str
 
+    @property
+    def output(self) -> JsonValue:
+        """What the output says: its text, or its value."""
+        return output_value(self.case.either_trial.output or {})
 
-async def read_case_page(engine: Engine, run_id: str, place: Place) -> CasePage:
-    """The case at that place of the run under that id or key; raises `NotFoundError` where there is none."""
+    @property
+    def outline(self) -> list[tuple[Step, ...]]:
+        """The steps in order, equal calls in a row together."""
+        return [tuple(group) for _, group in groupby(self.steps, key=_call)]
+
+
+def _call(step: Step) -> tuple[str, int, str, bool]:
+    return step.tool, step.depth, json.dumps(step.arguments, sort_keys=True, ensure_ascii=False), bool(step.error)
+
+
+async def read_case_page(engine: Engine, run_id: str, place: Place, *, beside: str = "") -> CasePage:
+    """The case at that place of the run under that id or key; raises `NotFoundError` where there is none.
+
+    `beside`: "expected", "before", or another run in which the case was tried.
+    """
     cases = await cases_at(engine, run_id, [place])
     if not cases:
         raise NotFoundError("case of that run", f"{run_id} {place[0]}.{place[1]}", remedy="Start from the run's page.")
@@ -93,7 +135,27 @@ async def read_case_page(engine: Engine, run_id: str, place: Place) -> CasePage:
     at = next((number for number, trial in enumerate(tried) if trial.run_id == run_id), None)
     earlier = tried[at - 1] if at else None
     before = await cases_at(engine, earlier.run_id, [earlier.place]) if earlier is not None else []
-    return await engine.store.read(partial(_page, case=case, run_id=run_id, place=place, tried=tried, before=before))
+    page = await engine.store.read(partial(_page, case=case, run_id=run_id, place=place, tried=tried, before=before))
+    return replace(page, beside=await _beside(engine, page, beside, place))
+
+
+async def _beside(engine: Engine, page: CasePage, which: str, place: Place) -> Beside | None:
+    """The text to compare the output with; of another column, what it said to the same test."""
+    match which:
+        case "":
+            return None
+        case "expected":
+            text = "" if not page.case.expected else output_text(page.case.expected)
+            return Beside(which=which, name="expected", text=text)
+        case "before":
+            if page.before is None:
+                return None
+            return Beside(which=which, name="the run before", text=page.before.either_trial.text)
+        case _:
+            other = await cases_at(engine, which, [place])
+            if not other or other[0].test_case_id != page.case.test_case_id:
+                raise NotFoundError("run of that case", which, remedy="Choose one of the page's columns.")
+            return Beside(which=which, name=dict(page.columns).get(which, which), text=other[0].either_trial.text)
 
 
 def _page(
@@ -111,6 +173,7 @@ def _page(
     previous, following = case_strip.neighbours(db, run_id, place)
     judged = [judgment.criterion_id for judgment in case.either_trial.judgments]
     titles = report_units.titles(db, [*judged, job.subject_id])
+    record = records.get(db, case.test_case_id, TestCase)
     return CasePage(
         case=case,
         run_id=run_id,
@@ -123,6 +186,9 @@ def _page(
         before=before[0] if before else None,
         before_at="" if earlier is None else _address(earlier.run_id, earlier.place),
         before_version="" if earlier is None else named(names, earlier.version),
+        checks=check_rows(case.either_trial, None if record is None else record.fields, case.expected, titles),
+        columns=tuple(columns_of(db, job.subject_id, but=run_id)),
+        beside=None,
         prompt=_prompt(db, version, case),
         steps=read_steps(case.either_trial.tool_calls),
         steps_before=read_steps(before[0].either_trial.tool_calls) if before else (),

@@ -10,7 +10,7 @@ from functools import partial
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
-from minions_evals_mcp.engine.answers.real_change import difference
+from minions_evals_mcp.engine.answers.readings.real_change import difference
 from minions_evals_mcp.engine.answers.report_data import find_subject
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, first_changes, run_diff
 from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import Db, file_of
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.pages import costs, overview
 from minions_evals_mcp.store.queries.pages.costs import CostlyRun
@@ -125,7 +125,7 @@ def _subject(ident: str, title: str, priced: _Priced, first: date) -> SubjectCos
 
 
 def _cost(db: Db, run: CostlyRun) -> float | None:
-    key = (str(db.execute("PRAGMA database_list").fetchone()[2]), run.run_id)
+    key = (file_of(db), run.run_id)
     if key in _known:
         return _known[key]
     cost = overview.run_cost(db, run.run_id)

@@ -8,7 +8,7 @@ from functools import partial
 
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.answers.names import named, version_names
-from minions_evals_mcp.engine.answers.real_change import real_change
+from minions_evals_mcp.engine.answers.readings.real_change import real_change
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.next_steps import Next

@@ -43,6 +43,7 @@ class Listed:
     title: str
     threshold: float
     configured: bool
+    sealed: bool = False
 
 
 _NEWEST_AT = f"(SELECT max(ran_at) FROM benchmark_run WHERE benchmark_id = m.id AND {WHOLE})"
@@ -57,12 +58,16 @@ def listed_benchmarks(db: Db, *, skip: int, limit: int) -> list[Listed]:
     """The benchmarks: those whose newest run fell first, then those that ran last."""
     rows = db.execute(
         "SELECT m.id, m.title, coalesce(json_extract(m.fields, '$.passingThreshold'), 0),"
-        f" {_NEWEST_AT} IS NULL AND {_ANY_AT} IS NOT NULL AND m.id LIKE 'eval/%'"
+        f" {_NEWEST_AT} IS NULL AND {_ANY_AT} IS NOT NULL AND m.id LIKE 'eval/%',"
+        " coalesce(json_extract(m.fields, '$.sealed'), 0)"
         " FROM minion m WHERE m.type = 'benchmark' AND m.deleted_at IS NULL"
         f" ORDER BY {_FELL} DESC, {_ANY_AT} DESC, m.seq LIMIT ? OFFSET ?",
         (limit, skip),
     )
-    return [Listed(ident, title, threshold, bool(configured)) for ident, title, threshold, configured in rows]
+    return [
+        Listed(ident, title, threshold, bool(configured), bool(sealed))
+        for ident, title, threshold, configured, sealed in rows
+    ]
 
 
 _POINT = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,6 +37,11 @@ class RunLine:
     judged: int | None
     score: float | None
     is_regression: bool
+    target: str = ""
+    asked_by: str = ""
+    judge: str = ""
+    cost_usd: float | None = None
+    ended_at: datetime | None = None
 
 
 _RUN = (
@@ -44,27 +50,62 @@ _RUN = (
     " (SELECT count(*) FROM unit u WHERE u.job_id = j.id AND u.outcome <> 'awaiting-judgments') END,"
     " j.total, j.created_at, coalesce(json_extract(j.spec, '$.request.purpose'), ''),"
     " coalesce(json_extract(j.spec, '$.request.promptVersionRef'), ''), b.passed_count, b.total_count, b.overall_score,"
-    " coalesce(b.is_regression, 0)"
+    " coalesce(b.is_regression, 0), coalesce(json_extract(j.spec, '$.request.target'), ''),"
+    " coalesce(json_extract(j.spec, '$.request.triggeredBy'), ''), coalesce(json_extract(j.spec, '$.judgeModel'), ''),"
+    " j.spent ->> '$.costUsd', j.updated_at"
     " FROM job j LEFT JOIN minion m ON m.id = j.subject_id LEFT JOIN benchmark_run b ON b.id = j.id"
 )
 
 
-def run_lines(
-    db: Db, *, skip: int, limit: int, states: Sequence[str] = (), subject_id: str | None = None
-) -> list[RunLine]:
-    """The newest runs first; in those states, and of that subject, where they are given."""
-    marks = ", ".join("?" * len(states))
-    rows = db.execute(
-        f"{_RUN} WHERE {f'j.state IN ({marks})' if states else '1'} AND (? IS NULL OR j.subject_id = ?)"
-        " ORDER BY j.created_at DESC, j.id LIMIT ? OFFSET ?",
-        (*states, subject_id, subject_id, limit, skip),
-    )
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs are listed: of those states, of that subject and kind, and with that text in title, version, target or key."""
+
+    states: Sequence[str] = ()
+    subject_id: str | None = None
+    kind: str = ""
+    text: str = ""
+
+
+ALL_RUNS = RunFilter()
+_WHERE = (
+    " WHERE (? = '[]' OR j.state IN (SELECT value FROM json_each(?))) AND (? IS NULL OR j.subject_id = ?)"
+    " AND (? = '' OR j.kind = ?) AND (? = '' OR instr(lower(coalesce(m.title, j.subject_id) || ' ' || j.key || ' ' || j.id || ' '"
+    " || coalesce(json_extract(j.spec, '$.request.promptVersionRef'), '') || ' '"
+    " || coalesce(json_extract(j.spec, '$.request.target'), '')), ?) > 0)"
+)
+
+
+def run_lines(db: Db, *, skip: int, limit: int, only: RunFilter = ALL_RUNS) -> list[RunLine]:
+    """The newest runs that fit, the newest first."""
+    rows = db.execute(f"{_RUN}{_WHERE} ORDER BY j.created_at DESC, j.id LIMIT ? OFFSET ?", (*_asked(only), limit, skip))
     return [_run_line(*row) for row in rows]
 
 
+def count_runs(db: Db, only: RunFilter = ALL_RUNS) -> int:
+    """The number of runs that fit."""
+    query = f"SELECT count(*) FROM job j LEFT JOIN minion m ON m.id = j.subject_id{_WHERE}"
+    return db.execute(query, _asked(only)).fetchone()[0]
+
+
+def _asked(only: RunFilter) -> tuple[str | None, ...]:
+    states, text = json.dumps([*only.states]), only.text.lower()
+    return states, states, only.subject_id, only.subject_id, only.kind, only.kind, text, text
+
+
+def in_order(db: Db, *, idents: Sequence[str]) -> list[str]:
+    """Those of the runs that are there, the earliest first."""
+    rows = db.execute(
+        "SELECT id FROM job WHERE id IN (SELECT value FROM json_each(?)) ORDER BY created_at, id",
+        (json.dumps([*idents]),),
+    )
+    return [row[0] for row in rows]
+
+
 def _run_line(*row: Any) -> RunLine:
-    *head, at, purpose, version, passed, judged, score, fell = row
-    return RunLine(*head, from_millis(at), purpose, version, passed, judged, score, bool(fell))  # pyright: ignore[reportCallIssue]  a row's columns
+    *head, at, purpose, version, passed, judged, score, fell, target, asked_by, judge, cost, ended = row
+    rest = (purpose, version, passed, judged, score, bool(fell), target.removeprefix("config:"), asked_by, judge, cost)
+    return RunLine(*head, from_millis(at), *rest, from_millis(ended))  # pyright: ignore[reportCallIssue]  a row's columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, pairing
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.stats.comparison import ERROR, Difference, compare
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import Db, file_of
 from minions_evals_mcp.store.queries.run_pairs import BothScores
 
 KEPT = 2_000
@@ -28,7 +28,7 @@ def difference(
 
 def real_change(db: Db, before: str, after: str, *, tests: int = 1) -> Evidence | None:
     """Returns whether the change from one concluded run to the other is more than chance; None where they cannot be compared."""
-    key = (_file(db), before, after, tests)
+    key = (file_of(db), before, after, tests)
     if key not in _known:
         _known[key] = _evidence(db, before, after, tests)
         if len(_known) > KEPT:
@@ -41,8 +41,3 @@ def _evidence(db: Db, before: str, after: str, tests: int) -> Evidence | None:
     if changed is None:
         return None
     return "supported" if changed.verdict in {"improved", "regressed"} else "within-noise"
-
-
-def _file(db: Db) -> str:
-    """The store that is read."""
-    return str(db.execute("PRAGMA database_list").fetchone()[2])

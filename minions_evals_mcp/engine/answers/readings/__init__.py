@@ -1,0 +1,1 @@
+"""Verdicts that are read from stored runs, the same for every interface."""

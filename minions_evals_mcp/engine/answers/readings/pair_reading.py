@@ -1,0 +1,124 @@
+"""What two runs come to: the one verdict on a pair of runs that pages, commands, reports and tools show.
+
+A comparison that somebody asked for keeps its own verdict. Else a change of level comes first, as it pools runs; the paired
+test of the two runs decides where there was none, and wherever it shows the opposite.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Literal
+
+from minions_evals_mcp.domain.values import Count, Timestamp, Value
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
+from minions_evals_mcp.engine.answers.readings.real_change import difference
+from minions_evals_mcp.stats.comparison import ComparisonVerdict
+from minions_evals_mcp.store import runs
+from minions_evals_mcp.store.connection import Db, file_of
+from minions_evals_mcp.store.queries import run_pairs
+from minions_evals_mcp.store.queries.pages import run_cases
+from minions_evals_mcp.store.queries.run_pairs import BothScores
+from minions_evals_mcp.store.rows import WHOLE
+
+Basis = Literal["comparison", "level", "test"]
+OPPOSITE: dict[str, ComparisonVerdict] = {"regressed": "improved", "improved": "regressed"}
+CACHED = 2_000
+"""Readings kept in memory: concluded runs never change, and a test of ten thousand cases takes a quarter of a second."""
+_cache: OrderedDict[tuple[str, str, str, str, int], PairReading] = OrderedDict()
+
+
+class PairReading(Value):
+    """The verdict on `after` beside `before`; None, with the reason in `why`, where the two cannot be compared.
+
+    `basis`: a recorded "comparison", a change of "level", or the paired "test" of the two runs, whose figures `delta`, `interval`
+    and `pValue` are. Of a level, `levelRunId` is the run at which it began and `levelDelta` how far it moved.
+    """
+
+    before: str
+    after: str
+    verdict: ComparisonVerdict | None
+    basis: Basis | None = None
+    why: str = ""
+    delta: float | None = None
+    interval: tuple[float, float] | None = None
+    p_value: float | None = None
+    cases: Count = 0
+    better: Count = 0
+    worse: Count = 0
+    level_run_id: str | None = None
+    level_at: Timestamp | None = None
+    level_delta: float | None = None
+
+
+def read_pair(db: Db, before: str, after: str, *, scores: BothScores | None = None) -> PairReading:
+    """The reading of two concluded runs, whichever is the newer."""
+    levels = _levels_of_both(db, before, after)
+    newest = "" if levels is None else levels.starts[-1].run_id
+    key = (file_of(db), before, after, newest, 0 if levels is None else len(levels.place))
+    if key not in _cache:
+        _cache[key] = _reading(db, before, after, levels, scores)
+        if len(_cache) > CACHED:
+            _cache.popitem(last=False)
+    return _cache[key]
+
+
+def run_before(db: Db, run_id: str) -> str | None:
+    """The whole run of the benchmark before that one; None for the first, and for the sides of a comparison, which have each other."""
+    run = runs.benchmark_run(db, run_id)
+    if run is None or run.fields.purpose == "comparison":
+        return None
+    return run_cases.beside(db, run_id, run.fields.benchmark_id, whole=WHOLE)[0]
+
+
+def _reading(db: Db, before: str, after: str, levels: Levels | None, scores: BothScores | None) -> PairReading:
+    found, why = difference(db, before, after, scores=scores)
+    if found is None:
+        return PairReading(before=before, after=after, verdict=None, why=why)
+    verdict: ComparisonVerdict = found.verdict
+    tested = PairReading(
+        before=before,
+        after=after,
+        verdict=verdict,
+        basis="test",
+        delta=found.delta,
+        interval=found.interval,
+        p_value=found.p_value,
+        cases=found.cases,
+        better=found.better,
+        worse=found.worse,
+    )
+    asked = run_pairs.verdict_of(db, before, after)
+    if asked is not None:
+        return tested.model_copy(update={"verdict": asked, "basis": "comparison"})
+    step = None if levels is None else _step(levels, before, after)
+    if step is None or step[0] == OPPOSITE.get(found.verdict):
+        return tested
+    moved, start, delta = step
+    return tested.model_copy(
+        update={
+            "verdict": moved, "basis": "level", "level_run_id": start.run_id, "level_at": start.at, "level_delta": delta
+        }
+    )  # fmt: skip
+
+
+def _levels_of_both(db: Db, before: str, after: str) -> Levels | None:
+    """The levels of the benchmark in whose history both runs are."""
+    run = runs.benchmark_run(db, after)
+    if run is None:
+        return None
+    levels = read_levels(db, run.fields.benchmark_id)
+    return levels if before in levels.place and after in levels.place else None
+
+
+def _step(levels: Levels, before: str, after: str) -> tuple[ComparisonVerdict, LevelStart, float] | None:
+    """The change between the levels of the two, where every step between them goes the same way; the newest step with it."""
+    then, now = levels.place[before], levels.place[after]
+    steps = levels.starts[min(then, now) + 1 : max(then, now) + 1]
+    deltas = [start.delta for start in steps if start.delta is not None]
+    if not steps or len(deltas) < len(steps):
+        return None
+    falls = {delta < 0 for delta in deltas}
+    if len(falls) > 1:
+        return None
+    fell = falls.pop() is (then < now)
+    return "regressed" if fell else "improved", steps[-1], sum(deltas) * (1 if then < now else -1)

@@ -1,0 +1,102 @@
+"""The verdict on two runs and a change of level, in the words that every interface shows."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
+from minions_evals_mcp.engine.answers.trend_summary import TrendSummary
+from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses
+
+SIGNS = {
+    "improved": "▲ improved",
+    "regressed": "▼ regressed",
+    "equivalent": "= equivalent",
+    "inconclusive": "? inconclusive",
+}
+"""A verdict in a word, with its sign."""
+LOOKS = {"improved": "good", "regressed": "bad", "equivalent": "info", "inconclusive": ""}
+"""The colour of a verdict: red and green are for what is statistically significant."""
+UNKNOWN = "not comparable"
+
+
+def verdict_word(reading: PairReading | None) -> str:
+    """The verdict in a word; "not comparable" where there is none, empty where there is no run before."""
+    if reading is None:
+        return ""
+    return reading.verdict or UNKNOWN
+
+
+def verdict_sign(reading: PairReading | None) -> str:
+    """The verdict with its sign."""
+    return "" if reading is None else SIGNS.get(reading.verdict or "", f"≠ {UNKNOWN}")
+
+
+def pair_words(reading: PairReading) -> str:
+    """The verdict first, then its figures and what it rests on; without a full stop."""
+    if reading.verdict is None:
+        return f"{UNKNOWN}: {reading.why.removesuffix('.')}"
+    if reading.basis == "level" and reading.level_delta is not None and reading.level_at is not None:
+        return (
+            f"{reading.verdict}: the level {_moved(reading.level_delta)} on {iso(reading.level_at)[:10]};"
+            f" between these two runs the score moved by {_figures(reading)}"
+        )
+    if not reading.better and not reading.worse:
+        return f"{reading.verdict}: no score changed on {_cases(reading.cases)}"
+    doubt = ", not statistically significant" if reading.verdict == "inconclusive" else ""
+    within = ", too little to matter" if reading.verdict == "equivalent" else ""
+    return f"{reading.verdict}: score {_figures(reading)}{doubt}{within}"
+
+
+def _figures(reading: PairReading) -> str:
+    low, high = reading.interval or (0.0, 0.0)
+    return (
+        f"{reading.delta or 0.0:+.3f} (95 % CI {low:+.3f} to {high:+.3f}, p = {reading.p_value or 0.0:.2g},"
+        f" {_cases(reading.cases)}: {reading.better} better, {reading.worse} worse)"
+    )
+
+
+def _cases(number: int) -> str:
+    return f"{number:,} {'case' if number == 1 else 'cases'}"
+
+
+def level_words(start: LevelStart) -> str:
+    """The last change of level: how far, when, and at which run; without a full stop."""
+    assert start.delta is not None
+    assert start.score_before is not None
+    since = "1 run" if start.runs == 1 else f"{start.runs} runs"
+    return f"the level {_moved(start.delta)} on {iso(start.at)[:10]} ({start.score_before:.3f} → {start.score:.3f}, {since} since)"
+
+
+def _moved(delta: float) -> str:
+    return f"{'fell' if delta < 0 else 'rose'} by {abs(delta):.3f}"
+
+
+def trend_heading(trend: TrendSummary) -> str:
+    """Where a benchmark is heading: the newest change of level first, then the direction of its last runs."""
+    if trend.level_change is None:
+        return trend.heading
+    return f"{level_words(trend.level_change)}; its last runs: {trend.heading}"
+
+
+def uses_words(uses: BenchmarkUses, *, sealed: bool) -> str:
+    """What has been done with a benchmark that has no run of its own to show; empty where nothing has."""
+    ended = [
+        _counted(number, word)
+        for number, word in ((uses.runs, "run"), (uses.comparisons, "comparison"), (uses.ab_tests, "A/B test"))
+        if number
+    ]
+    done = f"{' and '.join(ended)} ended" if ended else ""
+    if sealed:
+        return f"Sealed: its cases and the results of its runs are hidden. {done or 'Nothing has ended'} so far."
+    if done:
+        return f"No benchmark run yet: {done}."
+    if uses.open:
+        return f"No run has ended yet: {_counted(uses.open, 'job')} in progress."
+    if uses.unfinished:
+        return f"No run has ended: {_counted(uses.unfinished, 'job')} stopped or failed."
+    return ""
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
