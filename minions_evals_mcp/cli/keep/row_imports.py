@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -12,9 +13,9 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from minions_evals_mcp.domain.definitions import Benchmark, Fields
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.domain.values import ID_PATTERN, Id
-from minions_evals_mcp.engine.cases.baselines import WentOn, save_batches
+from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.save_records import Arrival, Saved, save_records
+from minions_evals_mcp.engine.records.save_records import Arrival, Saved
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.row_records import RowMapping, RowRecords
 from minions_evals_mcp.store import records
@@ -54,22 +55,40 @@ class RowImport:
             raise BadInputError(f"--into {self.into}: this is no id.", remedy=f"Ids match {ID_PATTERN}.") from None
 
     async def take(self, engine: Engine, file: Path) -> tuple[Saved, WentOn]:
-        """Takes the rows of one file in, or, naming the row that does not fit, none of them."""
+        """Takes the rows of one file in, in one transaction; or, naming the row that does not fit, none of them."""
         rows = RowRecords(file, self.mapping, now=engine.clock())
+        arrivals = chain.from_iterable(rows.batches(BATCH))
         if self.into is None:
-            return await save_batches(engine, lambda: rows.batches(BATCH), by=BY)
-        benchmark = await _benchmark(engine, self.into)
-        taken: dict[str, None] = {}
+            return await save_spooled(engine, arrivals, by=BY)
+        into = _Into(await _benchmark(engine, self.into), at=engine.clock())
+        saved, went_on = await save_spooled(engine, into.behind(arrivals), by=BY)
+        return into.without(saved), went_on
 
-        def batches() -> Iterable[list[Arrival]]:
-            for batch in rows.batches(BATCH):
-                taken.update(dict.fromkeys(arrival.record.id for arrival in batch))
-                yield batch
 
-        saved = await save_batches(engine, batches, by=BY)
-        if taken:
-            await save_records(engine, [Arrival(_with(benchmark, list(taken), at=engine.clock()))])
-        return saved
+@dataclass(slots=True)
+class _Into:
+    """The benchmark that takes cases up, or the id of a new one."""
+
+    benchmark: Record[Benchmark] | str
+    at: datetime
+    taken: dict[str, None] = field(default_factory=dict[str, None])
+
+    def behind(self, arrivals: Iterable[Arrival]) -> Iterator[Arrival]:
+        """Yields the cases, and behind them the benchmark with them."""
+        for arrival in arrivals:
+            self.taken[arrival.record.id] = None
+            yield arrival
+        if self.taken:
+            yield Arrival(_with(self.benchmark, list(self.taken), at=self.at))
+
+    def without(self, saved: Saved) -> Saved:
+        """The number of cases that were saved, the benchmark left out."""
+        if not self.taken:
+            return saved
+        if isinstance(self.benchmark, str):
+            return replace(saved, new=saved.new - 1)
+        is_same = self.taken.keys() <= set(self.benchmark.fields.test_case_ids) and self.benchmark.deleted_at is None
+        return replace(saved, unchanged=saved.unchanged - 1) if is_same else replace(saved, changed=saved.changed - 1)
 
 
 async def _benchmark(engine: Engine, ident: str) -> Record[Benchmark] | str:

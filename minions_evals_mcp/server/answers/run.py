@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.engine.answers.run_summary import Bounds, RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
@@ -68,9 +68,10 @@ def run_told(
         verdict=run_verdict(summary),
         reason=in_tools(summary.reason),
         benchmark_run=_figures(summary),
+        bounds=_bounds(summary),
         names={ident: name for ident, name in summary.names.items() if name != ident},
-        causes=summary.causes[page],
-        failures=summary.failures[page],
+        causes=[_cause(cause.model_dump(mode="json")) for cause in summary.causes[page]],
+        failures=_failures(summary, page),
         unscored=[line.model_copy(update={"reason": in_tools(line.reason)}) for line in summary.unscored[page]],
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
         judge=summary.judge and brief(summary.judge),
@@ -115,6 +116,43 @@ def regression_word(summary: RunSummary) -> str:
     return "none" if summary.fall is None else "fall"
 
 
+def _cause(wire: Json) -> Json:
+    """A cause, its cases without a title that is their id."""
+    cases = wire.get("affected")
+    shown: list[JsonValue] = (
+        [_case(case) for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
+    )
+    return {**wire, "affected": shown}
+
+
+def _case(wire: Json) -> Json:
+    """A case's line without a title that is its id, and without what is empty."""
+    return {
+        name: value
+        for name, value in wire.items()
+        if value not in ("", None) and not (name == "title" and value == wire.get("testCaseId"))
+    }
+
+
+OF_ONE = frozenset({"testRunId", "testCaseId", "title", "trial"})
+"""What tells one failure from others that are alike."""
+
+
+def _failures(summary: RunSummary, page: slice) -> list[Json]:
+    """The failures; one that says the same as one before names that instead of repeating it (`sameAs`)."""
+    shown, first = list[Json](), dict[str, str]()
+    has_trials = any(line.trial > 1 for line in summary.failures)
+    for line in summary.failures[page]:
+        wire = _case(line.model_dump(mode="json"))
+        if not has_trials:
+            wire.pop("trial", None)
+        said = {name: value for name, value in wire.items() if name not in OF_ONE}
+        same = first.setdefault(json.dumps(said), line.test_run_id)
+        is_first = same == line.test_run_id
+        shown.append(wire if is_first else {name: wire[name] for name in wire if name in OF_ONE} | {"sameAs": same})
+    return shown
+
+
 SAID_ABOVE = frozenset({"isRegression", "evidence", "passed", "fallenSince", "fall", "benchmarkId", "digests"})
 """Fields of a benchmark-run that its answer says elsewhere: in the verdict, in `regression` and `fall`, in its ids."""
 
@@ -122,7 +160,22 @@ SAID_ABOVE = frozenset({"isRegression", "evidence", "passed", "fallenSince", "fa
 def _figures(summary: RunSummary) -> Json:
     """The figures of a benchmark-run beside its verdict; get_record has the whole record."""
     run = summary.benchmark_run or {}
-    return {name: value for name, value in run.items() if name not in SAID_ABOVE and value not in (None, "", [], {})}
+    said = {name: value for name, value in run.items() if name not in SAID_ABOVE and value not in (None, "", [], {})}
+    if said.get("id") == summary.run_id:
+        del said["id"]
+    return said | {name: _short(said[name]) for name in ("scoreCi", "passRateCi") if name in said}
+
+
+def _short(interval: JsonValue) -> JsonValue:
+    """An interval to three digits."""
+    numbers = interval if isinstance(interval, list) else []
+    return [float(f"{number:.3g}") if isinstance(number, float) else number for number in numbers]
+
+
+def _bounds(summary: RunSummary) -> Bounds | None:
+    """The bounds of the pass rate; none where all was scored, for then they are the rate itself."""
+    bounds = summary.bounds
+    return None if bounds is None or bounds.worst == bounds.best else bounds
 
 
 def _without_digests(run: Json) -> Json:

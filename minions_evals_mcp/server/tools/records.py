@@ -53,12 +53,15 @@ from minions_evals_mcp.store import branches, jobs, records
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import links
 from minions_evals_mcp.store.queries.pages import listings
 from minions_evals_mcp.store.queries.pages.listings import Line
+from minions_evals_mcp.store.queries.run_lines import RunLine, run_lines
 
-RUN_NAMES = ("id", "key", "kind", "subjectId", "state", "reason", "units", "startedAt")
+RUN_NAMES = (
+    "id", "key", "kind", "subjectId", "state", "reason", "units", "promptVersionRef", "score", "passedCount", "passed", "isRegression",
+    "startedAt",
+)  # fmt: skip
 LOOKED_AT, COUNTED = 5, 10_000
 """So many runs that went on are named as the next to look at; so many records of a type are counted."""
 
@@ -114,21 +117,26 @@ def _names(kind: str) -> list[str]:
 async def _runs(call: Call, arguments: ListRecords, offset: int) -> CallToolResult:
     until = offset + arguments.limit
     vet_fields(arguments.fields, RUN_NAMES, "a run")
-    jobs_found, total = await call.engine.store.read(
-        lambda db: (jobs.jobs(db, limit=min(until + 1, 10_000)), jobs.count(db))
+    lines, total = await call.engine.store.read(
+        lambda db: (run_lines(db, skip=offset, limit=min(until + 1, 10_000)), jobs.count(db))
     )
-    rows = [_run(with_gone(call.engine, job)) for job in jobs_found[offset:until]]
+    rows = [_run(call, line) for line in lines[: arguments.limit]]
     answer = RecordsAnswer(summary=f"{len(rows)} of {total} runs", records=selected(rows, arguments.fields))
     return answered(
-        answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("records",), len(jobs_found) > until)
+        answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("records",), len(lines) > arguments.limit)
     )
 
 
-def _run(job: Job) -> Json:
-    return {
-        "id": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state, "reason": in_tools(job.reason),
-        "units": job.total, "startedAt": iso(job.created_at),
+def _run(call: Call, line: RunLine) -> Json:
+    """A run with its figures; what is unknown, or the same as its id, is left out."""
+    job = with_gone(call.engine, line.job)
+    wire: Json = {
+        "id": job.id, "key": "" if job.key == job.id else job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state,
+        "reason": in_tools(job.reason), "units": job.total, "promptVersionRef": line.version,
+        "score": None if line.score is None else round(line.score, 3), "passedCount": line.passed_count, "passed": line.passed,
+        "isRegression": line.is_regression, "startedAt": iso(job.created_at),
     }  # fmt: skip
+    return {name: value for name, value in wire.items() if value not in ("", None)}
 
 
 async def get_record(call: Call, arguments: GetRecord) -> CallToolResult:

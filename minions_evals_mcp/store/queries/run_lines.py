@@ -19,22 +19,27 @@ class RunLine:
     version: str | None
     target: str | None
     cost_usd: float | None
+    passed: bool | None = None
+    """Whether a benchmark-run reached its threshold."""
+
+    is_regression: bool | None = None
 
 
 _FIGURES = (
     "SELECT u.job_id, coalesce(max(b.overall_score), min(1.0, total(r.total_score) / nullif(total(r.max_possible_score), 0))),"
-    " total(r.passed), count(r.id), iif(count(DISTINCT r.prompt_version_ref) = 1, max(r.prompt_version_ref), NULL)"
+    " total(r.passed), count(r.id), iif(count(DISTINCT r.prompt_version_ref) = 1, max(r.prompt_version_ref), NULL),"
+    " max(json_extract(b.rest, '$.passed')), max(b.is_regression)"
     " FROM unit u JOIN test_run r ON r.id = u.test_run_id LEFT JOIN benchmark_run b ON b.id = u.job_id WHERE u.job_id = ?"
 )
 
 
-def run_lines(db: Db, *, limit: int) -> list[RunLine]:
-    """The newest runs, newest first."""
-    return [_line(db, job) for job in jobs(db, limit=limit)]
+def run_lines(db: Db, *, limit: int, skip: int = 0) -> list[RunLine]:
+    """The newest runs, newest first; so many of these are passed over."""
+    return [_line(db, job) for job in jobs(db, limit=limit)[skip:]]
 
 
 def _line(db: Db, job: Job) -> RunLine:
-    _, score, passed, total, version = db.execute(_FIGURES, (job.id,)).fetchone()
+    _, score, passed, total, version, reached, fell = db.execute(_FIGURES, (job.id,)).fetchone()
     request = job.spec.get("request")
     request_wire = request if isinstance(request, dict) else {}
     return RunLine(
@@ -45,6 +50,8 @@ def _line(db: Db, job: Job) -> RunLine:
         version or (ref if isinstance(ref := request_wire.get("promptVersionRef"), str) else None),
         target_label(db, job),
         job.spent.get("costUsd"),
+        None if reached is None else bool(reached),
+        None if fell is None else bool(fell),
     )
 
 

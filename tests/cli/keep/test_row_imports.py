@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from minions_evals_mcp.store.connection import open_raw
 from tests.cli.suites import benchmark, case, suite
+from tests.hang import HANG_S
 from tests.shared.cli.terminal import Terminal
 
 QA = ["--map", "inputs.question=Question", "--map", "expectedOutputs.output=Answer"]
@@ -115,3 +119,25 @@ def test_ten_times_the_rows_need_no_more_memory(at: Terminal) -> None:
         return int(json.loads(found.out.splitlines()[-1])["peakKb"])
 
     assert peak(3000) < peak(300) + 10_000
+
+
+@pytest.mark.parametrize("into", [[], ["--into", "b"]])
+def test_an_import_of_rows_that_is_killed_has_taken_all_or_nothing(at: Terminal, into: list[str]) -> None:
+    """It is killed as soon as another program sees the first row: by then all are there, and the benchmark too."""
+    count = 3000
+    at.file("t.csv", "id,Question,Answer\n" + "".join(f"c{n},q{n},a{n}\n" for n in range(count)))
+    assert at.run("init", "made").code == 0
+    assert at.run("import", "made/evals.yaml").code == 0
+    with closing(open_raw(at.db, read_only=True)) as db:
+        counted = "SELECT count(*) FROM minion WHERE id GLOB 'c[0-9]*'"
+        with at.started("import", "t.csv", "--as", "test-case", "--map", "id=id", *QA, *into) as process:
+            until = time.monotonic() + HANG_S
+            while not db.execute(counted).fetchone()[0] and process.poll() is None and time.monotonic() < until:
+                time.sleep(0.001)
+            process.kill()
+        assert db.execute(counted).fetchone()[0] == count
+        if into:
+            (cases,) = db.execute(
+                "SELECT json_array_length(fields, '$.testCaseIds') FROM minion WHERE id = 'b'"
+            ).fetchone()
+            assert cases == count

@@ -65,6 +65,23 @@ def says_nothing_twice(wire: Json) -> None:
     assert [name for name, value in part(wire, "benchmarkRun").items() if value in (None, "", [], {})] == []
 
 
+def whole(lines: JsonValue) -> list[Json]:
+    """The failures with what those that name another one leave out."""
+    assert isinstance(lines, list)
+    rows = [line for line in lines if isinstance(line, dict)]
+    first = {str(line["testRunId"]): line for line in rows}
+    return [{**first.get(str(line.get("sameAs", "")), {}), **line} for line in rows]
+
+
+def loses_nothing(wire: Json, of_one: Json) -> None:
+    """Fails where a failure that is like another one does not say all that its own record says."""
+    for line in whole(wire.get("failures", [])):
+        if line["testRunId"] == of_one["testRunId"]:
+            assert line["failureType"] == of_one["failureType"]
+            assert line["severity"] == of_one["severity"]
+            assert str(line["description"]) == str(of_one["description"])
+
+
 async def _run(host: Host, **asked: JsonValue) -> Json:
     return await host.call("run_benchmark", benchmarkId="b", waitSeconds=50, **asked)
 
@@ -102,6 +119,18 @@ async def test_the_fields_of_an_answer_agree_over_generated_stores(tmp_path: Pat
                 for wire in (done, await host.call("get_run", runId=str(done["runId"]))):
                     agrees(wire, threshold)
                     says_nothing_twice(wire)
+                failures = whole(done.get("failures", []))
+                if failures:
+                    last = str(failures[-1]["testRunId"])
+                    record = await host.call("get_record", id=f"{last}:failure")
+                    loses_nothing(done, part(part(record, "record"), "fields"))
+                listed = await host.call("list_records", type="run", limit=1)
+                (line,) = listed["records"] if isinstance(listed["records"], list) else ()
+                assert isinstance(line, dict)
+                assert line["id"] == done["runId"]
+                assert (line["promptVersionRef"], line["passed"]) == (f"p@{version}", part(done, "verdict")["passed"])
+                assert line["score"] == pytest.approx(part(done, "benchmarkRun")["overallScore"], abs=0.001)
+                assert line["isRegression"] == (part(done, "verdict")["regression"] == "new")
                 words.add(str(part(done, "verdict")["regression"]))
             compared = await host.call(
                 "compare_prompt_versions", benchmarkId="b", versionA="p@1", versionB="p@4", waitSeconds=50
