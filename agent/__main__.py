@@ -39,7 +39,7 @@ app = App(
     help="The EvalAgent: follows its skills on every message and event.",
     help_format="plaintext",
 )
-Db = Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")]
+Db = Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")]
 AsJson = Annotated[bool, Parameter(name="--json", help="Answer in JSON, for programs.", negative="")]
 DEFAULTS = Working()
 
@@ -215,7 +215,7 @@ async def _dismiss(db: Path | None, ident: str, reason: str, by: str) -> Dismiss
 
 
 def main() -> None:
-    """Runs the command line: exit 0 ok, 2 bad input, 3 the instrument failed."""
+    """Runs the command line: exit 0 ok, 2 bad input, 3 the evaluation could not be completed."""
     arguments = sys.argv[1:]
     try:
         app(arguments, result_action="return_value", exit_on_error=False, print_error=False)

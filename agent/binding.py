@@ -101,7 +101,7 @@ def bind(skills: Skills, folder: Path) -> dict[str, tuple[Doing, ...]]:
             bound[name] = (*bound.get(name, ()), Doing(skill.name, action))
     if skills.own:
         bound[SKILL_DUE] = (
-            Doing("skills of one's own", partial(follow_skill, {skill.name: skill for skill in skills.own})),
+            Doing("skills of your own", partial(follow_skill, {skill.name: skill for skill in skills.own})),
         )
     for own in skills.own:
         for name in own.triggers:

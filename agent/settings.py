@@ -37,7 +37,7 @@ MOST_WORKERS = 100
 class Working:
     """The options of `run` and `drain`."""
 
-    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")] = None
+    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")] = None
     stdin: Annotated[bool, Parameter(help="Take messages as JSON lines from standard input.", negative="")] = False
     watch: Annotated[Path | None, Parameter(help="Take every JSON file of that folder as a message.")] = None
     deliver_to: Annotated[

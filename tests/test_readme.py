@@ -69,7 +69,7 @@ def test_every_command_is_mentioned() -> None:
 
 
 def test_the_target_file_is_one() -> None:
-    (block,) = (text for text in blocks("yaml", PAGES["how-to/day-by-day"]) if text.startswith("http:"))
+    (block,) = (text for text in blocks("yaml", PAGES["how-to/connect-your-application"]) if text.startswith("http:"))
     found = TargetFile.model_validate(yaml.safe_load(block)).http
     assert found is not None
     assert found.headers_from == {"Authorization": "APP_TOKEN"}
@@ -87,12 +87,12 @@ def test_every_variable_is_in_the_table_and_every_one_in_the_table_is_read() -> 
 
 
 def test_the_main_job_runs_as_it_is_written(project: Terminal) -> None:
-    (suite, *_) = blocks("yaml", section("The main job"))
+    (suite, *_) = blocks("yaml", section("From a suite file"))
     (project.folder / "suite.yaml").write_text(suite)
-    (first, *_) = re.findall(r"(?:^    minions-evals .*\n)+", README, re.MULTILINE)
-    commands = re.findall(r"^    (.*?)(?: +#.*)?$", first, re.MULTILINE)
-    assert [line.split()[1] for line in commands] == ["import", "run-benchmark", "runs", "view"]
-    for line in [*commands[:-1], "minions-evals report geography -o geography.html"]:
+    (first,) = blocks("sh", section("From a suite file"))
+    commands = first.splitlines()
+    assert [line.split()[1] for line in commands] == ["import", "run-benchmark", "runs"]
+    for line in [*commands, "minions-evals report geography -o geography.html"]:
         found = shell(project, line)
         assert found.code == 0, (line, found)
         assert [
@@ -102,7 +102,7 @@ def test_the_main_job_runs_as_it_is_written(project: Terminal) -> None:
 
 
 def test_the_recipe_for_any_shell_passes_a_good_build_and_fails_one_that_got_worse(project: Terminal) -> None:
-    kept, _ = blocks("sh", PAGES["how-to/gate-a-pull-request"])
+    kept, *_ = blocks("sh", PAGES["how-to/gate-a-pull-request"])
     assert kept in blocks("sh", section("In CI"))
     good = shell(project.with_env(BUILD="1", VERSION="support/prompt@1"), kept)
     assert good.code == 0, good
@@ -117,13 +117,13 @@ def test_a_build_whose_suite_is_refused_judges_nothing_in_a_shell_that_goes_on_a
 ) -> None:
     (project.folder / "suite.yaml").write_text("minions: [{id: b, type: benchmark, fields: {nam: B}}]\n")
     build = project.with_env(BUILD="1", VERSION="v1", CURRENT="v0")
-    for script in blocks("sh", PAGES["how-to/gate-a-pull-request"]):
+    for script in blocks("sh", PAGES["how-to/gate-a-pull-request"])[:2]:
         refused = build.carried_out(["sh", "-c", script])
         assert (refused.code, refused.out) == (2, ""), refused
 
 
 def test_the_recipe_without_a_kept_store_fails_on_the_verdict_regressed(project: Terminal) -> None:
-    _, compared = blocks("sh", PAGES["how-to/gate-a-pull-request"])
+    _, compared, *_ = blocks("sh", PAGES["how-to/gate-a-pull-request"])
     found = shell(project.with_env(BUILD="1", CURRENT="support/prompt@1", VERSION="support/prompt@2"), compared)
     assert found.code == 1, found
     assert "REGRESSED" in found.out
@@ -175,13 +175,10 @@ def test_a_page_that_the_product_names_is_there() -> None:
     assert len(named) > 12
 
 
-def test_what_only_a_checkout_can_run_says_so_to_who_installed_a_wheel() -> None:
-    pages = {
-        name: text for name, text in PAGES.items() if not name.startswith("development/")
-    }  # those are for who works on it
-    named = [name for name, text in pages.items() if re.search(r"python -m tests\.|`tests/\w|`\.ci/", text)]
-    assert named
-    assert [name for name in named if "checkout" not in pages[name]] == []
+def test_only_pages_for_contributors_name_what_only_a_checkout_has() -> None:
+    pages = {name: text for name, text in PAGES.items() if not name.startswith("development/")}
+    assert [name for name, text in pages.items() if re.search(r"python -m tests\.|`tests/\w", text)] == []
+    assert [name for name, text in pages.items() if ".ci/" in text and "checkout" not in text] == []
 
 
 def test_every_link_between_the_documents_leads_somewhere() -> None:

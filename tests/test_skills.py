@@ -132,7 +132,7 @@ def test_a_byte_order_mark_is_no_part_of_the_file(folder: Path) -> None:
             TREND,
             "benchmark-run-recorded detect-trend",
             "detect-trend detect-trend",
-            ":5: triggers: one comes twice",
+            ":5: triggers: duplicate entry",
         ),
         (TREND, "name: detect-trend", "name: &a [*a]", ":2: no YAML: an alias stands within what it names"),
         (TREND, "name: detect-trend", "name: 2026-13-31", ":2: no YAML: month must be in 1..12"),
@@ -151,7 +151,7 @@ def test_a_file_without_proper_front_matter_is_refused(
         (BENCHMARK, 'dropPoints: "10"', "dropPoints: ten", ":6: dropPoints: Input should be a valid number"),
         (BENCHMARK, 'dropPoints: "10"', "dropPoints: true", ":6: dropPoints: Input should be a valid number"),
         (BENCHMARK, 'dropPoints: "10"', "dropPoints: 101", ":6: dropPoints: Input should be less than or equal to 100"),
-        (BENCHMARK, 'dropPoints: "10"', "dropPoints: 10\n  dropPoints: 5", ":7: the key 'dropPoints' comes twice"),
+        (BENCHMARK, 'dropPoints: "10"', "dropPoints: 10\n  dropPoints: 5", ":7: duplicate key 'dropPoints'"),
         (BENCHMARK, 'relative: "false"', "relativ: false", ":7: relativ: unknown parameter"),
         (BENCHMARK, '  relative: "false"\n', "", ":1: relative: is missing"),
         (BENCHMARK, "severity: critical", "severity: awful", ":8: severity: "),
@@ -180,7 +180,7 @@ def test_a_parameter_that_does_not_fit_is_refused(
     [
         ("1. `load-trend` On", "1. On", ":16: the step begins with no id"),
         ("1. `load-trend` On", "1. `Load_Trend` On", ":16: the step begins with no id"),
-        ("2. `append-point`", "2. `load-trend`", ":17: the step 'load-trend' comes twice"),
+        ("2. `append-point`", "2. `load-trend`", ":17: duplicate step 'load-trend'"),
     ],
 )
 def test_a_step_without_an_id_of_its_own_is_refused(folder: Path, edit: Edit, old: str, new: str, said: str) -> None:

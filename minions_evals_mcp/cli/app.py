@@ -19,7 +19,7 @@ OF_A_FILE = frozenset({"score", "pick"})
 
 
 def main() -> None:
-    """Runs the command line: exit 0 ok, 1 a quality gate failed, 2 bad input, 3 the instrument failed."""
+    """Runs the command line: exit 0 ok, 1 a quality gate failed, 2 bad input, 3 the evaluation could not be completed."""
     arguments = sys.argv[1:]
     told_whole()
     try:

@@ -6,7 +6,7 @@ ABOUT = "A memory of quality for fleets of LLM agents. Start with: minions-evals
 COMMANDS = {
     "demo": ("start.demo:demo", "See it work: a regression is caught. No key, no network."),
     "init": ("start.starting:init", "Write a small suite and a project file; they run at once."),
-    "import": ("keep.suites:import_", "Take records in from suite files or tables of your own."),
+    "import": ("keep.suites:import_", "Import records from suite files or tables of your own."),
     "export": ("keep.suites:export", "Write records as JSON lines."),
     "list": ("keep.suites:list_", "List the records of one type."),
     "show": ("keep.suites:show", "Show one record and what it is linked to."),
@@ -21,7 +21,7 @@ COMMANDS = {
     ),
     "run-benchmark": ("run.running:run_benchmark", "Judge a benchmark's cases, catch regressions, keep everything."),
     "watch": ("run.watching:watch", "Run a benchmark again whenever its suite files change."),
-    "compare": ("decide.comparing:compare", "Say which prompt version is better, and how sure that is."),
+    "compare": ("decide.comparing:compare", "Compare two prompt versions: which one is better?"),
     "try-version": ("decide.trying:try_version", "Try a candidate version, on sealed cases too."),
     "cases": ("look.cases:cases", "Show the test cases of a prompt with their figures."),
     "versions": ("look.versions:versions", "Show the versions of a prompt, or what changed between two."),
@@ -55,7 +55,7 @@ COMMANDS = {
     "view": ("look.viewing:view", "Look at everything in the browser, and judge there."),
     "stats": ("look.history:stats", "Show a test case's pass rate, mean score and trend by day."),
     "history": ("look.history:history", "Show a test case's runs beside what was expected."),
-    "accept": ("look.history:accept", "Accept an output as expected, or a fallen run as the base."),
+    "accept": ("look.history:accept", "Accept an output as expected, or a regressed run as baseline."),
     "runs": ("run.runs:runs", "Show runs: how far they are, what they wait for."),
     "outbox": ("keep.outboxes:outbox", "Show what was told to other agents and people."),
     "score": ("keep.scoring:score", "Check recorded outputs: a JSON row in, a verdict out."),
@@ -91,7 +91,7 @@ def _under(*names: str) -> dict[str, tuple[str, str]]:
 
 NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
-        "A prompt's versions, cases, A/B tests; how sure one may be.",
+        "Manage prompt versions, cases and A/B tests.",
         {
             **_under(
                 "versions",
@@ -121,7 +121,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         },
     ),
     "data": (
-        "Records, tables and messages: in, out, listed, scored.",
+        "Import, export and inspect records.",
         _under(
             "import",
             "export",

@@ -39,10 +39,10 @@ Cursor = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**63))]
 class Common:
     """The options of every command."""
 
-    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")] = None
+    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")] = None
     json: Annotated[bool, Parameter(help="Answer in JSON, for programs.", negative="")] = False
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], help="Show no progress.", negative="")] = False
-    read_only: Annotated[bool, Parameter(help="Change nothing; a store that is missing is an error.", negative="")] = (
+    read_only: Annotated[bool, Parameter(help="Change nothing. A store that is missing is an error.", negative="")] = (
         False
     )
 
@@ -115,7 +115,7 @@ async def session(
                 raise await with_near_ids(engine, error) from None
     except BaseException:
         if is_new and remove_unused(config.db) and not common.quiet:
-            tell("It is removed again, for nothing was kept.\n", aside=True)
+            tell("Removed the empty store.\n", aside=True)
         raise
 
 

@@ -14,7 +14,7 @@ AS_A_PERSON = "set MINIONS_EVALS_PERSON_TOKEN to the token of `minions-evals peo
 
 
 async def speaker_at(engine: Engine, by: str = "") -> Speaker:
-    """Returns who speaks, where `by` is the name that was given; without one, at a terminal, the only person whom the store knows.
+    """Who is acting: `by` is the name that was given; without one, at a terminal, the only person whom the store knows.
 
     Raises `BadInputError` for a token that is nobody's, or another person's than the one that was named.
     """
@@ -35,7 +35,7 @@ async def speaker_at(engine: Engine, by: str = "") -> Speaker:
 
 
 async def person_at(engine: Engine, by: str = "") -> Speaker:
-    """The person who speaks; raises `BadInputError` for an agent."""
+    """The person who is acting. raises `BadInputError` for an agent."""
     speaker = await speaker_at(engine, by)
     if not speaker.is_person:
         raise BadInputError(

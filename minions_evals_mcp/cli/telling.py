@@ -61,7 +61,7 @@ def going_on(arguments: Sequence[str]) -> str:
         how = "" if has_key else " with --key (`minions-evals runs latest` tells it)"
         return as_typed(f"the same command{how} goes on.")
     step = Next("run", {"key": UNDER_WAY[-1]})
-    return f"it goes on with: {Terminal(typed=tuple(arguments)).call(step)}"
+    return f"resume with: {Terminal(typed=tuple(arguments)).call(step)}"
 
 
 def _folded(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Records that a person or an agent writes down: test cases, rubrics, benchmarks, branches. Fields: docs/reference/definitions.md."""
+"""Records that a person or an agent writes down: test cases, rubrics, benchmarks, branches. Fields: docs/reference/records.md."""
 
 from __future__ import annotations
 

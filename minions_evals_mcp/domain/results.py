@@ -125,7 +125,7 @@ class EvalJudgment(Fields):
 
 
 class SupportedFall(Value):
-    """A fall that is more than chance, of any size: of passes, or of scores where passes alone do not show it.
+    """A statistically significant fall, of any size: of passes, or of scores where passes alone do not show it.
 
     `delta` is the mean change over the cases of both runs (0 to 1), `pValue` that of the paired test; `changed` counts the
     cases that changed or, where cases share groups, the groups.
@@ -144,10 +144,10 @@ class BenchmarkRun(Fields):
 
     `overallScore` is 0–1, `passRate` 0–100; `passed` is null where the benchmark has no `passingThreshold`.
     `canariesPassed` are cases that no honest output passes and this run did: it approves nothing. `fallenSince` is the last
-    run that held, where this one is still below it though no further below the run before. `groups`: the independent groups
+    passing run, where this one is still below it though no further below the run before. `groups`: the independent groups
     that its cases form, where some share one; `effectiveCases`: the number of independent cases that would tell as much.
-    `fall`: passes or scores fell by more than chance since the run that it is measured against. `cached`: all its outputs came
-    from the target's cache.
+    `fall`: passes or scores fell significantly since the run that it is compared with. `cached`: all its outputs came from the
+    target's cache.
     """
 
     slug: ClassVar[str] = "benchmark-run"
@@ -228,7 +228,7 @@ class PromptComparison(Fields):
     `judgeState` and `judgeNote`: whether the judges of both runs could be trusted then. `correctedDelta`: the difference of
     passes (0 to 1) as people would have found it, from so many labels; where it stands the verdict is its own.
     `attempt`: the which one to beat version A; `level`: the error at which it was decided, and 1 minus that of `deltaCi`;
-    `pooled`: earlier comparisons of the same contents, measured alike, whose data count in interval, p-value and verdict;
+    `pooled`: earlier comparisons of the same contents, comparable, whose data count in interval, p-value and verdict;
     `storedResults`: where stored results were compared and all of either version decide, how many there were.
     `openPart`: made on the open part of a benchmark that is sealed in part: it approves nothing, and is no attempt.
     `whatChanged`: all that differs from run A to run B: the version (which to which), the target, judge, rubric or cases.
@@ -344,7 +344,7 @@ class ProbeResult(Value):
 class JudgeLicence(Fields):
     """The worth of a judge on one criterion by people's labels. Computed, one for each judge, criterion and set of labels.
 
-    `judgeDigest` covers model, prompt, rubric and criterion. `attempt`: the how manyth judge was tried on these labels;
+    `judgeDigest` covers model, prompt, rubric and criterion. `attempt`: the number of this judge among those tried on these labels;
     the intervals are at `level`, which grows with it. Graded scores have an error, pass or fail sensitivity and specificity.
     """
 

@@ -21,7 +21,9 @@ class RunSettings(Value):
     judge: Annotated[
         JudgeChoice,
         Field(description="auto: each criterion's own; caller: you judge"),
-        More("auto: each criterion's own; heuristic: rules; llm; human; caller: returns prompts for you to judge."),
+        More(
+            "auto (each criterion's own), heuristic (rules), llm, human, or caller (returns prompts for you to judge)."
+        ),
     ] = "auto"
     target: Annotated[
         str | None,

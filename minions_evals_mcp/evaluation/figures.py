@@ -82,7 +82,7 @@ class Figures:
 
     @property
     def is_regression(self) -> bool:
-        """Whether the pass rate fell since the last passing run (docs/reference/definitions.md); `gate` weighs chance."""
+        """Whether the pass rate fell since the last passing run (docs/concepts/regressions-and-trends.md); `gate` weighs chance."""
         return self.summary.regression is not None
 
     @property

@@ -32,7 +32,7 @@ CHANGED: dict[Kind, str] = {
     "only-before": "without a verdict now, or gone",
 }  # fmt: skip
 SINCE: dict[Kind, str] = {"newly-failing": "failing", "newly-passing": "passing"}
-"""Of a run after one that fell: what has been so since the last run that held is not new."""
+"""Of a run after one that fell: what has been so since the last passing run is not new."""
 NAMED = 8
 FEW = 3
 LONGEST_WHY = 300

@@ -34,7 +34,8 @@ def held_by(arrived: Arrived) -> Held:
         raise InvalidRecordError(str(error), where=arrived.where) from None
     except RecursionError:
         raise InvalidRecordError("nested too deeply", where=arrived.where) from None
-    minions, relations = (obj(value).get(name) for name in ("minions", "relations"))
+    named, older, relations = (obj(value).get(name) for name in ("records", "minions", "relations"))
+    minions = older if named is None else named
     if isinstance(minions, list):
         return Held((*minions, *(relations if isinstance(relations, list) else ())))
     return Held(tuple(value) if isinstance(value, list) else (value,))

@@ -12,6 +12,8 @@ import yaml
 
 from minions_evals_mcp.errors import InvalidRecordError
 
+ROOTS = ("records", "minions")
+"""Names of the list of records in a suite file; the second is the Minions SDK's, and older."""
 MOST_DEPTH = 100
 """A deeper nesting overflows the stack of libyaml's composer, and the process dies."""
 MOST_ALIASED = 10_000_000
@@ -90,7 +92,7 @@ def distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} comes twice")
+        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
     return members
 
 
@@ -161,7 +163,7 @@ class _Vetting:
             return
         if around.at_key and key is not None:
             if key in around.keys:
-                raise self._refusal(event, f"the key {key!r} comes twice")
+                raise self._refusal(event, f"duplicate key {key!r}")
             if plain and not self._yaml12 and key.lower() in NO_NAMES:
                 raise self._refusal(event, f"the key {key} means {NO_NAMES[key.lower()]} in YAML: quote it")
             around.keys.add(key)

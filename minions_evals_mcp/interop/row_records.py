@@ -239,6 +239,6 @@ class _Ids:
         if not known:
             return ident
         if row_id:
-            raise InvalidRecordError(f"the id {row_id!r} comes twice", field="id")
+            raise InvalidRecordError(f"duplicate id {row_id!r}", field="id")
         self._again[ident] = self._again.get(ident, 1) + 1
         return f"{ident}:{self._again[ident]}"

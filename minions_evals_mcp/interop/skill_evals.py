@@ -108,7 +108,7 @@ def read_evals(path: Path) -> SkillEvals:
     seen = set[str]()
     for skill_eval in evals:
         if skill_eval.id in seen:
-            raise InvalidRecordError(f"the id {skill_eval.id!r} stands twice", field="id", where=str(path))
+            raise InvalidRecordError(f"duplicate id {skill_eval.id!r}", field="id", where=str(path))
         seen.add(skill_eval.id)
     skill = named.get("skill_name", named.get("skill"))
     return SkillEvals(skill=skill if isinstance(skill, str) else "", evals=evals)

@@ -1,4 +1,4 @@
-"""Suite files: `minions: [{id, type, fields}, …]` in YAML or JSON, or one record a line (what `export` writes)."""
+"""Suite files: `records: [{id, type, fields}, …]` in YAML or JSON, or one record a line (what `export` writes)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.relations import RELATIONS, Relation
 from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.parsing import lines_of, not_utf8, parse_json, parse_yaml
+from minions_evals_mcp.interop.parsing import ROOTS, lines_of, not_utf8, parse_json, parse_yaml
 
 LINES = (".jsonl", ".ndjson")
 JSON = ".json"
@@ -46,10 +46,10 @@ def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple
     with _problems_in_words(path):
         text = path.read_text("utf-8-sig")
     is_json = path.suffix.lower() == JSON
-    suite = _suite(path, text, is_json=is_json)
+    suite, root = _suite(path, text, is_json=is_json)
     places = _Places(path, text, is_json=is_json)
     arrivals = [
-        _arrival(partial(places.of, "minions", number), wire, new_id, now) for number, wire in enumerate(suite.minions)
+        _arrival(partial(places.of, root, number), wire, new_id, now) for number, wire in enumerate(suite.minions)
     ]
     return arrivals, [
         _relation(row, partial(places.of, "relations", number)) for number, row in enumerate(suite.relations)
@@ -94,16 +94,28 @@ def _json_lines(path: Path) -> Iterator[tuple[int, JsonValue]]:
                 yield number, parse_json(line.removesuffix("\n"), str(path), line=number)  # pyright: ignore[reportReturnType]  JSON all through
 
 
-def _suite(path: Path, text: str, *, is_json: bool) -> SuiteFile:
+def _suite(path: Path, text: str, *, is_json: bool) -> tuple[SuiteFile, str]:
     document = parse_json(text, str(path)) if is_json else parse_yaml(text, str(path))
     if isinstance(document, list):
         document = {"minions": cast("list[object]", document)}
     keys = [*map(str, cast("dict[object, object]", document))] if isinstance(document, dict) else []
-    if not isinstance(document, dict) or not isinstance(cast("dict[object, object]", document).get("minions"), list):
-        near = [f"{key!r} is none of its keys" for key in get_close_matches("minions", keys, 1) if key != "minions"]
-        raise InvalidRecordError("; ".join(["a suite is `minions: [{id, type, fields}, …]`", *near]), where=str(path))
+    named = [root for root in ROOTS if root in keys]
+    if len(named) > 1:
+        raise InvalidRecordError("`minions` is the older name of `records`: use one of them", where=str(path))
+    root = named[0] if named else ROOTS[0]
+    if not isinstance(document, dict) or not isinstance(cast("dict[object, object]", document).get(root), list):
+        near = [
+            f"{key!r} is not a key of it"
+            for name in ROOTS
+            for key in get_close_matches(name, keys, 1)
+            if key not in ROOTS
+        ]
+        raise InvalidRecordError("; ".join(["a suite is `records: [{id, type, fields}, …]`", *near]), where=str(path))
+    document = {
+        ("minions" if key == root else key): value for key, value in cast("dict[str, object]", document).items()
+    }
     try:
-        return SuiteFile.model_validate_json(to_json(document, fallback=_plain))
+        return SuiteFile.model_validate_json(to_json(document, fallback=_plain)), root
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise InvalidRecordError(_in_words(first), field=".".join(map(str, first["loc"])), where=str(path)) from None
@@ -113,7 +125,7 @@ def _suite(path: Path, text: str, *, is_json: bool) -> SuiteFile:
 
 def _in_words(detail: ErrorDetails) -> str:
     return (
-        f"unknown key; known are {', '.join(SuiteFile.model_fields)}"
+        "unknown key; known are records, relations"
         if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1
         else detail["msg"]
     )

@@ -82,7 +82,7 @@ def _names(header: list[str], where: str) -> list[str]:
         problem = (
             "is empty"
             if not names
-            else f"the column {twice[0]!r} comes twice"
+            else f"duplicate column {twice[0]!r}"
             if twice and twice[0]
             else "a column has no name"
         )

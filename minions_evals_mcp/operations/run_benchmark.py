@@ -48,7 +48,7 @@ class Request(RunSettings):
         bool,
         Field(description="Reuse outputs of the same target, prompt version and inputs"),
         More(
-            "Use an output again that the same target made from the same prompt version and inputs; a change inside"
+            "Use an output again that the same target made from the same prompt version and inputs. A change inside"
             " your own application is not seen."
         ),
     ] = False

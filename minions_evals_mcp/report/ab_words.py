@@ -11,13 +11,13 @@ from minions_evals_mcp.stats.intervals import Bounds
 
 UNKNOWN = "–"
 EVIDENCE = {
-    "supported": "more than chance",
+    "supported": "statistically significant",
     "within-noise": "could be chance",
     "undecidable": "too few decided iterations to tell it from chance",
 }
 LEAD = {
-    "supported": "more than chance",
-    "within-noise": "no more than chance would give it",
+    "supported": "statistically significant",
+    "within-noise": "not significant",
     "undecidable": "not to be told from chance: too few cases differ",
 }
 WINS_BY: dict[Criterion, str] = {

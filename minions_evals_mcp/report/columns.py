@@ -40,7 +40,7 @@ def show_columns(out: Console, columns: Sequence[Column]) -> None:
     out.print(table, crop=False)
     left_out = ", ".join(column.name for column in columns if column not in shown)
     if left_out:
-        out.print(Text(f" no room here for: {left_out}; --json has all", style="dim"), soft_wrap=True)
+        out.print(Text(f" hidden columns: {left_out} (--json shows all)", style="dim"), soft_wrap=True)
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[Column]:

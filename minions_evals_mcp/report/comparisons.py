@@ -19,11 +19,14 @@ STYLE = {"improved": "bold green", "regressed": "bold red", "equivalent": "bold"
 TITLE, CRITERIA = 40, 5
 
 
-def show_comparison(summary: ComparisonSummary, *, store: Path | None = None, place: str = "") -> None:
-    """The comparison on stdout; `place` says where it is kept."""
+def show_comparison(
+    summary: ComparisonSummary, *, store: Path | None = None, place: str = "", explain: bool = False
+) -> None:
+    """The comparison on stdout: verdict, next step, figures; `explain` adds the method, `place` says where it is kept."""
     out = console()
-    out.print(Text(f"{summary.verdict.upper()}  {printable(summary.in_words, 400)}", style=STYLE[summary.verdict]))
-    for line in _figures(summary):
+    verdict = f"{summary.verdict.upper()}  {printable(summary.in_words, 400)}"
+    out.print(Text(on_screen(verdict, out), style=STYLE[summary.verdict]), soft_wrap=True)
+    for line in [next_line(_next(summary), store), *_figures(summary)]:
         out.print(Text(on_screen(line, out)), soft_wrap=True)
     for title, cases in (("worse", summary.worse), ("better", summary.better)):
         if cases:
@@ -35,7 +38,7 @@ def show_comparison(summary: ComparisonSummary, *, store: Path | None = None, pl
     if summary.judge is not None:
         judged = printable(in_store(str(summary.judge.brief()["inWords"]), store), 500)
         out.print(Text(on_screen(judged, out), style="dim"), soft_wrap=True)
-    for line in _closing(summary, store, place):
+    for line in [*_closing(summary, place), *(_method(summary) if explain else ())]:
         out.print(Text(on_screen(line, out), style="dim"), soft_wrap=True)
 
 
@@ -43,12 +46,22 @@ def _figures(summary: ComparisonSummary) -> list[str]:
     passes = summary.passes
     a, b = (in_sentence(summary.names, version) for version in (summary.version_a, summary.version_b))
     low, high = (100 * end for end in passes.interval)
-    lines = [
+    return [
         f"  {a}: score {summary.score_a:.3f}, {passes.a} of {passes.units_a} passed",
         f"  {b}: score {summary.score_b:.3f}, {passes.b} of {passes.units_b} passed",
-        f"  winner by score: {in_sentence(summary.names, summary.winner)}",
         f"  passes: {passes.gained} gained, {passes.lost} lost, {100 * passes.delta:+.0f} points"
         f" (95 %: {low:+.0f} to {high:+.0f}, p = {passes.p_value:.2g})",
+    ]
+
+
+def _method(summary: ComparisonSummary) -> list[str]:
+    """How the verdict was reached: test, level, attempt, max-score, criteria, and the runs."""
+    a, b = (in_sentence(summary.names, version) for version in (summary.version_a, summary.version_b))
+    pooled = f", {len(summary.pooled) + 1} comparisons pooled" if summary.pooled else ""
+    lines = [
+        f"method: {METHOD_WORDS.get(summary.method, summary.method)}",
+        f"  significance level {summary.level:.3g}, attempt {summary.attempt} to beat {a}{pooled}",
+        f"  winner by score: {in_sentence(summary.names, summary.winner)}",
     ]
     if picked := summary.max_score:
         lines.append(f"  max-score selects {a} in {picked.a} of the cases, {b} in {picked.b}")
@@ -64,7 +77,7 @@ def _figures(summary: ComparisonSummary) -> list[str]:
             f"  {left} other {'criterion' if left == 1 else 'criteria'}"
             + (" did not move" if len(moved) <= CRITERIA else "")
         )
-    return lines
+    return [*lines, f"  run {summary.run_a} of {summary.version_a}", f"  run {summary.run_b} of {summary.version_b}"]
 
 
 def _case(case: ChangedCase) -> Text:
@@ -74,15 +87,13 @@ def _case(case: ChangedCase) -> Text:
     return text
 
 
-def _closing(summary: ComparisonSummary, store: Path | None, place: str) -> list[str]:
+def _closing(summary: ComparisonSummary, place: str) -> list[str]:
     lines = [printable(changes_sentence(summary.what_changed), 400)]
     if summary.caution:
         lines.append(f"Caution: {summary.caution}.")
     if summary.settle:
         lines.append(f"What would settle it: {summary.settle}.")
-    lines += [METHOD_WORDS.get(summary.method, summary.method), f"  comparison {summary.comparison_id}{place}"]
-    lines += [f"  run {summary.run_a} of {summary.version_a}", f"  run {summary.run_b} of {summary.version_b}"]
-    return [*lines, next_line(_next(summary), store)]
+    return [*lines, f"comparison {summary.comparison_id}{place}"]
 
 
 def _next(summary: ComparisonSummary) -> str:

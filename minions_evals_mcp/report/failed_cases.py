@@ -58,7 +58,7 @@ def _causes(summary: RunSummary, width: int) -> Iterator[Text]:
     shared = [cause for cause in summary.causes if cause.cases > 1 and tells_cause(cause.title)][:SHOWN_CAUSES]
     for cause in shared:
         yield Text(f" {shortened(printable(cause.summary, 400), width - 1)}", style="bold")
-        share = f"{100 * cause.share_of_loss:.0f} % of what was lost. " if cause.share_of_loss < 1 else ""
+        share = f"{100 * cause.share_of_loss:.0f} % of lost points. " if cause.share_of_loss < 1 else ""
         lost = f"{share}Next: {cause.suggestion}"
         yield Text(f"   {shortened(lost, min(width - 4, WHY))}", style="dim")
     if shared:

@@ -121,7 +121,7 @@ def _checks(checks: AuditedChecks | None) -> Iterator[str]:
 def _causes(summary: RunSummary) -> Iterator[str]:
     """Yields what the failures go back to, the cause with the most new failures first."""
     for cause in summary.causes[:NAMED]:
-        share = f" ({100 * cause.share_of_loss:.0f} % of what was lost)" if cause.share_of_loss < 1 else ""
+        share = f" ({100 * cause.share_of_loss:.0f} % of lost points)" if cause.share_of_loss < 1 else ""
         cases = ", ".join(inert(printable(case.title, 80)) for case in cause.affected[:NAMED])
         more = f" and {cause.cases - NAMED} more" if cause.cases > NAMED else ""
         yield f"- **{inert(printable(cause.summary, 400))}**{share}. Next: {inert(cause.suggestion)} Cases: {cases}{more}"

@@ -82,7 +82,7 @@ EVIDENCE = {
 }
 
 
-_SURE = re.compile(r" \((\d[\d.]* %: [^()]*)\)")
+_SURE = re.compile(r" \((\d[\d.]* %(?: CI|:) [^()]*)\)")
 DOUBTS = {"provisional": "provisional: few runs", "volatile": "its scores jump from run to run"}
 """What makes the direction of a trend doubtful."""
 
@@ -302,7 +302,7 @@ def trend_words(trend: Json) -> str:
     """Returns where a benchmark is heading; fewer runs than a direction needs have no trend."""
     points = trend["points"]
     if isinstance(points, int) and points < SMALLEST_WINDOW:
-        return f"no trend yet: {points} of {SMALLEST_WINDOW} runs"
+        return f"no trend yet (needs {SMALLEST_WINDOW} runs, has {points})"
     fell = f"; {trend['slowFall']}" if "slowFall" in trend else ""
     doubts = [words for name, words in DOUBTS.items() if trend[name] is True]
     return f"trend {trend['direction']}" + (f" ({', '.join(doubts)})" if doubts else "") + fell

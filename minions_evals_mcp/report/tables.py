@@ -140,7 +140,7 @@ def _interval_line(fields: Json, summary: RunSummary, width: int) -> Text:
     if summary.minimum_detectable is not None:
         parts.append(f"a comparison finds a difference of {summary.minimum_detectable:.2g} or more")
     if summary.bounds is not None and summary.bounds.worst != summary.bounds.best:
-        parts.append(f"with what was not scored: {summary.bounds.worst:.0f}–{summary.bounds.best:.0f} %")
+        parts.append(f"{summary.bounds.worst:.0f}–{summary.bounds.best:.0f} % if unscored cases are counted")
     if summary.trend is not None:
         parts.append(trend_words(summary.trend))
     notes = str(fields.get("notes") or "").removeprefix(summary.outputs).removeprefix("; ")
@@ -205,8 +205,8 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
     out.print()
     out.print(f"Kept in {db}", style="dim", markup=False, soft_wrap=True)
     for label, command in (
-        ("what the orchestrator is told", f"outbox --db {shlex.quote(db)}"),
-        ("a failure's whole story", f"classify {shlex.quote(last.failures[0].test_run_id)} --db {shlex.quote(db)}")
+        ("notifications", f"outbox --db {shlex.quote(db)}"),
+        ("failure details", f"classify {shlex.quote(last.failures[0].test_run_id)} --db {shlex.quote(db)}")
         if last.failures
         else ("every run", f"runs --db {shlex.quote(db)}"),
         ("your own suite", "import SUITE.yaml, then run-benchmark ID"),

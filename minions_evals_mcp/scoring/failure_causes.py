@@ -186,7 +186,7 @@ def _without_values(
         return (cause_text,)
     signal = signals[0].partition(": ")[0] if signals else ""
     criterion = next((name for name in criteria if not name.startswith("implicit:")), "")
-    return cause_text, signal and f"signal: {signal}", criterion and f"lost most on {criterion}"
+    return cause_text, signal and f"signal: {signal}", criterion and f"lowest-scoring criterion: {criterion}"
 
 
 def _shortened(text: str) -> str:

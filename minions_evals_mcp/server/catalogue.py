@@ -75,8 +75,8 @@ CATALOGUE: Mapping[str, Entry] = {
         "runs", "Run a test case", "run_test_case", runs.RunAnswer, "running:run_test_case", reach="judges",
         search="run one eval test case",
         description="""\
-Judges one output of one test case (the named target's, else recorded); keeps score, reasons, failure.
-Use: to check one case, or promptId's. judge=caller: you judge a packet.
+Judges one output of one test case (the named target's, else recorded) and saves score, reasons and failure.
+Use: to check one case, or promptId's. judge=caller: returns a prompt for you to judge.
 Not: a benchmark (run_benchmark); to keep nothing (score_outputs).
 Costs: a model call a criterion for llm.
 Errors: unknown id, no output, reused key.""",
@@ -97,7 +97,7 @@ Errors: unknown id, no key, reused key.""",
         search="A/B two prompt versions; is the new prompt better",
         description="""\
 Runs a benchmark under two prompt versions on the same cases: winner, verdict (improved … inconclusive), interval.
-Use: before approve_prompt_version. Goes on like run_benchmark.
+Use: before approve_prompt_version. Continues like run_benchmark.
 Not: to compare models (run_ab_test).
 Costs: two benchmark runs.
 Errors: unknown version, no outputs of a version, reused key.""",
@@ -106,7 +106,7 @@ Errors: unknown version, no outputs of a version, reused key.""",
         "analysis", "Try a candidate version", "try_version", runs.RunAnswer, "trying:try_version", reach="judges",
         search="optimise a prompt against an eval",
         description="""\
-Compares a candidate with the version in use: all of the open part; of a sealed part the verdict only, and the budget left.
+Compares a candidate with the version in use: the open part in full, a sealed part by its verdict and the budget left.
 Use: in an optimiser's loop; sealed for candidates to ship.
 Not: for figures of sealed cases: nobody has them.
 Costs: two benchmark runs a part; same idempotencyKey goes on, or repeats the answer.
@@ -117,7 +117,7 @@ Errors: no budget left, unknown version, no outputs.""",
         idempotent=True, reach="explains",
         search="why did an eval fail; root cause",
         description="""\
-Analyses failures anew: type, severity, root cause with its step, and the evidence.
+Classifies failures again: type, severity, root cause with its step, and the evidence.
 Use: after a run with failures; askModel where rules are unsure.
 Not: for outputs without a run (score_outputs).
 Costs: nothing by rule; askModel one model call a failure, within waitSeconds and maxCostUsd.
@@ -128,8 +128,8 @@ Errors: the run passed; unknown id; no model configured.""",
         idempotent=True,
         search="turn a failure or trace into a regression test",
         description="""\
-Makes a test case of a failed run or imported trace: its input and a check that this output fails and corrected passes.
-Use: so that a mended failure stays mended; without corrected it is a draft for a person.
+Creates a test case from a failed run or imported trace: its input and a check that this output fails and corrected passes.
+Use: to prevent a fixed failure from coming back; without corrected it is a draft for a person.
 Not: for sealed cases.
 Costs: nothing.
 Errors: the run passed; unknown id; corrected changes nothing.""",
@@ -138,7 +138,7 @@ Errors: the run passed; unknown id; corrected changes nothing.""",
         "analysis", "Tell a benchmark's trend", analysis.DetectTrend, analysis.TrendAnswer, "analysis:detect_trend", writes=False,
         search="quality drift over time",
         description="""\
-Tells whether a benchmark improves, degrades or is stable over its last runs, and why: slope, interval, p-value, breaks.
+Returns whether a benchmark improves, degrades or is stable over its last runs, and why: slope, interval, p-value, breaks.
 Use: to see drift over many runs.
 Not: to compare two versions (compare_prompt_versions).
 Costs: nothing; it is computed with each run.
@@ -148,7 +148,7 @@ Errors: the benchmark has no completed run.""",
         "analysis", "Audit a benchmark's checks", analysis.AuditBenchmark, analysis.AuditAnswer, "auditing:audit_benchmark",
         search="can a wrong answer pass the checks",
         description="""\
-Tries cheats and mutants on a benchmark's checks: which wrong answers pass, case by case, and what would close each hole.
+Tries wrong answers on a benchmark's checks: which pass, case by case, and which check would stop each.
 Use: before a benchmark is trusted, and after its cases change.
 Not: outputs of an agent (run_benchmark).
 Costs: nothing; by rule, no model.
@@ -168,8 +168,8 @@ Errors: unknown benchmark, no finished run, sealed.""",
         "runs", "Look at a run", runs.GetRun, runs.RunAnswer, "running:get_run", writes=False,
         search="result, score and failures of an evaluation run",
         description="""\
-Tells how far a run is: figures first, then the failures that matter, what could not be scored, packets that wait.
-Use: to poll (waitSeconds), to page (cursor), to fetch the next packets to judge.
+Returns a run's status: summary, top failures, unscored cases, pending judgments.
+Use: to poll (waitSeconds), to page (cursor), to fetch the next judgment requests.
 Not: to start or resume a run (call run_… again with its idempotencyKey).
 Costs: nothing.
 Errors: unknown runId; list_records type run lists them.""",
@@ -177,7 +177,7 @@ Errors: unknown runId; list_records type run lists them.""",
     "cancel_run": Entry(
         "runs", "Cancel a run", runs.CancelRun, runs.RunAnswer, "running:cancel_run", idempotent=True,
         description="""\
-Stops a run; what was judged is kept and the same idempotencyKey resumes it.
+Stops a run. Judged cases are saved, and the same idempotencyKey resumes it.
 Use: when a run is no longer wanted or costs too much.
 Not: to undo a run: history stays.
 Costs: calls in flight may still be billed.
@@ -187,9 +187,9 @@ Errors: another process works on it; unknown runId.""",
         "runs", "Hand in judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments",
         search="hand in LLM judge scores",
         description="""\
-Takes your verdicts on packets of a run with judge=caller, and completes it; shows the next packets.
-Use: a score within range and a rationale quoting the output, for every criterion of a packet.
-Not: to change a judgment: a packet is judged once. Judging your own output marks the run selfJudged.
+Submits your scores for a run with judge=caller and returns the next judgment requests.
+Use: a score within range and a rationale quoting the output, for every criterion of a request.
+Not: to change a judgment: a request is judged once. Judging your own output marks the run selfJudged.
 Costs: nothing.
 Errors: all or nothing, naming what does not fit.""",
     ),
@@ -207,7 +207,7 @@ Errors: unknown branch, no key of a provider, a parameter that it lacks.""",
         "analysis", "Read statistics", analysis.GetStatistics, analysis.StatisticsAnswer, "statistics:get_statistics", writes=False,
         search="pass rate and history of a test case",
         description="""\
-Tells a test case's history: runs, pass rate, mean score, regressions, trend by day; or a prompt's or skill's cases, or a branch.
+Returns a test case's history: runs, pass rate, mean score, regressions, trend by day. Or a prompt's or skill's cases, or a branch.
 Use: to see how a case did over time and prompt versions.
 Not: for a benchmark's trend (detect_trend).
 Costs: nothing.
@@ -227,7 +227,7 @@ Errors: a bad row says so in its result.""",
         "records", "List records", records.ListRecords, records.RecordsAnswer, "records:list_records", writes=False,
         search="find ids of test cases, benchmarks, runs, prompt versions",
         description="""\
-Lists one type's records, a page at a time; run (runs) and message (to the EvalAgent) newest first.
+Lists one type's records in pages. run (runs) and message (to the EvalAgent) come newest first.
 Use: to find ids. Types with definitions: test-case, rubric, rubric-criterion, benchmark, agent-run, prompt-version.
 Not: for one record (get_record).
 Costs: nothing; detail=full shows whole records.
@@ -257,7 +257,7 @@ Errors: the record, field and reason.""",
         destructive=True,
         search="release gate for a prompt version",
         description="""\
-Writes down that a prompt version is approved or refused; in-use (a person's word): it is the one to beat.
+Records that a prompt version is approved or refused, or (by a person) in use: the one to beat.
 Use: when a comparison's verdict is improved over the current version.
 Not: to override an inconclusive one: only a person can, at the command line.
 Costs: nothing. It cannot be undone.
@@ -266,7 +266,7 @@ Errors: hard-rule HR2 with what is missing and the call that supplies it.""",
     "send_message": Entry(
         "release", "Message the EvalAgent", release.SendMessage, release.ReceiptAnswer, "release:send_message",
         description="""\
-Hands the EvalAgent daemon a message; it works on it in its own process.
+Sends a message to the EvalAgent daemon, which works on it in its own process.
 Use: for work that should go on without you, or an agent-run to be judged on arrival.
 Not: when you need the result now (the tools above).
 Costs: what the asked work costs.
@@ -275,7 +275,7 @@ Errors: a malformed payload, by field; agentRunning=false: nobody is there yet."
     "delete_record": Entry(
         "records", "Hide a record", records.DeleteRecord, records.DeletedAnswer, "records:delete_record", idempotent=True,
         description="""\
-Hides a definition or copy from lists; what refers to it keeps it, and saving it again brings it back.
+Hides a definition or copy from lists. References keep working, and saving it again restores it.
 Use: for cases and benchmarks that are no longer wanted.
 Not: for results: history is never deleted.
 Costs: nothing.

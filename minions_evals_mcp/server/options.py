@@ -65,7 +65,7 @@ def read_options(arguments: Sequence[str]) -> Options:
         description="Serve Minions Evals to agents over MCP (stdio, or --http).",
         allow_abbrev=False,
     )
-    parser.add_argument("--db", type=Path, help="the store's file (MINIONS_EVALS_DB; else in your data folder)")
+    parser.add_argument("--db", type=Path, help="the store's file (MINIONS_EVALS_DB, else in your data folder)")
     parser.add_argument(
         "--read-only", action="store_true", help="offer no tool that writes; a missing store is an error"
     )

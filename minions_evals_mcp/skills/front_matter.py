@@ -23,7 +23,7 @@ Trigger = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$")]
 def _each_once(triggers: tuple[Trigger, ...]) -> tuple[Trigger, ...]:
     """A trigger that came twice would have its work done twice."""
     if len(set(triggers)) < len(triggers):
-        raise ValueError("one comes twice")
+        raise ValueError("duplicate entry")
     return triggers
 
 
@@ -104,7 +104,7 @@ def _refuse_repeated_keys(path: Path, root: yaml.Node | None) -> None:
         for key, _ in mapping.value:
             name = str(key.value)
             if name in seen:
-                raise BadInputError(f"{path}:{key.start_mark.line + 2}: the key {name!r} comes twice.")
+                raise BadInputError(f"{path}:{key.start_mark.line + 2}: duplicate key {name!r}.")
             seen.add(name)
 
 

@@ -159,7 +159,7 @@ def _steps(path: Path, body: list[str], first_line: int) -> tuple[Step, ...]:
                 f"{path}:{line}: the step begins with no id.", remedy="Write it as: 1. `load-case` Load …"
             )
         if any(step.id == ident for step in steps):
-            raise BadInputError(f"{path}:{line}: the step {ident!r} comes twice.")
+            raise BadInputError(f"{path}:{line}: duplicate step {ident!r}.")
         steps.append(Step(ident, sentence, line))
     if not steps:
         raise BadInputError(f"{path}:{first_line}: the skill has no numbered steps.")

@@ -1,4 +1,4 @@
-"""The form of a skill: its name, triggers, parameters and steps, and the limits of skills of one's own."""
+"""The form of a skill: its name, triggers, parameters and steps, and the limits of skills of your own."""
 
 from __future__ import annotations
 

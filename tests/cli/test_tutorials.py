@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
+from tests.language.blocks import blocks, script
 from tests.shared.cli.installed import installed
 from tests.shared.cli.terminal import ROOT, Terminal, inherited
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-FILE = re.compile(r"^`([\w.-]+)`[^\n]*:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-TYPED = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SAID = {
     "assistant-user": ["regressed", "written to support.html"],
     "platform-owner": ["desk", "2 of 2 passed", "anna", "copy.db", "ok"],
-    "prompt-engineer": ["which can be chance", "more than chance would", "written to replies.html"],
+    "prompt-engineer": ["not significant", "statistically significant", "written to replies.html"],
     "python-engineer": ["3 of 3 passed", "2 of 3 passed", "2 passed", "1 of 1 passed"],
 }
 """What is seen on the way, in its order."""
-
-
-def script(text: str) -> str:
-    """The page as one script: its files written and its commands typed, in their order."""
-    steps = sorted([*FILE.finditer(text), *TYPED.finditer(text)], key=lambda match: match.start())
-    return "\n".join(_written(*step.groups()) if step.re is FILE else step.group(1) for step in steps)
-
-
-def _written(name: str, content: str) -> str:
-    return f"cat > {name} <<'END_OF_FILE'\n{content}END_OF_FILE"
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_can_be_followed_as_it_stands(tmp_path: Path, page: Path) -> None:
     with installed() as programs:
         place = Terminal(tmp_path).with_env(PATH=f"{programs}:{inherited()['PATH']}")
-        ended = place.carried_out(["sh", "-eu", "-c", script(page.read_text("utf-8"))])
+        ended = place.carried_out(
+            ["sh", "-eu", "-c", script([step for step in blocks(page.read_text("utf-8")) if step.is_run])]
+        )
     assert ended.code == 0, ended
     at = 0
     for words in SAID[page.stem]:

@@ -376,3 +376,17 @@ def test_an_interrupted_evaluation_names_the_key_under_which_it_goes_on(tmp_path
 def test_checks_of_none_are_no_checks_and_the_expected_text_decides(evaluated: Any) -> None:
     result: EvaluationResult = evaluated(answer, CASES, checks=None, name="unchecked")
     assert result.passed is True
+
+
+def test_a_result_plans_how_many_cases_a_difference_takes(evaluated: Any) -> None:
+    cases = [Case({"n": n}, expected="good") for n in range(20)]
+
+    def half(n: int) -> str:
+        return "good" if n % 2 else "bad"
+
+    result = evaluated(half, cases, checks=["contains"], name="planned")
+    plan = result.plan(effect=0.2)
+    assert (plan.unit, plan.units, plan.is_bound) == ("case", 20, True)
+    assert plan.units_needed > 20
+    assert f"you need {plan.units_needed} cases" in plan.summary
+    assert "a comparison finds a difference of" in str(result)

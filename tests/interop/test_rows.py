@@ -119,7 +119,7 @@ def test_a_row_without_an_id_gets_one_of_what_it_says_and_equal_rows_are_numbere
         ("a.csv", 'Q,A\n"x\ny",1\nz,1,2\n', 4, "3 cells under 2 columns"),
         ("a.csv", 'Q,A\nx,"1\n', 2, "no table"),
         ("a.csv", 'Q,A\nx,"1" 2\n', 2, "no table"),
-        ("a.csv", "Q,A,Q\n", 1, "the column 'Q' comes twice"),
+        ("a.csv", "Q,A,Q\n", 1, "duplicate column 'Q'"),
         ("a.csv", "Q,,A\n", 1, "a column has no name"),
         ("a.csv", "", 1, "is empty"),
         ("a.csv", b"Q,A\n\xff,1\n", None, "no UTF-8"),
@@ -205,7 +205,7 @@ def test_parquet_rows_keep_their_types(tmp_path: Path) -> None:
     first, second = cases(tmp_path / "a.parquet", columns)
     assert (first.inputs, first.tags, first.created_at) == ({"q": "Why?", "n": 1}, ("a",), START)
     assert (second.inputs, second.created_at) == ({"q": "How?"}, None)
-    with pytest.raises(InvalidRecordError, match="id: the id 'x' comes twice") as caught:
+    with pytest.raises(InvalidRecordError, match="id: duplicate id 'x'") as caught:
         parquet.write_table(pa.Table.from_pylist([{"id": "x"}, {"id": "x"}]), tmp_path / "b.parquet")
         records(tmp_path / "b.parquet")
     assert caught.value.where.endswith("b.parquet:2")

@@ -77,7 +77,7 @@ def test_a_json_object_is_what_scoring_code_returned(tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("t.csv", "a,b\n1,2\n1,2,3\n", "t.csv:3: 3 cells under 2 columns"),
-        ("t.csv", "a,b,a\n", "t.csv:1: the column 'a' comes twice"),
+        ("t.csv", "a,b,a\n", "t.csv:1: duplicate column 'a'"),
         ("t.csv", 'a\n"1"x\n', "t.csv:2: no table: "),
         ("t.csv", b"a\n\xff\n", "t.csv: no UTF-8"),
         ("t.jsonl", '{"a": 1}\n\n{bad\n', "t.jsonl:3: no JSON: "),

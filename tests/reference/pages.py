@@ -234,7 +234,7 @@ def failures() -> str:
             "| 0 | done; every gate that was asked for holds |",
             "| 1 | a quality gate failed: a threshold, a regression, a case that did not pass |",
             "| 2 | the request is wrong; nothing has run |",
-            f"| {EXIT_CODE} | the instrument failed (judge, target, store, machine), or the evidence decides nothing |",
+            f"| {EXIT_CODE} | the evaluation could not be completed (judge, target, store, machine), or the evidence decides nothing |",
             "| 130 | interrupted; what was judged is kept |",
         ]
     )

@@ -30,7 +30,7 @@ def test_what_matters_least_is_left_out_first_and_named() -> None:
         Column("model", ["m" * 20], 3),
         Column("cost", ["1"], 2),
     )
-    assert drawn(20, *columns) == [" id   runs  cost", " a/b  12    1", " no room here for: model; --json has all"]
+    assert drawn(20, *columns) == [" id   runs  cost", " a/b  12    1", " hidden columns: model (--json shows all)"]
 
 
 def test_an_id_that_is_wider_than_the_terminal_is_still_whole() -> None:

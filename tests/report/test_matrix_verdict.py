@@ -34,21 +34,19 @@ def matrix(*columns: list[bool]) -> Matrix:
 
 def test_a_column_that_is_better_beyond_chance_is_said_to_be_and_the_two_are_put_side_by_side() -> None:
     said, following = verdict(matrix([False] * 12, [True] * 12))
-    assert said.startswith("[1] scores 1.000 higher than [0], more than chance would (95 %: ")
+    assert said.startswith("[1] scores 1.000 higher than [0], statistically significant (95 %: ")
     assert following == "Next: minions-evals diff 11111111 22222222"
 
 
 def test_two_tests_can_be_chance() -> None:
     (said, _) = verdict(matrix([True, True], [False, False]))
-    assert said.startswith("[0] scores 1.000 higher than [1], which can be chance")
+    assert said.startswith("[0] scores 1.000 higher than [1], not significant")
     assert said.endswith("What would settle it: about 4 more tests.")
 
 
 def test_where_test_and_interval_disagree_the_sentence_says_which_decides() -> None:
     (said, _) = verdict(matrix([True] * 5 + [False] * 5, [False] * 10))
-    assert (
-        "which can be chance: the test decides and cannot tell, though the interval leaves 0 out (95 %: +0.084" in said
-    )
+    assert "not significant: the test decides and cannot tell, though the interval leaves 0 out (95 %: +0.084" in said
 
 
 def test_prompts_that_begin_alike_are_named_from_where_they_differ() -> None:
@@ -100,7 +98,7 @@ def test_the_best_prompt_over_all_providers_is_named_each_test_counted_once() ->
     ]
     said = verdict(four.model_copy(update={"columns": tuple(both)}))
     (over,) = [line for line in said if line.startswith("Over")]
-    assert over.startswith("Over the 2 providers “p1” scores 1.000 higher than “p0”, more than chance would (95 %: ")
+    assert over.startswith("Over the 2 providers “p1” scores 1.000 higher than “p0”, statistically significant (95 %: ")
     assert over.endswith("; 12 tests).")
     alone = verdict(four.model_copy(update={"columns": tuple(both[:2])}))
     assert not [line for line in alone if line.startswith("Over")]
@@ -113,6 +111,6 @@ def test_a_changed_column_is_put_beside_its_wording_before() -> None:
     )  # fmt: skip
     said = verdict(matrix([True], [True]).model_copy(update={"before": (before,)}))
     assert said[1] == (
-        "[1] scores 0.250 lower than its wording before (run 11111111),"
-        " more than chance would (95 %: -0.500 to -0.100, p = 0.01; 12 tests)."
+        "[1] scores 0.250 lower than the previous version of this prompt (run 11111111),"
+        " statistically significant (95 %: -0.500 to -0.100, p = 0.01; 12 tests)."
     )

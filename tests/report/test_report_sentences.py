@@ -120,7 +120,7 @@ async def test_no_trend_is_spoken_of_before_the_third_run(engine: Engine) -> Non
         assert trend is not None
         assert trend["direction"] == "stable"
         said.append(trend_words(trend))
-    assert said[:2] == ["no trend yet: 1 of 3 runs", "no trend yet: 2 of 3 runs"]
+    assert said[:2] == ["no trend yet (needs 3 runs, has 1)", "no trend yet (needs 3 runs, has 2)"]
     assert said[2] == "trend stable (provisional: few runs)"
 
 

@@ -65,7 +65,7 @@ def _inline(text: str) -> InlineBranch:
     for part in parts:
         name, equals, value = part.partition("=")
         if not equals:
-            raise BadInputError(f"--inline {text}: {part} is no NAME=VALUE.", remedy="--help shows an example.")
+            raise BadInputError(f"--inline {text}: expected NAME=VALUE, got {part}.", remedy="--help shows an example.")
         fields[name.strip()] = value if name.strip() == "name" else json_or_text(value)
     try:
         return InlineBranch.model_validate(fields)

@@ -60,18 +60,18 @@ async def audit(
     max_cheat_rate
         The share of cases that a cheat may pass, 0 to 1.
     limit
-        Show at most so many cases; --json has all.
+        Maximum number of cases shown. --json has all.
     fix
         Write what is suggested for a suite file as a diff to this file, to be read and applied by you (patch -p1). What is
         suggested for a promptfoo config is shown: its assertions are edited by hand.
     with_judge
-        Ask the model that judges, too, where a case is not judged by rules alone; try --dry-run first.
+        Ask the model that judges, too, where a case is not judged by rules alone. Try --dry-run first.
     judge_model
         With --with-judge: who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     max_cost_usd
         With --with-judge: stop asking before this is spent.
     dry_run
-        With --with-judge: say how often the model would be asked and what that costs at most; nothing is asked or kept.
+        With --with-judge: say how often the model would be asked and what that costs at most. Nothing is asked or saved.
     yes
         Agree to what a config names: programs, code, addresses, variables of the environment, paths outside of its folder.
     """

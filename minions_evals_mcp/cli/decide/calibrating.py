@@ -37,7 +37,7 @@ async def calibrate(
 ) -> int:
     """Find a benchmark's noise floor: run the same version and judge the same outputs several times.
 
-    The floor is kept; --fail-on-regression of run-benchmark uses it from then on.
+    The noise floor is saved. --fail-on-regression of run-benchmark uses it from then on.
     Example: minions-evals calibrate support/quality --prompt-version support/prompt@1 --repeats 5
 
     Parameters
@@ -49,7 +49,7 @@ async def calibrate(
     prompt_version
         The prompt version whose outputs are taken or made.
     judge
-        auto: each criterion's own; heuristic: rules; llm.
+        auto (each criterion's own), heuristic (rules), or llm.
     judge_model
         Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     target

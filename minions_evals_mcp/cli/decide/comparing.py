@@ -56,14 +56,15 @@ async def compare(
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     literal: Annotated[bool, Parameter(negative="")] = False,
     allow_skipped: Annotated[bool, Parameter(negative="")] = False,
+    explain: Annotated[bool, Parameter(negative="")] = False,
     margin: str | None = None,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Say which of two prompt versions is better on a benchmark, and how sure that is.
+    """Compare two prompt versions on a benchmark: which is better, and is that significant?
 
     Runs the benchmark under both versions on the same cases, or compares two runs that are stored.
-    Exit 1 with --fail-on-regression if it got worse beyond chance, 3 if outputs could not be judged or that not decided.
+    Exit 1 with --fail-on-regression if it got significantly worse, 3 if outputs could not be judged or the data do not decide.
     Example: minions-evals compare support/quality --from support/prompt@1 --to support/prompt@2
 
     Parameters
@@ -73,16 +74,18 @@ async def compare(
     other
         The second benchmark-run, by id or key.
     limit
-        At most so many cases that got worse, and better.
+        Maximum number of cases shown that got worse, and that got better.
     fail_on_regression
-        Exit 1 if the new version is worse beyond chance; 3 if passes fell by more than 10 points on too few cases to tell.
+        Exit 1 if the new version is significantly worse, 3 if passes fell by more than 10 points on too few cases to decide.
     literal
-        Let --fail-on-regression fail on a fall by more than 10 points alone, whatever chance can do.
+        Fail on any drop of more than 10 points, even if it is not statistically significant.
     allow_skipped
-        Let --fail-on-regression hold over the outputs that are there; else exit 3 where a case has none.
+        Evaluate the gate on the available outputs. Without this, missing outputs exit with 3.
     margin
         Ask whether the new version is worse by no more than this: a difference of the scores (0.02), or a share of the score in
-        use now (5%). Exit 1 if it is worse by more, 3 if that is not decided.
+        use now (5%). Exit 1 if it is worse by more, 3 if that is undecided.
+    explain
+        Also show the method: test, significance level, criteria, runs.
     """
     allowed = None if margin is None else Margin.parse(margin)
     gates = partial(_gate, literal=literal) if fail_on_regression else None
@@ -107,7 +110,7 @@ async def compare(
     else:
         from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
-        show_comparison(summary, store=common.db, place=kept_in(common))
+        show_comparison(summary, store=common.db, place=kept_in(common), explain=explain)
     if any(map(unscored, sides)):
         return BROKEN
     code = 0 if gates is None else gates(summary)
@@ -196,9 +199,9 @@ async def rejudge(
     key: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now; no target is called.
+    """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now. No target is called.
 
-    The new run is appended; it is no point of a trend and no regression.
+    The new run is added. It does not count for trends and regressions.
     Example: minions-evals rejudge RUN --judge llm --judge-model anthropic:claude-sonnet-5-5
 
     Parameters
@@ -206,7 +209,7 @@ async def rejudge(
     id
         The benchmark-run, by id or key.
     judge
-        auto: each criterion's own; heuristic: rules; llm; human; caller: you judge what is handed out.
+        auto (each criterion's own), heuristic (rules), llm, human, or caller (returns prompts for you to judge).
     judge_model
         Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     key
@@ -243,9 +246,9 @@ async def approve(
     version
         The prompt version.
     by
-        Who decides: a person by their token, or at a terminal where they confirmed once who they are; else an agent.
+        Who decides: a person by their token, or at a terminal where they confirmed once who they are. Else an agent.
     comparison
-        The comparison that it rests on; else the newest that has the version against the current one.
+        The comparison that it rests on. Else the newest that has the version against the current one.
     refuse
         Write down that the version is refused.
     reason

@@ -48,7 +48,7 @@ async def lift(
 ) -> int:
     """Say whether a skill, an AGENTS.md, a tool or an MCP server helps an agent: the same cases with and without it.
 
-    Your agent (--target 'command:…') is started for each case in a fresh folder, which holds the subject or does not; it gets
+    Your agent (--target 'command:…') is started for each case in a fresh folder, which holds the subject or does not. It gets
     {"prompt": …} as JSON and answers with JSON or text. Quality, tokens and time are compared case by case. A skill's
     evals/evals.json runs as it stands. Exit 1 with --fail-on-harm if it is harmful, 3 if outputs could not be judged.
     Example: minions-evals lift skills/csv-analyzer --target 'command:python agent.py' --judge-model anthropic:claude-sonnet-5-5
@@ -64,13 +64,13 @@ async def lift(
     cases
         An evals.json, or the id of a benchmark that is kept (default: the skill's evals/evals.json).
     name
-        What the lift is called (default: the skill's name); its runs are compared under it.
+        What the lift is called (default: the skill's name). Its runs are compared under it.
     skills_at
         Where in a workspace skills are laid, each in a folder of its name.
     output
         Write the result as benchmark.json, as skill benchmarks are written.
     fail_on_harm
-        Exit 1 if the subject makes outputs worse beyond chance; 3 if that is not known.
+        Exit 1 if the subject makes outputs significantly worse, 3 if that is unknown.
     """
     subject_asked = LiftAsked(subject, tuple(with_ or ()), tuple(without or ()), cases, name, skills_at)
     if options.prompt_version is not None:

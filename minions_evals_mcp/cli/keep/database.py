@@ -93,7 +93,7 @@ async def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
     Parameters
     ----------
     file
-        Where to; an existing file is not overwritten.
+        Target file. An existing file is not overwritten.
     """
     path = db_path(common, settings_here())
     copied = await back_up(path, file)
@@ -115,7 +115,7 @@ async def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
     Parameters
     ----------
     file
-        Where to; an existing file is not overwritten.
+        Target file. An existing file is not overwritten.
     """
     path = db_path(common, settings_here())
     salvaged = await write_salvaged(path, file)

@@ -34,9 +34,10 @@ async def add(
 ) -> int:
     """Make a test case or a version of a prompt, or a branch of a test case.
 
-    A test case takes promptId, name, description, input and expectedOutput; a branch testCaseId, name, provider, model and
-    what else is sent (temperature, maxTokens, topP, otherParams, isControl). A prompt version takes promptId, content,
-    changelog and description. It follows the latest version of its prompt, and gets the next number.
+    A test case takes promptId, name, description, input and expectedOutput. A branch testCaseId, name, provider, model and
+    what else is sent (temperature, maxTokens, topP, otherParams, isControl).
+    A prompt version takes promptId, content, changelog and description. It follows the latest version of its prompt, and gets
+    the next number.
     Example: minions-evals add test-case promptId=mood name=Happy 'input={"text": "I am happy"}' expectedOutput=positive
 
     Parameters
@@ -46,7 +47,7 @@ async def add(
     fields
         FIELD=VALUE, as often as needed.
     id
-        Its id; else one is given.
+        Its id (default: a new one).
     """
     values = named_fields(fields)
     async with session(common, makes=True) as engine:
@@ -97,7 +98,7 @@ _MAKERS = {TestCase.slug: _case_made, TestBranch.slug: _branch_made, PromptVersi
 
 
 async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Change fields of a test case or of a branch; what is not named stays.
+    """Change fields of a test case or of a branch. Other fields stay as they are.
 
     Another expectedOutput is a new baseline, as by `accept`. FIELD= without a value takes the field out.
     Example: minions-evals set mood/happy name=Happy expectedOutput=positive

@@ -20,6 +20,7 @@ from minions_evals_mcp.interop.log_formats.unknown_files import found, is_suite,
 from minions_evals_mcp.interop.log_intake.intake import Counted, Taken, read_counted, take_log
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
+from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.report.plain import printable
 
 SUITE = "suite"
@@ -36,7 +37,7 @@ def format_of(file: Path, name: str | None) -> Format | None:
         return None if name == SUITE else named(name)
     look = sniff(file)
     form = matching(look)
-    if form is None and not look.is_lines and file.stat().st_size > LONGEST and "minions" not in obj(look.first):
+    if form is None and not look.is_lines and file.stat().st_size > LONGEST and not obj(look.first).keys() & set(ROOTS):
         size = file.stat().st_size // 1_000_000
         raise BadInputError(
             f"{file} looks like no format that is read, and its {size} MB are too many for a suite in one document.",
@@ -57,7 +58,7 @@ def members(folder: Path) -> tuple[list[Path], int]:
     if not known:
         raise BadInputError(
             f"{folder} holds {len(files)} files, and none of them is a suite or of a known format.",
-            remedy=f"Name a file to hear what was found in it. Known formats: {', '.join(BY_NAME)} (docs/logs.md).",
+            remedy=f"Name a file to hear what was found in it. Known formats: {', '.join(BY_NAME)} (docs/reference/log-formats.md).",
         )
     return known, len(files) - len(known)
 

@@ -18,7 +18,7 @@ SUBJECTS = ("benchmarkId", "testCaseId", "promptVersionRef", "messageId", "bench
 
 
 async def outbox(*, limit: Limit = 50, after: Cursor = 0, common: Common = DEFAULTS) -> int:
-    """Show what is told to other agents and people, oldest first: tasks, messages, approval-requests; waiting, delivered or refused.
+    """Show notifications to agents and people, oldest first: tasks, messages, approval-requests.
 
     Example: minions-evals outbox --json
 

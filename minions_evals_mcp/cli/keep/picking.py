@@ -19,9 +19,9 @@ def pick(
     judge_model: str | None = None,
     max_cost_usd: float | None = None,
 ) -> int:
-    """Select the best of several recorded outputs by their scores: a JSON row in, its selection out; nothing is kept.
+    """Select the best of several recorded outputs by their scores: a JSON row in, its selection out. Nothing is saved.
 
-    A row is {id, outputs: […], assert: […]}; its answer {id, selected, scores, reasons, namedScores} or {id, error}. `selected` is
+    A row is {id, outputs: […], assert: […]}. Its answer {id, selected, scores, reasons, namedScores} or {id, error}. `selected` is
     the index of the output with the highest aggregate (the first of equals), null where none reaches the threshold of
     the row's max-score assertion: {"type":"max-score","value":{"method":"average"|"sum","weights":{TYPE:…},"threshold":…}}.
     An output is a text, a record, or {output, latencyMs, cost}. A select-best assertion has no part in it.
@@ -31,7 +31,7 @@ def pick(
     Parameters
     ----------
     file
-        JSON lines; `-` is standard input.
+        JSON lines. `-` is standard input.
     fail
         Exit 1 if in any row no output is selected.
     json
@@ -41,7 +41,7 @@ def pick(
     judge_model
         Who grades llm-rubric and factuality, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     max_cost_usd
-        Ask the judge no more before it might cost more than this; the rows that need it then say so.
+        Ask the judge no more before it might cost more than this. The rows that need it then say so.
     """
     how = Answering(read_pick_row, "selected", trust_code, judge_model, max_cost_usd)
     return answer_rows(file, how, fail=fail, json=json)

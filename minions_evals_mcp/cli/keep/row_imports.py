@@ -27,14 +27,14 @@ _ID: TypeAdapter[str | None] = TypeAdapter(Id | None)
 
 
 def filled(pairs: Sequence[str], option: str) -> dict[str, str]:
-    """FIELD=… options as a mapping; raises `BadInputError` for one that is none or comes twice."""
+    """FIELD=… options as a mapping; raises `BadInputError` for one that is malformed or a duplicate."""
     fixed: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
             raise BadInputError(f"{option} {pair}: it has the form FIELD=….", remedy="--help shows examples.")
         if name in fixed:
-            raise BadInputError(f"{option} {name} comes twice.", remedy="Fill each field once.")
+            raise BadInputError(f"{option} {name}: duplicate field.", remedy="Fill each field once.")
         fixed[name] = value
     return fixed
 

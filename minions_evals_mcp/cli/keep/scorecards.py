@@ -35,10 +35,10 @@ async def scorecard(
     limit: Limit = SHOWN,
     common: Common = DEFAULTS,
 ) -> int:
-    """Give a table of results one score, and say what changed since another; nothing is kept.
+    """Give a table of results one score, and say what changed since another. Nothing is saved.
 
     Booleans give the share of true in percent, numbers their mean, several columns the mean of their figures.
-    Without --columns the last column counts; of a benchmark-run that is its score. A run has a column for each
+    Without --columns the last column counts. Of a benchmark-run that is its score. A run has a column for each
     criterion, then latency (ms), cost (US dollars), passed and score.
     Example: minions-evals scorecard results.csv --columns correct,tone --compare last-week.csv
 

@@ -42,9 +42,9 @@ def score(
     judge_model: str | None = None,
     max_cost_usd: float | None = None,
 ) -> int:
-    """Check recorded outputs: a JSON row in, a verdict out, streaming; nothing is kept.
+    """Check recorded outputs: a JSON row in, a verdict out, streaming. Nothing is saved.
 
-    A row is {id, output, assert: […], threshold?, latencyMs?, cost?}; its answer {id, pass, score, results}
+    A row is {id, output, assert: […], threshold?, latencyMs?, cost?}. Its answer {id, pass, score, results}
     or {id, error}. What a model decides (llm-rubric, factuality) is paid for again each time.
     The summary goes to standard error. Exit 3 if a row could not be checked, 1 with --fail if one did not pass.
     Example: echo '{"id":"1","output":"Paris","assert":[{"type":"contains","value":"Paris"}]}' | minions-evals score -
@@ -52,7 +52,7 @@ def score(
     Parameters
     ----------
     file
-        JSON lines; `-` is standard input.
+        JSON lines. `-` is standard input.
     fail
         Exit 1 if any row does not pass.
     json
@@ -62,7 +62,7 @@ def score(
     judge_model
         Who grades llm-rubric and factuality, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     max_cost_usd
-        Ask the judge no more before it might cost more than this; the rows that need it then say so.
+        Ask the judge no more before it might cost more than this. The rows that need it then say so.
     """
     how = Answering(read_row, "passed", trust_code, judge_model, max_cost_usd)
     return answer_rows(file, how, fail=fail, json=json)

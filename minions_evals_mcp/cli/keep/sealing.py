@@ -41,9 +41,9 @@ async def seal(
     Parameters
     ----------
     benchmark
-        The benchmark; with --unseal also the one of which a share is sealed.
+        The benchmark. With --unseal also the one of which a share is sealed.
     share
-        Seal so large a part of the cases (0 to 1) in a benchmark of their own; the rest stays open to learn from.
+        Seal so large a part of the cases (0 to 1) in a benchmark of their own. The rest stays open to learn from.
     seed
         Draws the cases of a share.
     unseal

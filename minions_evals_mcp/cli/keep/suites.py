@@ -59,10 +59,10 @@ async def import_(
     explain: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Take records in from suite files, other tools' logs, or rows of your own data; importing twice changes nothing.
+    """Import records from suite files, other tools' logs, or rows of your own data. Importing twice changes nothing.
 
     Each file is taken whole or, with file, line, field and reason, not at all.
-    What a case expected before is kept; outputs that waited for something to be judged by are judged.
+    What a case expected before is kept. Outputs that waited for something to be judged by are judged.
     Example: minions-evals import evals.yaml
     Example: minions-evals import logs/2026-11-20_popularity.eval
     Example: minions-evals import tickets.csv --as test-case --map inputs.question=Question --map expectedOutputs.output=Answer
@@ -70,23 +70,23 @@ async def import_(
     Parameters
     ----------
     files
-        A folder stands for all files below it that are of a known format; the others are counted.
-        Suite files: `minions: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
-        Logs and data sets of other tools (docs/reference/log-formats.md); what they are is seen from what they hold.
+        A folder stands for all files below it of a known format. Other files are counted.
+        Suite files: `records: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
+        Logs and data sets of other tools (docs/reference/log-formats.md). The format is detected from the content.
         With --as, rows: .csv, .tsv, .jsonl, .parquet.
     as_
-        Each row becomes one of these. A row without an id gets one made of what it says.
+        Each row becomes one of these. A row without an id gets one computed from its content.
     map
-        FIELD=COLUMN, as often as needed; dotted for a part (inputs.question) and for a nested column (meta.id).
-        Without it each column fills the field of its name; with it other columns are left out.
+        FIELD=COLUMN, repeatable. Use dots for a part (inputs.question) or a nested column (meta.id).
+        Without it each column fills the field of its name. With it other columns are left out.
     set
         FIELD=VALUE, the same for every row (agentId=support).
     into
-        Puts the test cases into this benchmark, which is made if there is none.
+        Adds the test cases to this benchmark, which is created if necessary.
     format
-        What the files are, where that is not to be seen: suite, or a format that docs/reference/log-formats.md names.
+        The format, if it cannot be detected: suite, or a format of docs/reference/log-formats.md.
     explain
-        Say what each file is taken for and why, what is read of it, and what is not. Nothing is kept.
+        Show the detected format, what is read and what is not. Nothing is saved.
     """
     if explain:
         if as_ is not None:
@@ -160,7 +160,7 @@ async def _import_folder(engine: Engine, folder: Path, name: str | None, common:
         except BadInputError as error:
             refused += 1
             tell(f"refused: {error.message}\n", aside=True)
-    total = f"{folder}: {len(known) - refused} files taken in, {refused} refused, {others} of no known format"
+    total = f"{folder}: {len(known) - refused} files taken in, {refused} refused, {others} of an unsupported format"
     if common.json:
         say({"folder": str(folder), "taken": len(known) - refused, "refused": refused, "others": others})
     else:
@@ -214,7 +214,7 @@ async def export(
     out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Write records as JSON lines to standard output, the definitions first; or a run in the format of another tool.
+    """Write records as JSON lines to standard output, the definitions first. Or a run in the format of another tool.
 
     Example: minions-evals export --type test-case > cases.jsonl
     Example: minions-evals export RUN --format inspect-json -o log.json
@@ -228,7 +228,7 @@ async def export(
     format
         every-eval-ever, inspect-json, junit, otel-events, parquet or promptfoo (docs/reference/log-formats.md).
     out
-        With --format: the file; one that is there already is replaced.
+        With --format: the file. An existing one is replaced.
     """
     if format is not None or id is not None or out is not None:
         if format is None or id is None or out is None or type is not None:
@@ -340,7 +340,7 @@ async def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  
 
 
 async def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Hide a record from lists; runs that refer to it keep it.
+    """Hide a record from lists. Runs that refer to it keep it.
 
     Example: minions-evals delete support/old-case
 

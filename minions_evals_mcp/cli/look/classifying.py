@@ -35,7 +35,7 @@ async def classify(
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Say why a run failed: by rule; and beside that by the model where the rules are not sure and you allow it.
+    """Explain why a run failed: by rules, and by a model if the rules are not sure and you allow it.
 
     Example: minions-evals classify RUN
 
@@ -45,9 +45,9 @@ async def classify(
         RUN:CASE, a failed test-run's id, or a run's (or its key): then each of its failures.
     explain
         llm: ask the model where the rules are not sure. What it says is kept only with a step of the log and words of it
-        (else as MINIONS_EVALS_EXPLAIN says; off).
+        (else as MINIONS_EVALS_EXPLAIN says, off).
     max_cost_usd
-        Stop before spending more than this; what was analysed by then is kept.
+        Stop before spending more than this. Finished analyses are saved.
     dry_run
         Only tell how many failures the model would be asked about, and what that costs at most.
     """
@@ -75,7 +75,7 @@ def _causes_told(causes: Sequence[Cause]) -> str:
     lines: list[str] = []
     for cause in causes:
         affected = [printable(case.test_case_id) for case in cause.affected]
-        share = f"{100 * cause.share_of_loss:.0f} % of what was lost; " if cause.share_of_loss < 1 else ""
+        share = f"{100 * cause.share_of_loss:.0f} % of lost points; " if cause.share_of_loss < 1 else ""
         lines += [
             printable(cause.summary, 500),
             f"  {share}cases: {first_named(affected, len(affected), of=cause.cases)}",

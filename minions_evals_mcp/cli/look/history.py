@@ -154,7 +154,7 @@ async def accept(
 ) -> int:
     """Accept an output as what a test case expects from now on, or a run that fell as what later runs are measured against.
 
-    Of a test case it is the output of its newest run, of a test-run its own; what was expected before is kept as an event. An
+    Of a test case it is the output of its newest run, of a test-run its own. What was expected before is kept as an event. An
     output that waits because there was nothing to judge it by is judged by it. A benchmark's run keeps its own verdict.
     Example: minions-evals accept support/refund-within-window --by anna
 

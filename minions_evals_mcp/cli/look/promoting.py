@@ -24,7 +24,7 @@ async def promote(
 ) -> int:
     """Make a test case of a failure: its input, what was wrong, and a check that this output fails.
 
-    With --corrected the check passes on the corrected output and the case runs from now on; without, it is a draft and
+    With --corrected the check passes on the corrected output and the case runs from now on. Without, it is a draft and
     waits until you promote it again with one. Sealed cases are never promoted.
     Example: minions-evals promote RUN:CASE --corrected "It arrives on 19 November."
 
@@ -36,7 +36,7 @@ async def promote(
     corrected
         What the agent should have answered: a text, or the name of a file that holds it.
     why
-        What was wrong, in your words; else as the failure says it.
+        What was wrong, in your words. Else as the failure says it.
     into
         The benchmark that takes the case up.
     """

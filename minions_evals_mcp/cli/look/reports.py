@@ -36,9 +36,9 @@ async def report(
     Parameters
     ----------
     id
-        A run's id, its beginning, its key or latest; a benchmark's id, or a comparison's.
+        A run's id, its beginning, its key or latest. A benchmark's id, or a comparison's.
     out
-        The file; one that is there already is replaced.
+        The file. An existing one is replaced.
     compare
         Another run (or benchmark) to put beside it, as the earlier of the two.
     """

@@ -19,7 +19,7 @@ from minions_evals_mcp.report.plain import printable
 
 
 async def versions(id: str, other: str | None = None, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Show the versions of a prompt and which is current; with two versions, what changed from the first to the second.
+    """Show the versions of a prompt and which is current. With two versions, what changed from the first to the second.
 
     Example: minions-evals versions support/prompt@1 support/prompt@2
 
@@ -78,7 +78,7 @@ async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int
     """Make the wordings of an evaluated config versions of one prompt, which can then be compared and approved.
 
     They stand in the order of the config: the first is in use until another is approved. A wording that the prompt has
-    already is not kept again, so that the same command adds what was written since.
+    already is not saved again, so that the same command adds what was written since.
     Example: minions-evals prompt take support/reply eval/6b82b9211dd1dc97
 
     Parameters

@@ -25,7 +25,7 @@ def view(*, port: Port | None = None, browser: bool = True, by: str = "", common
     Parameters
     ----------
     port
-        Where to listen (default 8427, or a free port where that is taken); 0 takes any free port.
+        Port (default 8427, or a free port if that is taken). 0 takes any free port.
     browser
         Open the browser (--no-browser prints the address only).
     by

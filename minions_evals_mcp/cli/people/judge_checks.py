@@ -46,7 +46,7 @@ async def check(
     id
         A benchmark (its newest run that a model judged), or a benchmark-run by id or key.
     limit
-        At most this many of its cases; 6 outputs of a kind are needed to fail a probe.
+        Maximum number of its cases. A probe needs 6 outputs of a kind to fail.
     probes
         Only these: leave out what your criterion does not ask for (a criterion of tone need not fail an off-topic answer).
     max_cost_usd

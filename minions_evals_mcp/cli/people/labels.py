@@ -31,7 +31,7 @@ async def label(
 ) -> int:
     """Draw outputs that a model judged at random and queue them for people, who see no verdict of the model.
 
-    What people say of them tells whether the judge can be trusted (agreement), and corrects the pass rate (runs, compare).
+    Their labels show whether the judge can be trusted (agreement), and corrects the pass rate (runs, compare).
     Example: minions-evals label support/quality --draw 30
     Example: minions-evals label support/quality --from labels.csv
 
@@ -40,7 +40,7 @@ async def label(
     id
         A benchmark (its newest run that a model judged), or a benchmark-run by id or key.
     draw
-        So many cases; none that was drawn before. The chance of each is kept.
+        Number of cases to draw, none of which was drawn before. Their probability is saved.
     max_judge_error
         Let the judge's verdicts stand only where labels certify that at most this share of them is wrong, and queue the
         rest for people. Exit 1 where that cannot be promised.

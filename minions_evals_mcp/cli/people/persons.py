@@ -19,7 +19,7 @@ async def add(name: str, /, *, common: Common = DEFAULTS) -> int:
     Parameters
     ----------
     name
-        Who speaks with the token.
+        The person who acts with the token.
     """
     async with session(common, makes=True) as engine:
         token = await persons.add_person(engine, name)
@@ -35,7 +35,7 @@ async def add(name: str, /, *, common: Common = DEFAULTS) -> int:
 
 
 async def remove(name: str, /, *, common: Common = DEFAULTS) -> int:
-    """End what a person's token opens; what they said stays theirs.
+    """Revoke a person's token. Their judgments stay theirs.
 
     Example: minions-evals people remove anna
 

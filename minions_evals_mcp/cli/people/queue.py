@@ -33,7 +33,7 @@ HOW = (
     "You see neither the version of an output nor what others said.\n"
     "u goes back, s skips, m shows long texts whole, q leaves. A judgment is kept\n"
     "once all criteria of its output are judged and you hand it in; what you have\n"
-    "begun when you leave is not kept.\n"
+    "begun when you leave is not saved.\n"
 )
 Word = Literal["undo", "skip", "more", "leave"]
 WORDS: dict[str, Word] = {"u": "undo", "s": "skip", "m": "more", "q": "leave"}
@@ -42,7 +42,7 @@ WORDS: dict[str, Word] = {"u": "undo", "s": "skip", "m": "more", "q": "leave"}
 def judge(run_id: str | None = None, /, *, by: str = "", common: Common = DEFAULTS) -> int:
     """Judge what waits for a person, one output at a time: a score and a reason for each criterion.
 
-    You are shown the criterion, its guide, input, output and what was expected; not the version, nor any other verdict.
+    You are shown the criterion, its guide, input, output and what was expected. Not the version, nor any other verdict.
     Leave whenever you like: what was handed in is kept, and the next `judge` goes on with the rest.
     Example: minions-evals judge --by anna
 
@@ -114,7 +114,7 @@ def _saved(question: Question, judgments: Sequence[GivenJudgment], by: Speaker, 
         try:
             run(partial(_hand_in, question, judgments, by, common))
         except EvalsError as error:
-            sys.stdout.write(f"\nNot kept: {printable(rendered(error.text), 500)}\n")
+            sys.stdout.write(f"\nNot saved: {printable(rendered(error.text), 500)}\n")
             if not isinstance(error, BusyError) or _typed("Enter tries again, q lets it go: ") == "q":
                 return False
         else:

@@ -17,7 +17,7 @@ async def batch_run_tests(
 ) -> int:
     """Run test cases of a prompt against a version of it, several at once: each is compared with its own history.
 
-    The version is the one that is named, by number, id or latest; else each case's own, else the prompt's latest.
+    The version is the one that is named, by number, id or latest. Else each case's own, else the prompt's latest.
     Exit 1 if one failed, 3 if one could not be run or has no verdict yet.
     Example: minions-evals batch-run-tests support/prompt support/refund support/greeting --prompt-version latest
 
@@ -26,7 +26,7 @@ async def batch_run_tests(
     prompt
         The prompt whose test cases they are.
     cases
-        The test cases; all active ones of the prompt where none is named.
+        The test cases. All active ones of the prompt where none is named.
     """
     request = options.request(prompt)
     if request.trials > 1:

@@ -29,14 +29,14 @@ class Choice:
         Parameter(
             negative="",
             show_default=False,
-            help="Run only cases with tag=TAG, skill=SKILL, status=passed|failed|new, text~WORDS; several by commas, all must hold.",
+            help="Run only cases with tag=TAG, skill=SKILL, status=passed|failed|new, text~WORDS. Separate by commas; all must match.",
         ),
     ] = ()
     rerun_failed: Annotated[
         str | None, Parameter(help="Run only what failed or was not scored in this run, under its prompt version.")
     ] = None
     sample: Annotated[Cases | None, Parameter(help="Run only so many cases, drawn at random.")] = None
-    seed: Annotated[int | None, Parameter(help="Draws the sample; the same seed draws the same cases (0).")] = None
+    seed: Annotated[int | None, Parameter(help="Draws the sample. The same seed draws the same cases (0).")] = None
     limit: Annotated[Cases | None, Parameter(help="Run only the first so many cases.")] = None
     cache: Annotated[
         bool,

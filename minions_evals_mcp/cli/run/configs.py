@@ -71,21 +71,21 @@ def eval_(
 
     What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
     same command goes on where it was stopped, and an unchanged config that has run is shown again without a call.
-    Exit 3 if an output could not be made, judged or chosen; with --fail 1 if a test failed, 3 if one has no verdict.
+    Exit 3 if an output could not be made, judged or chosen. With --fail, exit 1 if a test failed, 3 if one has no verdict.
     Example: minions-evals eval promptfooconfig.yaml -o results.json
 
     Parameters
     ----------
     config
-        The config, with or without the option; else promptfooconfig.yaml, .yml or .json of this folder. What it names (Python
+        The config, with or without the option. Else promptfooconfig.yaml, .yml or .json of this folder. What it names (Python
         files, exec:, addresses) is run: read it first.
     prompt
-        A prompt, or a file of some, in place of the config's; may be given several times.
+        A prompt, or a file of some, in place of the config's. Repeatable.
     provider
-        A provider in place of the config's; may be given several times.
+        A provider in place of the config's. Repeatable.
     out
-        Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .csv or .html, JUnit as .xml;
-        may be given several times. Missing folders are made.
+        Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .csv or .html, JUnit as .xml.
+        Repeatable. Missing folders are made.
     allow_unsupported
         List what is not carried out, and leave it out.
     fail
@@ -107,7 +107,7 @@ def eval_(
     yes
         Agree to what the config names: programs, code, addresses, variables of the environment, paths outside of its folder.
     limit
-        Show at most so many tests; files hold all.
+        Maximum number of tests shown. Files contain all.
     """
     how = _How(
         out=out, limit=limit, fail=fail, judge_model=judge_model, concurrency=concurrency, embedder=embedder,

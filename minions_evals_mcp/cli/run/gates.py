@@ -79,7 +79,7 @@ def _left_open(sentences: Sequence[str], undecided_as: Undecided | None) -> int:
 
 
 def undecided(why: str) -> int:
-    """The exit code of a gate that held, unless something says that it could not be decided: that is told."""
+    """The exit code of a gate that passed, unless something says that it could not be decided: that is told."""
     if not why:
         return 0
     tell(f"{why}\n", aside=True)

@@ -53,17 +53,17 @@ async def run_(
     Parameters
     ----------
     ids
-        Benchmarks or test cases; without any, those of the project's suites.
+        Benchmarks or test cases. Without any, those of the project's suites.
     min_score
         Exit 1 if an overall score (0 to 1) and its whole interval are below this, 3 if only the score is (else the project's).
     fail_on_regression
-        Exit 1 if a pass rate fell by more than chance explains (else the project's).
+        Exit 1 if a pass rate dropped significantly (else the project's).
     literal
-        Compare the figures alone, whatever chance can do: --min-score with the score, --fail-on-regression with the limit.
+        Compare the figures alone: --min-score with the score, --fail-on-regression with the limit, significant or not.
     undecided
-        What a gate becomes that too few cases decide (exit 3): pass or fail.
+        Result of a gate that too few cases decide (exit 3): pass or fail.
     allow_skipped
-        Evaluate the gates over the outputs that are there (else the project's); else exit 3 where a case has none.
+        Evaluate gates on the available outputs (else the project's). Without this, missing outputs exit with 3.
     """
     project = settings_here().project
     if project is None and not ids:

@@ -94,15 +94,15 @@ async def run_benchmark(
     min_score
         Exit 1 if the overall score (0 to 1) and its whole interval are below this, 3 if only the score is.
     fail_on_regression
-        Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the last run that held, and by
-        more than chance and the noise floor that `calibrate` found; 3 if too few cases changed to tell, and all got worse.
-        It stays so until a run is better, or `accept RUN`.
+        Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the last passing run, if
+        that is significant and above the noise that `calibrate` found. Exit 3 if too few cases changed to decide.
+        The gate keeps failing until a run recovers or you run `accept RUN`.
     literal
-        Compare the figures alone, whatever chance can do: --min-score with the score, --fail-on-regression with the limit.
+        Compare the figures alone: --min-score with the score, --fail-on-regression with the limit, significant or not.
     undecided
-        What a gate becomes that too few cases decide (exit 3): pass or fail.
+        Result of a gate that too few cases decide (exit 3): pass or fail.
     allow_skipped
-        Evaluate the gates over the outputs that are there; else exit 3 where a case has none.
+        Evaluate gates on the available outputs. Without this, missing outputs exit with 3.
     cluster
         Let the workers of a dask cluster carry it out: tcp://HOST:8786, tls://HOST:8786, or local:4 for four processes here.
         Trusted machines only, for they run what they are sent. --concurrency then counts for each worker.

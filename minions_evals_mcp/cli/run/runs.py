@@ -29,7 +29,7 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
     id
         One run, by id, the beginning of its id, its key, or latest.
     limit
-        At most so many runs; of one run so many failures and judgment requests.
+        Maximum number of runs. For one run, of failures and judgment requests.
     """
     async with session(common) as engine:
         if id is not None:
@@ -59,7 +59,7 @@ async def _one_run(engine: Engine, ident: str, limit: int, common: Common) -> in
     from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
     compared = await summarize_comparison(engine, job.id, limit=limit)
-    show_comparison(compared, store=common.db, place=kept_in(common))
+    show_comparison(compared, store=common.db, place=kept_in(common), explain=True)
     return 0
 
 

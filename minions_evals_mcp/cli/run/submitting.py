@@ -28,7 +28,7 @@ async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, 
     Parameters
     ----------
     file
-        JSON; `-` is standard input.
+        JSON. `-` is standard input.
     """
     try:
         text = sys.stdin.buffer.read() if file == "-" else await anyio.Path(file).read_bytes()

@@ -37,7 +37,7 @@ def watch(
 ) -> int:
     """Run a benchmark, and again whenever one of its suite files changes, until Ctrl-C.
 
-    The files are imported first; one that does not fit is told, and its next change is waited for.
+    The files are imported first. An invalid file is reported, and its next change is awaited.
     Example: minions-evals watch starter/quality evals.yaml --prompt-version starter/prompt@2
 
     Parameters

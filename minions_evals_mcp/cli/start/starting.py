@@ -33,7 +33,7 @@ def init(folder: Path = Path(), /, *, common: Common = DEFAULTS) -> int:
     Parameters
     ----------
     folder
-        Where to; it is made if there is none.
+        Target folder. It is created if necessary.
     """
     file = folder / SUITE
     text = (resources.files("minions_evals_mcp.cli") / "starter.yaml").read_text("utf-8")

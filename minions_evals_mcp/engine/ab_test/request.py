@@ -56,7 +56,7 @@ class AbTestRequest(Value):
     branch_ids: Annotated[
         tuple[Id, ...],
         Field(strict=False, max_length=MOST, description="The control first"),
-        More("A branch, by id; once for each, the control first. Without any every active branch of the case runs."),
+        More("A branch, by id. Once for each, the control first. Without any every active branch of the case runs."),
     ] = ()
     branches: Annotated[
         tuple[InlineBranch, ...],

@@ -286,25 +286,23 @@ def in_words(
     if attempt.data and abs(difference.delta - fields.score_delta) >= _SHOWN / 2:
         moved += f" over {attempt.data}, in these two runs {fields.score_delta:+.3f}"
     pooled = f", {attempt.data} pooled" if attempt.data else ""
-    sure = (
-        f"({sure_words(level)}: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {_counted(difference)}{pooled};"
-        f" attempt {attempt.number} to beat {a}, decided at p <= {level:.3g})"
-    )
+    tries = f"; attempt {attempt.number} to beat {a}, significance level {level:.3g}" if attempt.number > 1 else ""
+    sure = f"({sure_words(level)} CI {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {_counted(difference)}{pooled}{tries})"
     if fields.notes.startswith("sequential"):
         sure = f"({fields.notes})"
     match fields.verdict:
         case "improved":
-            return f"Ship {b}: it scores {moved}, more than chance would {sure}."
+            return f"Ship {b}: it scores {moved}, which is statistically significant {sure}."
         case "regressed":
-            return f"Hold {b}: it scores {moved}, beyond chance {sure}."
+            return f"Hold {b}: it scores {moved}, which is statistically significant {sure}."
         case "equivalent":
-            return f"Either will do: {b} scores {moved}, less than {MARGIN:g} for sure {sure}."
+            return f"Either will do: {b} scores {moved}, a difference below {MARGIN:g} {sure}."
         case "inconclusive" if fields.missing_outputs:
             return f"Run more: {b} scores {moved}, but {fields.missing_outputs} {sure}."
         case "inconclusive":
             sequential = fields.notes.startswith("sequential")
             why = "" if sequential else why_undecided(difference.interval, difference.p_value, level)
-            return f"Run more: {b} scores {moved}, which can be chance{why} {sure}."
+            return f"Run more: {b} scores {moved}, which is not significant{why} {sure}."
 
 
 def _counted(difference: Difference) -> str:

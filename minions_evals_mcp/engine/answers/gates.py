@@ -77,7 +77,7 @@ def limit_words(limit: Limit, benchmark_id: str, name: str = "score") -> str:
         "More cases decide it." if needed is None else f"About {needed} cases in all would decide it at this {name}."
     )
     return (
-        f"gate undecided: {below}, which can be chance. {decide} {argument('literal')} compares the figure alone."
+        f"gate undecided: {below}, which is not significant. {decide} {argument('literal')} compares the figure alone."
         f" {argument('undecided')} (pass or fail) decides for you."
         f" {Next('plan', {'benchmark_id': benchmark_id}, 'computes how many cases a difference takes')}."
     )

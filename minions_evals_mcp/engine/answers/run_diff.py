@@ -1,4 +1,4 @@
-"""Two benchmark-runs case by case: what flipped, got better or worse, and what was not measured alike."""
+"""Two benchmark-runs case by case: what flipped, got better or worse, and what was not comparable."""
 
 from __future__ import annotations
 

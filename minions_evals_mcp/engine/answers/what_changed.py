@@ -244,7 +244,7 @@ def _sentence(level: Level) -> str:
     )
     if level.began == "re-measured":
         return f"{day}: measured anew ({changed}); score {level.score:.2f} over {level.runs} {'run' if level.runs == 1 else 'runs'}."
-    assert level.delta is not None, "the levels were measured alike"
+    assert level.delta is not None, "the levels are comparable"
     word = "fell" if level.delta < 0 else "rose"
     behind = level.worse if level.delta < 0 else level.better
     return f"{day}: {word} by {abs(level.delta):.2f} to {level.score:.2f}: {changed}{_behind_said(behind)}."

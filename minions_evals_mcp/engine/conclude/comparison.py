@@ -95,7 +95,7 @@ class CriterionDifference:
 def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None) -> Pairing:
     """The two runs, case by case.
 
-    Raises `ConflictError` with the list of differences where the cases that both have were not measured alike,
+    Raises `ConflictError` with the list of differences where the cases that both have were not comparable,
     `BadInputError` where they have none in common.
     """
     a, b = scores or run_pairs.both_scores(db, run_a, run_b)
@@ -108,7 +108,7 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
     unlike_cases = [f"{case_id} ({', '.join(names)})" for case_id, names in differing if names]
     if unlike_cases:
         raise ConflictError(
-            f"{run_a} and {run_b} were not measured alike: {first_named(unlike_cases, NAMED)}.",
+            f"{run_a} and {run_b} were not comparable: {first_named(unlike_cases, NAMED)}.",
             remedy=f"Run both versions again. Or: {Next('rejudge', {'run_id': run_b}, 'judges its stored outputs anew')}.",
         )
     return Pairing(a, b, shared)

@@ -64,10 +64,10 @@ def still_fallen(fall: Fall) -> str:
     shared = fall.shared
     if shared.fall == "scores" and shared.passed * shared.previous_total >= shared.previous_passed * shared.total:
         return (
-            f"Still below {fall.since}, the last run that held: scores fell by {fall.score_fell:.3f} since (supported)."
+            f"Still below {fall.since}, the last passing run: scores fell by {fall.score_fell:.3f} since (supported)."
         )
     return (
-        f"Still below {fall.since}, the last run that held: {shared.previous_passed} of {shared.previous_total} passed then, "
+        f"Still below {fall.since}, the last passing run: {shared.previous_passed} of {shared.previous_total} passed then, "
         f"{shared.passed} of {shared.total} now ({fall.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'}"
         f" got worse since, {shared.better} better."
     )

@@ -15,7 +15,8 @@ def output_origins(db: Db, job_id: str, request: RunSettings) -> str:
     if request.target is None or request.target.startswith(OF_A_FUNCTION):
         return ""
     origins = jobs.count_origins(db, job_id)
-    parts = [f"{origins.made} from {request.target}"]
-    parts += [f"{origins.cached} from its cache"] * bool(origins.cached)
+    source = f" from {request.target}"
+    parts = [f"{origins.made}{source}"] * bool(origins.made or not origins.cached)
+    parts += [f"{origins.cached} cached{'' if parts else source}"] * bool(origins.cached)
     parts += [f"{origins.recorded} recorded"] * bool(origins.recorded)
     return f"outputs: {', '.join(parts)}"

@@ -15,7 +15,7 @@ from minions_evals_mcp.stats.comparison import ComparisonVerdict
 CellVerdict = Literal["passed", "failed", "error", "open", "not-asked"]
 """How a cell came out. Only `passed` is a pass: `error` and `open` are no verdict, because something failed or somebody has to judge."""
 JUDGED: tuple[CellVerdict, ...] = ("passed", "failed")
-RowVerdict = Literal["passed", "failed", "undecided"]
+RowVerdict = Literal["passed", "failed", "undecided", "not-asked"]
 
 
 class Score(Value):
@@ -121,7 +121,9 @@ class Row(Value):
             return "passed"
         if "failed" in verdicts and not (self.selections and {"error", "open"}.intersection(verdicts)):
             return "failed"
-        return "passed" if verdicts and set(verdicts) == {"passed"} else "undecided"
+        if not verdicts:
+            return "not-asked"
+        return "passed" if set(verdicts) == {"passed"} else "undecided"
 
 
 class ColumnFigures(Value):

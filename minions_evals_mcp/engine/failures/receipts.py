@@ -60,7 +60,7 @@ def with_receipt(answer: Said, log: Sequence[Json] | None, *, by: str, at: datet
 def model_sentence(cause: ModelCause) -> str:
     """Returns what a model said and what bears it out, in one or two sentences; for one whose cause was not kept, why."""
     if cause.refused:
-        return f"{cause.by} was asked; what it said is not kept: {cause.refused}"
+        return f"{cause.by} was asked; its answer was discarded: {cause.refused}"
     receipt = f"step {cause.step}: “{cause.quote}”" if cause.step else "it says that the log shows no cause"
     return f"{cause.by} says {cause.failure_type}: {cause.root_cause or cause.description} ({receipt})"
 

@@ -31,7 +31,7 @@ def vet(panel: Panel, measure: Measure, *, then: Next | None = None) -> None:
     for asks in panel.asks(measure):
         if not panel.has(asks):
             raise UnsupportedError(
-                f"test-case {measure.case.id}: it has a check that a model grades, and there is no model to ask.",
+                f"test-case {measure.case.id}: a check needs a judge model, and none is configured.",
                 remedy=_without_a_model(panel, then),
             )
         panel.judge(asks.judge)

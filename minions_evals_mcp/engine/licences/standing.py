@@ -15,7 +15,12 @@ from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS, keep, licen
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.judging.judge_labels import judges_of_runs
+from minions_evals_mcp.store.queries.judging.judge_labels import (
+    JudgeKey,
+    judges_of_runs,
+    models_of_labelled,
+    models_of_runs,
+)
 from minions_evals_mcp.store.queries.report_units import titles
 
 StandingState = Literal["none", "unknown", "qualified", "unqualified"]
@@ -93,7 +98,7 @@ def _criteria(
         if not criterion_id:
             standings.append((_unlabelled(key.judged_by), None))
             continue
-        licence = licence_of(db, criterion_id, key, at=at)
+        licence = _for_model(db, licence_of(db, criterion_id, key, at=at), key, run_ids)
         standing = CriterionStanding(
             criterion_id=criterion_id,
             title=named.get(criterion_id, criterion_id),
@@ -105,6 +110,17 @@ def _criteria(
         )
         standings.append((standing, licence))
     return standings
+
+
+def _for_model(db: Db, licence: JudgeLicence, key: JudgeKey, run_ids: Sequence[str]) -> JudgeLicence:
+    """The licence in those runs: unknown where another model answers for the judge than on the labelled outputs."""
+    if licence.state == "unknown" or not licence.labels:
+        return licence
+    now, then = models_of_runs(db, run_ids), models_of_labelled(db, licence.criterion_id, key)
+    if not now or not then or now <= then:
+        return licence
+    reason = f"the model answered as {', '.join(sorted(now - then))}, and as {', '.join(sorted(then))} on the labelled outputs"
+    return licence.model_copy(update={"state": "unknown", "reason": reason})
 
 
 def _unlabelled(judged_by: str) -> CriterionStanding:

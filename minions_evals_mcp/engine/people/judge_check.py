@@ -157,7 +157,7 @@ async def _checking(engine: Engine, request: CheckRequest) -> _Checking:
     model = planning.model_of(job)
     if model is None:
         raise BadInputError(
-            f"the run {job.id} was judged by its caller: there is no model to ask.",
+            f"the run {job.id} was judged by its caller: no judge model is configured.",
             remedy=f"{_judged_by_a_model(job.id, job.subject_id)}.",
         )
     stopped: list[str] = []

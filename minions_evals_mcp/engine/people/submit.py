@@ -97,7 +97,7 @@ def _vet_distinct(submission: Submission) -> None:
     seen: set[str] = set()
     for packet in submission.packets:
         if packet.digest in seen:
-            raise ConflictError(f"judgment request {packet.digest} comes twice.", remedy="Answer each once.")
+            raise ConflictError(f"duplicate judgment request {packet.digest}.", remedy="Answer each once.")
         seen.add(packet.digest)
 
 

@@ -64,7 +64,7 @@ class View:
         self.of_config = {arrival.record.id for arrival in arrivals if arrival.of_config}
         for arrival in arrivals:
             if arrival.record.id in self.arriving:
-                twice = InvalidRecordError("this id comes twice", field="id", record=name_of(arrival.record))
+                twice = InvalidRecordError("duplicate id", field="id", record=name_of(arrival.record))
                 raise placed(twice, arrival)
             self.arriving[arrival.record.id] = arrival.record
         self.taken = records.result_ids(db, self.arriving)

@@ -93,7 +93,7 @@ class Spool:
         """Returns whether it is a case or an output; anything else is put where it is held."""
         record = arrival.record
         if record.id in self._ids:
-            raise placed(InvalidRecordError("this id comes twice", field="id", record=name_of(record)), arrival)
+            raise placed(InvalidRecordError("duplicate id", field="id", record=name_of(record)), arrival)
         self._ids.add(record.id)
         if isinstance(record.fields, TestCase | AgentRun):
             return True

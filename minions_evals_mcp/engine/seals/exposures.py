@@ -17,10 +17,10 @@ from minions_evals_mcp.store.queries.judging.compared import given_back
 from minions_evals_mcp.store.seals import Exposure, Seal
 
 SAID = {
-    "improved": "Ship {b}: it is better on the sealed cases, beyond chance",
-    "regressed": "Hold {b}: it is worse on the sealed cases, beyond chance",
+    "improved": "Ship {b}: it is significantly better on the sealed cases",
+    "regressed": "Hold {b}: it is significantly worse on the sealed cases",
     "equivalent": "Either will do: on the sealed cases {b} differs too little to matter",
-    "inconclusive": "Not decided: what {b} does on the sealed cases can be chance",
+    "inconclusive": "Not decided: the difference on the sealed cases is not significant",
 }
 RECOMMENDED = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "hold"}
 
@@ -72,7 +72,7 @@ def verdict_within(db: Db, comparison_id: str) -> SealedVerdict | None:
         recommendation=RECOMMENDED[exposure.verdict],
         attempt=exposure.attempt,
         level=level,
-        in_words=f"{SAID[exposure.verdict].format(b=exposure.version_b)} (attempt {exposure.attempt}, decided at p <= {level:.3g})."
+        in_words=f"{SAID[exposure.verdict].format(b=exposure.version_b)} (attempt {exposure.attempt}, significance level {level:.3g})."
         f" {_left_words(budget)}",
         budget=budget,
     )

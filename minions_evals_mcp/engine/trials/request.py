@@ -43,7 +43,7 @@ class TrialRequest(RunSettings):
     judge: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]  a trial waits for nobody
         Literal["auto", "heuristic", "llm"],
         Field(description="auto: each criterion's own"),
-        More("auto: each criterion's own; heuristic: rules; llm: a model."),
+        More("auto (each criterion's own), heuristic (rules), or llm (a model)."),
     ] = "auto"
     triggered_by: Annotated[
         Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT

@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.audit.suite import AuditSubject, audit_suite, keep
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.parsing import parse_yaml
+from minions_evals_mcp.interop.parsing import ROOTS, parse_yaml
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.suite import LINES, read_suite
 
@@ -109,7 +109,7 @@ def _is_suite(path: Path) -> bool:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError:
         return True  # the reader of suites says what is wrong with it
-    return isinstance(document, list) or "minions" in cast("dict[str, object]", document or {})
+    return isinstance(document, list) or any(root in cast("dict[str, object]", document or {}) for root in ROOTS)
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ import yaml
 from minions_evals_mcp.domain.audits import CaseAudit
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.interop.suite import LINES
 from minions_evals_mcp.next_steps import Next
 
@@ -71,7 +72,9 @@ def _edited(path: Path, text: str, suggested: dict[str, list[Json]]) -> str:
 
 
 def _records(root: yaml.Node | None) -> Sequence[yaml.MappingNode]:
-    held = _value(root, "minions") if isinstance(root, yaml.MappingNode) else root
+    held = root
+    if isinstance(root, yaml.MappingNode):
+        held = next((rows for name in ROOTS if (rows := _value(root, name)) is not None), None)
     rows = cast("list[yaml.Node]", held.value) if isinstance(held, yaml.SequenceNode) else []
     return [row for row in rows if isinstance(row, yaml.MappingNode)]
 
@@ -128,11 +131,14 @@ def _vet(path: Path, text: str, suggested: dict[str, list[Json]]) -> None:
     """Refuses an edit after which the file does not say what was meant."""
     try:
         document = yaml.load(text, Loader=yaml.CSafeLoader)  # the suite was read before: this is its edited text
-        rows = cast("list[dict[str, Any]]", document["minions"] if isinstance(document, dict) else document)
+        rows = cast(
+            "list[dict[str, Any]]",
+            next(document[name] for name in ROOTS if name in document) if isinstance(document, dict) else document,
+        )
         right = all(
             row["fields"].get("assertions") == suggested[row["id"]] for row in rows if row.get("id") in suggested
         )
-    except (yaml.YAMLError, KeyError, TypeError):
+    except (yaml.YAMLError, KeyError, TypeError, StopIteration):
         right = False
     if not right:
         raise BadInputError(

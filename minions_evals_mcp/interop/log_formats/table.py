@@ -32,6 +32,7 @@ from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
 from minions_evals_mcp.interop.logs.sample import Item, Log
 from minions_evals_mcp.interop.logs.whole_documents import is_yaml, whole_document
+from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.interop.trajectory import is_trajectory
 
 ZIP = b"PK\x03\x04"
@@ -127,7 +128,7 @@ def sniff(path: Path) -> Seen:
         return Seen(path, magic, None)
     text = head.decode("utf-8", "ignore")
     if is_yaml(path):
-        return Seen(path, b"", None if "minions" in text else _document(path))
+        return Seen(path, b"", None if any(f"{root}:" in text for root in ROOTS) else _document(path))
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         text = text.lstrip("\ufeff").lstrip().partition("\n")[0]
     return Seen(path, b"", glimpse(text))

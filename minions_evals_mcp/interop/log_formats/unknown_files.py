@@ -8,7 +8,7 @@ from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
 from minions_evals_mcp.interop.logs.files import head_of
-from minions_evals_mcp.interop.parsing import not_utf8
+from minions_evals_mcp.interop.parsing import ROOTS, not_utf8
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.next_steps import Value as NextValue
 
@@ -50,8 +50,8 @@ def is_suite(seen: Seen, head: str) -> bool:
     if seen.is_lines:
         return False
     if seen.path.suffix.lower() in {".yaml", ".yml"}:
-        return "minions" in head or "relations" in head
-    return "minions" in first or "relations" in first
+        return any(name in head for name in (*ROOTS, "relations"))
+    return any(name in first for name in (*ROOTS, "relations"))
 
 
 def refusal(seen: Seen) -> BadInputError:

@@ -100,7 +100,7 @@ class _Stream:
                 raise self._fault("a key is missing")
             key = self._decoded()
             if key in seen:
-                raise self._fault(f"the key {key!r} comes twice")
+                raise self._fault(f"duplicate key {key!r}")
             seen.add(key)
             self._take(":")
             yield from self._value(f"{path}.{key}" if path else str(key))

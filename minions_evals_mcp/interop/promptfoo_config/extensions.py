@@ -31,7 +31,7 @@ TRUSTED = f"hooks run only with {argument('trust_code')}"
 CHANGED = ("prompts", "tests", "defaultTest", "scenarios", "derivedMetrics")
 """What of a config `beforeAll` may change."""
 LATE = "afterEach is called for each output once all are judged, not between them"
-METADATA = "metadata that an afterEach gives is not kept"
+METADATA = "metadata that an afterEach gives is not saved"
 
 
 def read_hooks(node: Node | None, refusals: Refusals) -> Hooks | None:

@@ -83,7 +83,7 @@ class Graders:
             settings["config"] = options["factuality"].value if "factuality" in options else None
         words = members.get("rubricPrompt") or (options.get("rubricPrompt") if kind in GRADED | {SELECT_BEST} else None)
         if words is not None and kind in GRADED - TOLD:
-            self.refusals.add(words, f"words of one's own for {kind}, which has several questions")
+            self.refusals.add(words, f"your own prompt for {kind}, which has several questions")
             return settings
         if words is not None and words.value and (template := self._words(words)):
             settings["rubricPrompt"] = template

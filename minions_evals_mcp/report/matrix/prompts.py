@@ -87,7 +87,7 @@ def how_sure(difference: Difference | ColumnBefore, level: float, cases: int) ->
     tests = "1 test" if cases == 1 else f"{cases} tests"
     needed = "" if level == 1 - ERROR else f", {1 - level:.2g} or less is needed"
     is_sure = difference.verdict in {"improved", "regressed"}
-    doubt = f"which can be chance{why_undecided(difference.interval, difference.p_value, 1 - level)}"
-    sure = "more than chance would" if is_sure else doubt
+    doubt = f"not significant{why_undecided(difference.interval, difference.p_value, 1 - level)}"
+    sure = "statistically significant" if is_sure else doubt
     low, high = difference.interval
     return f"{sure} ({100 * level:.4g} %: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}{needed}; {tests})"

@@ -54,7 +54,7 @@ def _beside(matrix: Matrix, best: int, other: int, *, level: float) -> str:
 
 def _since(before: ColumnBefore) -> str:
     """A column beside the run that stood in its place before."""
-    what = "its wording before" if before.reworded else "its run before"
+    what = "the previous version of this prompt" if before.reworded else "its run before"
     if abs(before.delta) < EQUAL:
         return f"[{before.column}] scores as high as {what} (run {short_id(before.run_id)})."
     by = f"{abs(before.delta):.3f} {'higher' if before.delta > 0 else 'lower'}"

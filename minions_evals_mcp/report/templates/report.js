@@ -118,7 +118,7 @@
   };
 
   const modelSaid = (model) => model.refused
-    ? `was asked; what it said is not kept: ${model.refused}`
+    ? `was asked; its answer was discarded: ${model.refused}`
     : `says ${model.failureType}: ${model.rootCause || model.description || ""} (${model.step
       ? `step ${model.step}: “${model.quote}”` : "it says that the log shows no cause"})`;
 

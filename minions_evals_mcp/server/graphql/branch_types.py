@@ -141,7 +141,5 @@ class ABTestResult:
     winner: ABTestWinner | None
     criteria: str
     run_id: strawberry.ID
-    supported: bool | None = strawberry.field(
-        name="isSupported", description="Whether the winner leads by more than chance."
-    )
+    supported: bool | None = strawberry.field(name="isSupported", description="Whether the winner leads significantly.")
     note: str

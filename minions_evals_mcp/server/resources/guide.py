@@ -10,19 +10,19 @@ Minions Evals remembers how good agents and prompts are: what was asked, what ca
 ## A suite
 A `test-case` has inputs and either `expectedOutputs` or a `rubricId`. A `rubric` has criteria; each says how it is judged.
 A `benchmark` names test cases and a threshold. `save_records` writes them all at once, or nothing.
-`evals://schemas/test-case` tells a type's fields. An `agent-run` is a recorded output; a run judges the one with the case's inputs.
+`evals://schemas/test-case` lists a type's fields. An `agent-run` is a recorded output; a run judges the one with the case's inputs.
 
 ## A run
-`run_benchmark` answers at once with a `runId`; `get_run` tells how far it is, and waits if you say `waitSeconds`.
+`run_benchmark` answers at once with a `runId`; `get_run` returns its status, and waits if you pass `waitSeconds`.
 The same `idempotencyKey` is the same run: after a crash, call again with it. `dryRun` tells the cost, `maxCostUsd` caps it.
 `evals://runs/ID/results` lists results, the failed first.
 Where a case says nothing of what is right, its output waits for a baseline: what a person accepts is saved as `expectedOutputs`
 (`save_records` with `merge`), and the output is judged by it at once.
 
 ## Judging without a key
-With `judge="caller"` a run waits and hands out packets. Score every criterion of a packet, with a rationale that quotes the output,
+With `judge="caller"` a run waits and returns judgment requests. Score every criterion, with a rationale that quotes the output,
 and hand it in with `submit_judgments`. What you made yourself and judge yourself is marked, and proves nothing for an approval.
-With `judge="human"` a person is asked where the host can ask; else the packets wait.
+With `judge="human"` a person is asked where the host can ask; else the requests wait.
 
 The outputs of criteria that say `human` wait too, whatever the others; `list_records` of type `run` shows runs that wait.
 

@@ -29,7 +29,8 @@ class GetRun(Arguments):
     detail: Detail = "summary"
     fields: Fields = []
     packet: Annotated[
-        Annotated[str, Field(max_length=80)] | None, Field(description="A packet's digest: read it in whole")
+        Annotated[str, Field(max_length=80)] | None,
+        Field(description="Digest of a judgment request: returns it in full"),
     ] = None
 
 
@@ -49,7 +50,7 @@ class Judgment(Arguments):
 
 
 class AnsweredPacket(Arguments):
-    """All judgments of one packet."""
+    """All judgments of one request."""
 
     digest: Annotated[str, Field(min_length=1, max_length=80)]
     judgments: Annotated[list[Judgment], Field(min_length=1, max_length=100)]

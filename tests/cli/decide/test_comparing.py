@@ -29,10 +29,11 @@ def rising(_imported_once: Path, at: Terminal) -> Terminal:
 
 
 def test_the_answer_begins_with_what_to_do_and_how_sure_that_is(rising: Terminal) -> None:
-    said, again = rising.many(["compare", "b", "--from", "v1", "--to", "v2"], ["runs", "latest"])
+    said, again = rising.many(["compare", "b", "--from", "v1", "--to", "v2", "--explain"], ["runs", "latest"])
     assert again.out == said.out, "the newest run is the comparison, not one of its sides"
     assert said.code == 0, said.err
     assert said.out.startswith("IMPROVED  Ship p@2: it scores 0.800 higher than p@1")
+    assert said.out.split("\n")[1].startswith("Next: minions-evals approve v2 --by YOU")
     low, high = (100 * end for end in tango_interval(8, 0, 10, level=0.95))
     assert f"8 gained, 0 lost, +80 points (95 %: {low:+.0f} to {high:+.0f}, " in said.out, (
         "whatever level decides the score"

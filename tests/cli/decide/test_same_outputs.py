@@ -66,7 +66,7 @@ def test_a_fall_is_decided_at_the_same_level_whatever_was_tried_before(at: Termi
     told = ended.one()
     assert (told["verdict"], told["level"], ended.code) == ("regressed", 0.05, 1)
     assert int(str(told["attempt"])) == tried + 1 or tried
-    assert "decided at p <= 0.05" in " ".join(at.run("runs", "latest").out.split()), "one answer names one level"
+    assert "significance level 0.05" in " ".join(at.run("runs", "latest").out.split()), "one answer names one level"
 
 
 def test_outputs_that_are_missing_are_failures_of_the_version_that_lacks_them(at: Terminal) -> None:

@@ -118,7 +118,7 @@ def test_a_folder_stands_for_the_files_in_it_that_can_be_read(at: Terminal) -> N
     again = at.run("import", "sessions")
     assert again.code == 1
     assert "refused: sessions/2026/c.jsonl:1" in again.err
-    assert "sessions: 2 files taken in, 1 refused, 1 of no known format" in again.out
+    assert "sessions: 2 files taken in, 1 refused, 1 of an unsupported format" in again.out
     assert [line for line in again.out.splitlines() if " new, " in line and ": 0 new" not in line] == []
 
 

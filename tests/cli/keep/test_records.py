@@ -56,7 +56,7 @@ def test_refusals_that_only_the_store_can_find_name_file_and_line_too(at: Termin
     assert first.code == 0
     assert [one.code for one in refused] == [2, 2, 2, 2]
     twice, made, chain, edited = (one.err for one in refused)
-    assert "twice.jsonl:2: test-case a: id: this id comes twice" in twice
+    assert "twice.jsonl:2: test-case a: id: duplicate id" in twice
     assert "made.jsonl:1: test-run t" in made
     assert "chain.json" in chain
     assert "there is no prompt-version 'x'" in chain

@@ -45,7 +45,7 @@ def test_of_a_file_with_a_bad_row_nothing_is_imported_however_late_it_comes(at: 
         ["import", "rubric.csv", "--as", "test-case", *QA, "--map", "name=title"],
         ["export"],
     )
-    assert "late.csv:452: id: the id 'c3' comes twice" in late.err
+    assert "late.csv:452: id: duplicate id 'c3'" in late.err
     assert short.error()["message"] == "short.csv:452: 2 cells under 3 columns"
     assert "rubric.csv:2: test-case" in rubric.err
     assert "there is no rubric 'nobody'" in rubric.err

@@ -1,4 +1,4 @@
-"""Files that are taken for what they are: of no known format, of formats that are nearly alike, of nothing that could be read."""
+"""Files that are taken for what they are: of an unsupported format, of formats that are nearly alike, of nothing that could be read."""
 
 from __future__ import annotations
 

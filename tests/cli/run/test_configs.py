@@ -209,7 +209,7 @@ def test_an_interrupted_run_says_how_it_goes_on(at: Terminal) -> None:
     assert stopped.code == 130
     key = str(at.run("runs", "latest", "--json").one()["key"])
     assert f"it goes on under its key, {key}" in at.run("runs", "latest").out
-    told = stopped.err.rpartition("it goes on with: minions-evals ")[2]
+    told = stopped.err.rpartition("resume with: minions-evals ")[2]
     assert shlex.split(told) == [*command, "--key", key]
     shown = at.run("show", key)
     assert shown.code == 2

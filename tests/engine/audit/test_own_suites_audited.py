@@ -20,9 +20,9 @@ OWN = [
     ROOT / "examples/pytest-project/opening.evals.yaml",
     ROOT / "examples/promptfoo-config/promptfooconfig.yaml",
 ]
-PAGES = [ROOT / "README.md", ROOT / "docs/how-to/day-by-day.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs/get-started.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))]
 BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-SUITE = re.compile(r"^(?:minions|tests):", re.MULTILINE)
+SUITE = re.compile(r"^(?:records|minions|tests):", re.MULTILINE)
 SHOWN = [
     (f"{page.name}:{number}", block)
     for page in PAGES

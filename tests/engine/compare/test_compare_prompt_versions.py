@@ -285,7 +285,7 @@ async def test_runs_that_were_not_measured_alike_are_refused_with_the_first_ten_
         named = ", ".join(f"c{n} (testCase)" for n in range(min(changed, 10)))
         with pytest.raises(ConflictError) as refused:
             await compare_runs(engine, before, after)
-        assert f"{before} and {after} were not measured alike: {named}{more}. " in str(refused.value)
+        assert f"{before} and {after} were not comparable: {named}{more}. " in str(refused.value)
         assert "rejudge" in refused.value.remedy
 
 

@@ -96,7 +96,7 @@ async def test_a_version_that_is_better_again_and_again_is_approved_on_all_its_d
         again = await tried(engine, first(8, CASES), first(17, CASES))
         assert (again.attempt, again.verdict, len(again.pooled)) == (2, "improved", 1)
         summary = await summarize_comparison(engine, (await all_of(engine, PromptComparison))[-1].id)
-        assert "attempt 2 to beat p@1, decided at p <= 0.0076" in summary.in_words
+        assert "attempt 2 to beat p@1, significance level 0.0076" in summary.in_words
         assert "2 comparisons pooled" in summary.in_words
         assert "0.375 higher than p@1 over 2 comparisons, in these two runs +0.450" in summary.in_words
         assert summary.interval is not None

@@ -11,13 +11,16 @@ import pytest
 
 from minions_evals_mcp.domain.results import BenchmarkRun, TestRun
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.licences.standing import judge_standing
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models
 from minions_evals_mcp.models.replies import Completion, Reply
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.store import runs
+from minions_evals_mcp.store.jobs import Job
+from tests.shared.engine.labelled import labelled
 from tests.shared.fakes.llm_server import serving
-from tests.workshop import all_of, answer, bench, benchmark, benchmark_run, case, config_in, opened, rubric, save
+from tests.workshop import START, all_of, answer, bench, benchmark, benchmark_run, case, config_in, opened, rubric, save
 
 CASES = 20
 
@@ -90,3 +93,28 @@ async def test_a_fall_with_another_answering_model_is_no_regression_and_begins_a
     assert (followed, "answered as" in later.notes) == (other, False)
     back, returned = await ran(judged, "judge-2026-03")
     assert (returned, back.is_regression) == (series, False)
+
+
+async def test_labels_say_nothing_of_a_model_that_did_not_judge_what_was_labelled(judged: Engine) -> None:
+    assert isinstance(judged.models, Moved)
+    names = [f"c{number:02}" for number in range(CASES, 40)]
+    await save(judged, [case(name, rubricId="r") for name in names])
+    await save(judged, benchmark("b", *(f"c{number:02}" for number in range(40))))
+    said = [answer(f"x{name}", name, f"It is {'GOOD' if at % 2 else 'bad'}, {name}.") for at, name in enumerate(names)]
+    said += [
+        answer(f"y{number:02}", f"c{number:02}", f"It is {'GOOD' if number % 2 else 'bad'}.") for number in range(CASES)
+    ]
+    await save(judged, said)
+    judged.models.names[:] = ["judge-2026-03"]
+    first = await bench(judged, "b", judge="llm", fresh=True)
+    await labelled(judged, first, [number % 2 == 1 for number in range(40)])
+
+    async def trusted(job: Job) -> str:
+        return (await judged.store.read(lambda db: judge_standing(db, [job.id], at=START))).state
+
+    assert await trusted(first) == "qualified"
+    judged.models.names[:] = ["judge-2026-05"]
+    moved = await bench(judged, "b", judge="llm", fresh=True)
+    standing = await judged.store.read(lambda db: judge_standing(db, [moved.id], at=START))
+    assert standing.state == "unknown"
+    assert "the model answered as judge-2026-05, and as judge-2026-03 on the labelled outputs" in standing.in_words

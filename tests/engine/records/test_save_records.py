@@ -76,7 +76,7 @@ REFUSED: list[tuple[str, Sequence[Record[Fields]], str]] = [
     ("an assertion that lacks its value", [case("c", assertions=[{"type": "contains"}])], r"assertions\[0\]"),
     ("a pattern that is none", [case("c", expectedOutputs={"output": "/a(/"})], "expectedOutputs.output"),
     ("a sixth branch", [case("c", expectedOutputs=GOOD), *(branch(n) for n in range(6))], "has 5 branches already"),
-    ("one id twice", [case("c", expectedOutputs=GOOD), case("c", expectedOutputs=GOOD)], "id: this id comes twice"),
+    ("one id twice", [case("c", expectedOutputs=GOOD), case("c", expectedOutputs=GOOD)], "id: duplicate id"),
     (
         "a result",
         [minion("m", "eval-metric", benchmarkRunId="x", dimension="d", score=1, maxScore=1)],

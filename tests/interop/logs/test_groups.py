@@ -65,7 +65,7 @@ def test_the_tests_of_one_conversation_are_one_group_in_the_matrix(at: Terminal)
     assert {str(row["group"]) for row in rows if isinstance(row, dict)} == {"c0", "c1", "c2"}
     shown = at.run("eval", "c.yaml").out
     assert "scores 1.000 higher than" in shown
-    assert "which can be chance" in shown, "three conversations decide nothing"
+    assert "not significant" in shown, "three conversations decide nothing"
 
 
 def test_looks_after_every_case_are_refused_where_cases_share_groups(at: Terminal) -> None:

@@ -292,7 +292,7 @@ def test_the_command_says_file_format_and_remedy_and_ends_with_2(tmp_path: Path)
 async def test_a_list_of_samples_that_comes_twice_is_refused(engine: Engine, tmp_path: Path) -> None:
     """Of a document that is read piece by piece the key is told, too."""
     (path := tmp_path / "a.json").write_text(json.dumps({**INSPECT_HEADER, "samples": []})[:-1] + ', "samples": []}')
-    assert "the key 'samples' comes twice" in await refused(engine, "inspect-json", path)
+    assert "duplicate key 'samples'" in await refused(engine, "inspect-json", path)
 
 
 def test_a_great_document_that_looks_like_nothing_is_refused_before_it_is_read(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """Two runs, A the earlier or current one. `difference` is None where they were not measured alike (`unlike` says why)."""
+    """Two runs, A the earlier or current one. `difference` is None where they were not comparable (`unlike` says why)."""
 
     before: RunHead
     after: RunHead

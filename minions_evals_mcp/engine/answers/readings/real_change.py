@@ -19,7 +19,7 @@ _known: OrderedDict[tuple[str, str, str, int], Evidence | None] = OrderedDict()
 def difference(
     db: Db, before: str, after: str, *, scores: BothScores | None = None, tests: int = 1
 ) -> tuple[Difference | None, str]:
-    """Returns how far apart the two runs' scores are, `tests` sharing the error; None, and why, where they were not measured alike."""
+    """Returns how far apart the two runs' scores are, `tests` sharing the error; None, and why, where they were not comparable."""
     try:
         return compare(pairing(db, before, after, scores=scores).pairs(), margin=MARGIN, level=1 - ERROR / tests), ""
     except (BadInputError, ConflictError) as error:

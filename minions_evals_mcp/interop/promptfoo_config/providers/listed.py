@@ -43,7 +43,7 @@ HTTP = ("url", "method", "headers", "body", "queryParams", "transformRequest", "
 HARMLESS_HTTP = {
     "maxRetries": HARMLESS["maxRetries"],
     "timeoutMs": HARMLESS["timeout"],
-    "sessionParser": "a session id that the application gives is not kept",
+    "sessionParser": "a session id that the application gives is not saved",
     "tokenEstimation": "no tokens are estimated",
 }
 

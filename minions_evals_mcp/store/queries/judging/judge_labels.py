@@ -80,6 +80,29 @@ def judges_of_runs(db: Db, run_ids: Sequence[str]) -> list[tuple[str, JudgeKey]]
     return [(criterion, JudgeKey(who, judge, rubric)) for criterion, who, judge, rubric in rows]
 
 
+def models_of_labelled(db: Db, criterion_id: str, key: JudgeKey) -> set[str]:
+    """The models that answered for that judge on the outputs that people labelled by that criterion, as far as their replies name them."""
+    rows = db.execute(
+        "SELECT DISTINCT r.rest ->> '$.answeredBy' AS model FROM eval_judgment p JOIN test_run l ON l.id = p.test_run_id"
+        " JOIN test_run r ON r.test_case_id = l.test_case_id AND r.rest ->> '$.actualOutput' = l.rest ->> '$.actualOutput'"
+        " JOIN eval_judgment j ON j.test_run_id = r.id AND j.criterion_id = ?1 AND j.judged_by = ?2"
+        f" WHERE p.criterion_id = ?1 AND {is_label('p')} AND r.rest ->> '$.digests.judge' IS ?3"
+        " AND r.rest ->> '$.digests.rubric' IS ?4 AND model IS NOT NULL",
+        (criterion_id, key.judged_by, key.judge or None, key.rubric or None),
+    )
+    return {row[0] for row in rows}
+
+
+def models_of_runs(db: Db, run_ids: Sequence[str]) -> set[str]:
+    """The models that answered for the judges of those benchmark-runs, as far as their replies name them."""
+    rows = db.execute(
+        "SELECT DISTINCT rest ->> '$.answeredBy' AS model FROM test_run"
+        " WHERE benchmark_run_id IN (SELECT value FROM json_each(?)) AND model IS NOT NULL",
+        (json.dumps(list(run_ids)),),
+    )
+    return {row[0] for row in rows}
+
+
 def judged_criteria(db: Db, benchmark_id: str) -> list[str]:
     """The criteria by which a model, a caller or a person judged in any run of the benchmark."""
     rows = db.execute(
