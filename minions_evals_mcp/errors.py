@@ -16,24 +16,35 @@ if TYPE_CHECKING:
 class EvalsError(Exception):
     """The error that stopped the caller: `code` for programs, the message for people, `remedy` for what to do next.
 
-    Both texts may name operations and arguments, which each interface renders in its own terms.
+    `message_text` and `remedy_text` may name operations and arguments, which each interface renders in its own terms; `message` and
+    `remedy` are the same in words that no interface owns.
     """
 
     code = "error"
     exit_code = 3
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
-        self.message = masked(message)
-        self.remedy = masked(remedy)
-        super().__init__(plain(self.message))
+        self.message_text = masked(message)
+        self.remedy_text = masked(remedy)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return plain(self.text)
 
     @property
+    def message(self) -> str:
+        """What stopped the caller."""
+        return plain(self.message_text)
+
+    @property
+    def remedy(self) -> str:
+        """What to do next; empty where nothing is known to help."""
+        return plain(self.remedy_text)
+
+    @property
     def text(self) -> str:
         """Message and remedy, with their references."""
-        return f"{self.message} {self.remedy}".strip()
+        return f"{self.message_text} {self.remedy_text}".strip()
 
     @property
     def next(self) -> tuple[Next, ...]:
@@ -63,7 +74,9 @@ class InvalidRecordError(BadInputError):
 
     def at(self, where: str) -> InvalidRecordError:
         """The same refusal, naming the file and line that it came from."""
-        return InvalidRecordError(self.reason, field=self.field, record=self.record, where=where, remedy=self.remedy)
+        return InvalidRecordError(
+            self.reason, field=self.field, record=self.record, where=where, remedy=self.remedy_text
+        )
 
 
 class NotFoundError(BadInputError):
@@ -84,7 +97,7 @@ class NotFoundError(BadInputError):
 
     def meaning(self, near: Sequence[str]) -> NotFoundError:
         """The same refusal, naming what may have been meant."""
-        return NotFoundError(self.kind, self.ident, remedy=self.remedy, near=near)
+        return NotFoundError(self.kind, self.ident, remedy=self.remedy_text, near=near)
 
 
 class UnsupportedError(BadInputError):
@@ -111,7 +124,7 @@ class RuleError(BadInputError):
 
     def at(self, where: str) -> RuleError:
         """The same refusal, naming the file and line that it came from."""
-        return RuleError(self.rule, f"{where}: {self.said}" if where else self.said, remedy=self.remedy)
+        return RuleError(self.rule, f"{where}: {self.said}" if where else self.said, remedy=self.remedy_text)
 
 
 def unseal(benchmark_id: str = "BENCHMARK") -> Next:

@@ -7,18 +7,14 @@ from dataclasses import replace
 from agent.message_work import MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.domain.results import Approval, EvalTrend
 from minions_evals_mcp.domain.seals import SealedVerdict
-from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
-from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.failures.classify_failure import classify_failure, classify_failures, store_findings
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.errors import InstrumentError, StoppedError
 from minions_evals_mcp.messages import payloads
-from minions_evals_mcp.operations import compare_versions
-from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.messages.derived import payload_of
+from minions_evals_mcp.operations import approve_prompt_version, classify_failure, compare_versions, detect_trend
+from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.agent import explained
 
 
@@ -35,39 +31,26 @@ async def compare(work: MessageWork) -> Json:
 
 async def decide_version(work: MessageWork) -> Json:
     """approve-prompt-version: a decision is written down, or refused by HR2; the same message decides once."""
-    payload = work.payload_as(payloads.ApprovePromptVersion)
+    request = work.payload_as(payload_of("approve-prompt-version")).request(approve_prompt_version.Request)
+    speaker = work.spoken_by(request.decided_by or "")
     ident = f"approval:{text_digest(work.message.id)}"
-    approval = await work.engine.store.read(lambda db: records.get(db, ident, Approval))
-    if approval is None:
-        speaker = work.spoken_by(payload.decided_by)
-        fields = payload.model_dump(by_alias=False)
-        asking = ApprovalAsked.model_validate({**fields, "decided_by": speaker.name, "decided_by_type": speaker.kind})
-        approval = await approve_prompt_version(replace(work.engine, new_id=lambda: ident), asking)
-    return {"approvalId": approval.id, "decision": approval.fields.decision}
+    decided = await approve_prompt_version.run(work.engine, request, by=speaker, ident=ident)
+    return {"approvalId": decided.approval.id, "decision": decided.approval.fields.decision}
 
 
 async def classify(work: MessageWork) -> Json:
     """classify-failure: a failed test-run, or each of a run, is analysed again."""
+    request = work.payload_as(payload_of("classify-failure")).request(classify_failure.Request)
+    wanted = await classify_failure.failed_runs(work.engine, request)
     by = await explaining_today(work.engine)
-    failures = await classify_failures(work.engine, work.payload_as(payloads.ClassifyFailure).run_id, by=by)
-    return {"evalFailures": [failure.id for failure in failures]}
+    return {"evalFailures": [failure.id async for failure in classify_failure.analysed(work.engine, wanted, by)]}
 
 
 async def learn_from_failure(work: MessageWork) -> Json:
     """test-run-recorded: its eval-failure stands already; a model may say more where the operator allows it, and the agent is to
     remember."""
     ident = work.payload_as(payloads.EventSeen).subject_id
-    try:
-        by = await explaining_today(work.engine)
-        if by.model is None:
-            failure = await store_findings(work.engine, ident)
-        else:
-            failure = await classify_failure(work.engine, ident, by=by)
-    except StoppedError:  # others have asked the last of the day's questions meanwhile
-        failure = await store_findings(work.engine, ident)
-    except InstrumentError:  # the model may be down for longer than the message is tried again
-        await store_findings(work.engine, ident)
-        raise
+    failure = await classify_failure.learnt(work.engine, ident, await explaining_today(work.engine))
     return {"evalFailureId": failure.id, "classifiedBy": failure.fields.classified_by}
 
 
@@ -87,7 +70,8 @@ async def explaining_today(engine: Engine) -> Explainer:
 
 async def see_trend(work: MessageWork) -> Json:
     """detect-trend: the trend as it was computed with the benchmark's last run."""
-    return await _trend_said(work.engine, work.payload_as(payloads.DetectTrend).benchmark_id)
+    request = work.payload_as(payload_of("detect-trend")).request(detect_trend.Request)
+    return await _trend_said(work.engine, request.benchmark_id)
 
 
 async def check_trend(work: MessageWork) -> Json:
@@ -101,9 +85,7 @@ async def check_trend(work: MessageWork) -> Json:
 
 
 async def _trend_said(engine: Engine, benchmark_id: str) -> Json:
-    ident = trend_id(benchmark_id)
-    remedy = "Run the benchmark first."
-    trend = await engine.store.read(lambda db: records.require(db, ident, EvalTrend, remedy=remedy))
+    trend = await detect_trend.stored(engine, benchmark_id)
     fields = trend.fields
     return {
         "evalTrendId": trend.id, "direction": fields.direction, "consecutiveDegrading": fields.consecutive_degrading,

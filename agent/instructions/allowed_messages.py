@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, RuleError, UnsupportedError
 from minions_evals_mcp.messages.derived import DerivedPayload
-from minions_evals_mcp.messages.payloads import KINDS, ApprovePromptVersion, payload_as
+from minions_evals_mcp.messages.payloads import KINDS, payload_as
 from minions_evals_mcp.messages.testing_api import VERBS as TESTING_VERBS
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ModelRef
@@ -90,7 +90,7 @@ def payload_of(verb: str, arguments: Json, bearings: Bearings) -> Json:
         raise RuleError(
             "HR1", "outputs come from agents, not from an instruction.", remedy="Name a recorded agentRunId."
         )
-    if kind is ApprovePromptVersion:
+    if verb == "approve-prompt-version":
         arguments = _decided_by_a_model(arguments, bearings)
     if issubclass(kind, DerivedPayload) and kind.operation.stops_early:
         arguments = _bounded(arguments, bearings)

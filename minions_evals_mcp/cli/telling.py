@@ -46,7 +46,9 @@ def error_rendered(error: EvalsError) -> tuple[str, str]:
     """Message and remedy; a run that stopped is resumed by the command line that began it."""
     is_stopped = bool(UNDER_WAY) and isinstance(error, StoppedError | InstrumentError)
     terms = Terminal(named_store(sys.argv[1:]), tuple(sys.argv[1:]) if is_stopped else ())
-    return in_terms(error.message, terms), as_typed(in_terms(error.remedy, terms) if is_stopped else error.remedy)
+    return in_terms(error.message_text, terms), as_typed(
+        in_terms(error.remedy_text, terms) if is_stopped else error.remedy_text
+    )
 
 
 def command_of(step: Next) -> str:

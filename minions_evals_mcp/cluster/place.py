@@ -126,7 +126,7 @@ class Cluster:
             await client.register_plugin(WorkshopPlugin(dispatch.orders), name)
         except EvalsError as error:
             raise InstrumentError(
-                f"a worker of {self.crew.address}: {error.message}", remedy="Set it there."
+                f"a worker of {self.crew.address}: {error.message_text}", remedy="Set it there."
             ) from error
         client.subscribe_topic("all", changed)
         try:

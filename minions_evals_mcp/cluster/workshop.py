@@ -144,7 +144,7 @@ class Workshop:
         except StoppedError:
             return
         except EvalsError as error:  # some of them carry more than travels
-            self.line.tell(Broke(error.message, error.remedy, isinstance(error, BadInputError)))
+            self.line.tell(Broke(error.message_text, error.remedy_text, isinstance(error, BadInputError)))
         except Exception as error:  # noqa: BLE001  the coordinator ends the run with it
             self.line.tell(Broke(f"a worker broke: {type(error).__name__}: {error}", "Report it.", is_bad_input=False))
         else:

@@ -74,7 +74,7 @@ def resumed_as(whole: Next) -> Generator[None]:
         yield
     except (StoppedError, InstrumentError) as error:
         checked = "" if isinstance(error, StoppedError) else f" {WORKS}."
-        raise type(error)(error.message, remedy=f"What was judged is kept: {whole}.{checked}") from error
+        raise type(error)(error.message_text, remedy=f"What was judged is kept: {whole}.{checked}") from error
 
 
 def _asked(

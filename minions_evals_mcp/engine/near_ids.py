@@ -18,7 +18,9 @@ async def with_near_ids(engine: Engine, refused: NotFoundError) -> NotFoundError
     kind = KINDS.get(refused.kind, refused.kind)
     other = await engine.store.read(lambda db: kind_under(db, refused.ident))
     if other and other != kind:
-        remedy = f"{Next('show-run', {'run_id': refused.ident}, 'shows it')}." if other == "run" else refused.remedy
+        remedy = (
+            f"{Next('show-run', {'run_id': refused.ident}, 'shows it')}." if other == "run" else refused.remedy_text
+        )
         return NotFoundError(refused.kind, refused.ident, remedy=remedy, other_kind=other)
     called = await engine.store.read(lambda db: ids_titled(db, kind, refused.ident))
     if called:

@@ -89,10 +89,12 @@ class Checks:
                 vet(assertion)
         except InvalidRecordError as error:
             missing = expected is None and error.field == "value"
-            remedy = "The case has no `expected`, which is the value of a check by name." if missing else error.remedy
-            raise BadInputError(f"{where}: {error.message.rstrip('.')}.", remedy=remedy) from None
+            remedy = (
+                "The case has no `expected`, which is the value of a check by name." if missing else error.remedy_text
+            )
+            raise BadInputError(f"{where}: {error.message_text.rstrip('.')}.", remedy=remedy) from None
         except EvalsError as error:
-            raise type(error)(f"{where}: {error.message}", remedy=error.remedy) from None
+            raise type(error)(f"{where}: {error.message_text}", remedy=error.remedy_text) from None
         return assertions
 
     def _assertion(self, check: Check, expected: JsonValue, number: int) -> Assertion:

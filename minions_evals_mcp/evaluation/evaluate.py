@@ -220,7 +220,7 @@ async def _carried_out(started: StartedCases, progress: ProgressShown) -> str:
     try:
         await started.finish(progress.ended)
     except (InstrumentError, BadInputError) as error:
-        return error.message
+        return error.message_text
     return ""
 
 

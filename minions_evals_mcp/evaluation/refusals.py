@@ -22,8 +22,8 @@ def told_in_python(error: E) -> E:
     """
     if isinstance(error, EvalsError):
         terms = PythonCalls()
-        error.message, error.remedy = in_terms(error.message, terms), in_terms(error.remedy, terms)
-        error.args = (error.message,)
+        error.message_text, error.remedy_text = in_terms(error.message_text, terms), in_terms(error.remedy_text, terms)
+        error.args = (error.message_text,)
         return error.with_traceback(None)
     return error.with_traceback(_own(error.__traceback__))
 

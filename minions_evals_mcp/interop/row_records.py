@@ -123,12 +123,12 @@ class RowRecords:
 
 def _at(error: BadInputError, where: str) -> InvalidRecordError:
     if not isinstance(error, InvalidRecordError):
-        return InvalidRecordError(error.message, where=where, remedy=error.remedy)
+        return InvalidRecordError(error.message_text, where=where, remedy=error.remedy_text)
     if error.reason == "is missing":
         name = error.field.removeprefix("fields.")
         remedy = f"Fill it with {argument('map', f'{name}=COLUMN')}, or for all rows with {argument('set', f'{name}=VALUE')}."
         return InvalidRecordError(error.reason, field=error.field, where=where, remedy=remedy)
-    return InvalidRecordError(error.reason, field=error.field, where=where, remedy=error.remedy)
+    return InvalidRecordError(error.reason, field=error.field, where=where, remedy=error.remedy_text)
 
 
 def _place(where: str) -> Callable[[], str]:

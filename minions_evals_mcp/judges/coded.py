@@ -71,7 +71,7 @@ async def _ask(
     try:
         text = filled(template, values)
     except BadInputError as error:
-        return JudgeErrored(f"rubricPrompt: {error.message}")
+        return JudgeErrored(f"rubricPrompt: {error.message_text}")
     return await judge.put(Question(None, text, MAX_TOKENS, None, read, label, values))
 
 

@@ -73,7 +73,7 @@ def _question(template: str, values: Json, read: Callable[[str], T | Flaw]) -> Q
     try:
         question = filled_prompt(template, values)
     except BadInputError as error:
-        return JudgeErrored(f"rubricPrompt: {error.message}")
+        return JudgeErrored(f"rubricPrompt: {error.message_text}")
     return Question(question.system, question.user, MAX_TOKENS, None, read)
 
 

@@ -45,7 +45,7 @@ async def foreseen(engine: Engine, letter: Letter) -> list[str]:
     )
     missing = await engine.store.read(partial(_missing, payload=payload_read, besides=MAKES.get(letter.type, "")))
     near = [await with_near_ids(engine, error) for error in missing]
-    return read + [f"{error.message} It is refused unless that is there when its turn comes." for error in near]
+    return read + [f"{error.message_text} It is refused unless that is there when its turn comes." for error in near]
 
 
 def _missing(db: Db, *, payload: Value, besides: str) -> list[NotFoundError]:

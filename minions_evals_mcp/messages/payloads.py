@@ -23,18 +23,6 @@ from minions_evals_mcp.messages.derived import payload_of
 from minions_evals_mcp.messages.testing_api import VERBS
 
 
-class ClassifyFailure(Value):
-    """Say why a test-run failed, or why each failed test-run of a run did."""
-
-    run_id: Id
-
-
-class DetectTrend(Value):
-    """Say where a benchmark is heading."""
-
-    benchmark_id: Id
-
-
 class AgentRunCompleted(Value):
     """An agent has produced something: a recorded agent-run by its id, or the whole record. Judged by `testCaseId`, else by
     every active test case with the same inputs."""
@@ -60,21 +48,6 @@ class AgentRunCompleted(Value):
         if run is None:
             raise InvalidRecordError(f"is a {record.type}, not an agent-run", field="payload.agentRun.type")
         return run
-
-
-class ApprovePromptVersion(Value):
-    """A decision on a prompt version; it needs a comparison that the version wins (HR2).
-
-    Who decides is known by where the message came from: `decidedByType` says nothing more.
-    """
-
-    prompt_version_ref: Id
-    comparison_id: Id | None = None
-    decision: Literal["approved", "refused"] = "approved"
-    reason: Visible | None = None
-    decided_by: Visible
-    decided_by_type: Literal["human", "agent"] | None = None
-    override_reason: Visible | None = None
 
 
 class ApprovalDecided(Value):
@@ -147,10 +120,10 @@ KINDS: dict[str, Kind[Any]] = {
     "run-test-case": Kind(payload_of("run-test-case"), lambda payload: payload.test_case_id),
     "run-benchmark": Kind(payload_of("run-benchmark"), lambda payload: payload.benchmark_id),
     "compare-prompts": Kind(payload_of("compare-prompts"), lambda payload: payload.benchmark_id),
-    "classify-failure": Kind(ClassifyFailure, lambda payload: payload.run_id),
-    "detect-trend": Kind(DetectTrend, lambda payload: payload.benchmark_id),
+    "classify-failure": Kind(payload_of("classify-failure"), lambda payload: payload.run_id),
+    "detect-trend": Kind(payload_of("detect-trend"), lambda payload: payload.benchmark_id),
     "agent-run-completed": Kind(AgentRunCompleted, _agent_run_topic),
-    "approve-prompt-version": Kind(ApprovePromptVersion, lambda payload: payload.prompt_version_ref),
+    "approve-prompt-version": Kind(payload_of("approve-prompt-version"), lambda payload: payload.prompt_version_ref),
     "approval-decided": Kind(ApprovalDecided, lambda payload: payload.run_id or payload.approval_request_id),
     "instruction": Kind(Instruction, _no_topic),
     **{name: Kind(verb.payload, verb.topic) for name, verb in VERBS.items()},

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Optional, TypeVar, cast
+from typing import Annotated, Any, Literal, Optional, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
 from minions_evals_mcp.domain.request_fields import ModelTarget, More, NameSaysIt
+from minions_evals_mcp.domain.values import Id
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.operations.table import DEFAULTS, LEFT_OUT, LIMITED, NAMES, Interface, Offer, Operation
 
 R = TypeVar("R", bound=BaseModel)
-LIMITED_TYPES: Mapping[str, Any] = {"target": Optional[ModelTarget]}  # noqa: UP045  pyright: an alias and `|` do not go together
+LIMITED_TYPES: Mapping[str, Any] = {
+    "decision": Literal["approved", "refused"],
+    "subject": Id,
+    "target": Optional[ModelTarget],  # noqa: UP045  pyright: an alias and `|` do not go together
+}
 """The types of the fields in `LIMITED`."""
 
 
@@ -68,7 +73,7 @@ def fields_at(operation: Operation, interface: Interface) -> tuple[OfferedField,
     offer = offer_at(operation, interface)
     without = {**LEFT_OUT.get(interface, {}), **offer.left_out}
     names = {**NAMES.get(interface, {}), **offer.names}
-    defaults = DEFAULTS.get(interface, {})
+    defaults = {**DEFAULTS.get(interface, {}), **{name: default for name, (default, _) in offer.defaults.items()}}
     return tuple(
         OfferedField(
             name,

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
 
+LATEST = "latest"
+"""The newest: of runs, or of the records of a type."""
+
 
 async def whole_id(engine: Engine, given: str, *types: str) -> str:
     """The id of the record of those types that was meant; raises `BadInputError` where it begins several."""

@@ -15,6 +15,7 @@ Interface = Literal["cli", "mcp", "message", "graphql", "python"]
 INTERFACES: tuple[Interface, ...] = ("cli", "mcp", "message", "graphql", "python")
 Caller = Literal["person", "agent"]
 _NONE: Mapping[str, str] = {}
+_NO_DEFAULTS: Mapping[str, tuple[object, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +23,15 @@ class Offer:
     """An operation at one interface.
 
     `names` holds the fields that are called otherwise there, `left_out` those that it does not take, each with the reason,
-    `required` those that must be given there although they have a default, each with the reason. At the command line a name in
-    capitals is given by its position.
+    `required` those that must be given there although they have a default, each with the reason, `defaults` those with a default
+    of that interface's own and the reason. At the command line a name in capitals is given by its position.
     """
 
     name: str
     names: Mapping[str, str] = field(default_factory=lambda: _NONE)
     left_out: Mapping[str, str] = field(default_factory=lambda: _NONE)
     required: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    defaults: Mapping[str, tuple[object, str]] = field(default_factory=lambda: _NO_DEFAULTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,9 @@ class Operation:
     """A row of the table. An interface that does not offer the operation has the reason in place of its `Offer`.
 
     `long_running`: the call starts a job, so it is a task at MCP, can be cancelled and goes on under its key.
-    `dry_run`: the module has `estimate`, which prices the request and runs nothing. `paged`: its answer at MCP shows lists, of which
-    the caller chooses the length.
+    `dry_run`: the module has `estimate`, which prices the request and runs nothing. At MCP `paged`: the caller chooses the length of
+    its lists; `detailed`: and whether the answer is whole; `browsed`: and reads its list a page at a time; `timed`: the call does as
+    much as fits its wait.
     """
 
     module: str
@@ -50,6 +53,9 @@ class Operation:
     long_running: bool = False
     dry_run: bool = False
     paged: bool = False
+    detailed: bool = False
+    browsed: bool = False
+    timed: bool = False
     callers: frozenset[Caller] = frozenset({"person", "agent"})
 
     def at(self, interface: Interface) -> Offer | str:
@@ -94,10 +100,17 @@ DEFAULTS: Mapping[Interface, Mapping[str, object]] = {
 """Defaults of an interface's own. None: it asks elsewhere: the project file for trials, the message for its sender."""
 
 MODEL_TARGET = "a model only: code, commands and addresses are the operator's to name"
-LIMITED: Mapping[Interface, Mapping[str, str]] = {"mcp": {"target": MODEL_TARGET}, "message": {"target": MODEL_TARGET}}
+LIMITED: Mapping[Interface, Mapping[str, str]] = {
+    "mcp": {"target": MODEL_TARGET, "subject": "a benchmark only: files are the operator's to name"},
+    "message": {
+        "target": MODEL_TARGET,
+        "decision": "a person names the version in use where they are known: not by message",
+    },
+}
 """Fields of which an interface takes less than the request does, each with the reason; `fields.py` has their types."""
 
 _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
+_KNOWN_SPEAKER = "the terminal, or the token of the call, says who speaks"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
 _RUN_CLI = {"prompt_version_ref": "prompt_version"}
 
@@ -198,6 +211,74 @@ TABLE: Mapping[str, Operation] = {
         graphql=_NO_BENCHMARKS,
         python=_ENGINE_REQUEST.format("try_version", "TrialRequest"),
         long_running=True,
+    ),
+    "detect_trend": Operation(
+        "detect_trend",
+        cli=Offer(
+            "trend",
+            names={"benchmark_id": "ID"},
+            left_out=dict.fromkeys(("what_changed", "since"), "`what-changed` is a command of its own"),
+        ),
+        mcp=Offer("detect_trend", defaults={"limit": (12, "as many as fit a short answer")}),
+        message=Offer(
+            "detect-trend", left_out=dict.fromkeys(("limit", "what_changed", "since"), "the answer names the trend's record")
+        ),
+        graphql=_NO_BENCHMARKS,
+        python="`summarize_trend` and `what_changed` take the fields themselves",
+        detailed=True,
+    ),
+    "classify_failure": Operation(
+        "classify_failure",
+        cli=Offer(
+            "classify",
+            names={"run_id": "RUN_ID"},
+            left_out={"ask_model": "an option of its own can also forbid what the operator allowed"},
+        ),
+        mcp=Offer(
+            "classify_failure",
+            names={"run_id": "id"},
+            defaults={"ask_model": (False, "a caller has to ask for what costs, and the operator to allow it")},
+        ),
+        message=Offer(
+            "classify-failure",
+            left_out=dict.fromkeys(("ask_model", "max_cost_usd"), "the agent's operator says how often a model is asked in a day"),
+        ),
+        graphql="document 5 has no analysis of failures",
+        python="`classify_failure` takes one test-run and the fields themselves",
+        dry_run=True,
+        paged=True,
+        browsed=True,
+        timed=True,
+    ),
+    "audit": Operation(
+        "audit",
+        cli=Offer("audit", names={"subject": "SUBJECT"}),
+        mcp=Offer(
+            "audit_benchmark",
+            names={"subject": "benchmark_id"},
+            left_out=dict.fromkeys(
+                ("with_judge", "max_cost_usd", "dry_run"), "by rule alone: the operator asks a model, at the command line"
+            ),
+        ),
+        message="whoever asks for an audit reads it; an agent is told of nothing by it",
+        graphql=_NO_BENCHMARKS,
+        python="`audit` takes a file, and functions that are handed each case",
+        browsed=True,
+    ),
+    "approve_prompt_version": Operation(
+        "approve_prompt_version",
+        cli=Offer(
+            "approve",
+            names={"prompt_version_ref": "VERSION", "comparison_id": "comparison", "decided_by": "by"},
+            left_out={
+                "decision": "an option of its own refuses; a command of its own names the version in use",
+                "decided_by_type": _KNOWN_SPEAKER,
+            },
+        ),
+        mcp=Offer("approve_prompt_version", left_out={"decided_by_type": _KNOWN_SPEAKER}),
+        message=Offer("approve-prompt-version", required={"decided_by": "a message says in whose name it decides"}),
+        graphql="document 5 has no approvals",
+        python=_ENGINE_REQUEST.format("approve_prompt_version", "ApprovalAsked"),
     ),
 }  # fmt: skip
 """Each operation by the name of its module."""

@@ -116,7 +116,7 @@ class Evals:
         try:
             answer = run_sync(partial(self._kept_answer, check_request))
         except InstrumentError as error:
-            broken = InstrumentError(error.message, remedy=error.remedy)
+            broken = InstrumentError(error.message_text, remedy=error.remedy_text)
         self._say({"kind": "check", "name": check_request.case_id, "passed": answer["pass"]})
         if broken is not None:
             raise broken  # here, so that pytest shows the test's own line, and nothing of ours below it

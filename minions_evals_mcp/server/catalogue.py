@@ -113,7 +113,7 @@ Costs: two benchmark runs a part; same idempotencyKey goes on, or repeats the an
 Errors: no budget left, unknown version, no outputs.""",
     ),
     "classify_failure": Entry(
-        "analysis", "Say why a run failed", analysis.ClassifyFailure, analysis.FailuresAnswer, "analysis:classify_failure",
+        "analysis", "Say why a run failed", "classify_failure", analysis.FailuresAnswer, "analysis:classify_failure",
         idempotent=True, reach="explains",
         search="why did an eval fail; root cause",
         description="""\
@@ -135,7 +135,7 @@ Costs: nothing.
 Errors: the run passed; unknown id; corrected changes nothing.""",
     ),
     "detect_trend": Entry(
-        "analysis", "Tell a benchmark's trend", analysis.DetectTrend, analysis.TrendAnswer, "analysis:detect_trend", writes=False,
+        "analysis", "Tell a benchmark's trend", "detect_trend", analysis.TrendAnswer, "analysis:detect_trend", writes=False,
         search="quality drift over time",
         description="""\
 Returns whether a benchmark improves, degrades or is stable over its last runs, and why: slope, interval, p-value, breaks.
@@ -145,7 +145,7 @@ Costs: nothing; it is computed with each run.
 Errors: the benchmark has no completed run.""",
     ),
     "audit_benchmark": Entry(
-        "analysis", "Audit a benchmark's checks", analysis.AuditBenchmark, analysis.AuditAnswer, "auditing:audit_benchmark",
+        "analysis", "Audit a benchmark's checks", "audit_benchmark", analysis.AuditAnswer, "auditing:audit_benchmark",
         search="can a wrong answer pass the checks",
         description="""\
 Tries wrong answers on a benchmark's checks: which pass, case by case, and which check would stop each.
@@ -253,7 +253,7 @@ Costs: nothing; saving the same twice changes nothing.
 Errors: the record, field and reason.""",
     ),
     "approve_prompt_version": Entry(
-        "release", "Approve a prompt version", release.ApprovePromptVersion, release.ApprovalAnswer, "release:approve_prompt_version",
+        "release", "Approve a prompt version", "approve_prompt_version", release.ApprovalAnswer, "release:approve_prompt_version",
         destructive=True,
         search="release gate for a prompt version",
         description="""\

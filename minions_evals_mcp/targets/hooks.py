@@ -117,7 +117,7 @@ class Hooks:
             value = awaited(function(*json.loads(json.dumps(arguments))))
             return from_json(to_json(value, inf_nan_mode="constants"), allow_inf_nan=False)
         except BadInputError as error:
-            raise HookError(error.message) from None
+            raise HookError(error.message_text) from None
         except PydanticSerializationError:
             raise HookError("it returned what is no JSON") from None
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything

@@ -214,7 +214,7 @@ class PromptedTarget:
                 return recalled
             prompt = await self._prompt(recalled, version.fields, question)
         except EvalsError as error:
-            return TargetErrored(f"{self.name}: the prompt: {error.message}")
+            return TargetErrored(f"{self.name}: the prompt: {error.message_text}")
         if isinstance(prompt, TargetErrored):
             return prompt
         if not prompt.given:
@@ -278,7 +278,7 @@ class PromptedTarget:
         try:
             text = prompt_text(written.template, {**variables, COMPUTED: inputs.get(COMPUTED)})
         except EvalsError as error:
-            return TargetErrored(f"{self.name}: the prompt that was written: {error.message}")
+            return TargetErrored(f"{self.name}: the prompt that was written: {error.message_text}")
         return prompt(text, variables, written.template, written.config, output_digest)
 
     async def _transformed(self, seen: Observed, prompt: Prompt) -> Observed | TargetErrored:

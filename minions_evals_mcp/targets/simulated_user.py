@@ -52,7 +52,7 @@ class SimulatedUser:
         try:
             instructions = rendered(self.instructions, prompt.variables)
         except BadInputError as error:
-            return TargetErrored(f"{question.name}: the instructions: {error.message}")
+            return TargetErrored(f"{question.name}: the instructions: {error.message_text}")
         talk = _Talk(prompt, question, list(self._begun(prompt.variables)))
         if talk.messages and talk.messages[-1]["role"] == "user" and (failed := await self._answered(talk)):
             return failed

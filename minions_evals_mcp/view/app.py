@@ -122,7 +122,7 @@ async def _live_parts(request: Request) -> Response:
 async def _stopped(request: Request, error: Exception) -> Response:
     assert isinstance(error, EvalsError)
     store = engine_of(request).config.named_db
-    message, remedy = in_store(error.message, store), in_store(error.remedy, store)
+    message, remedy = in_store(error.message_text, store), in_store(error.remedy_text, store)
     return rendered("stopped", status=_status(error), message=message, remedy=remedy)
 
 

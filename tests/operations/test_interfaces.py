@@ -19,7 +19,7 @@ from minions_evals_mcp.messages.payloads import KINDS, payload_as
 from minions_evals_mcp.operations.fields import OfferedField, fields_at, offer_at
 from minions_evals_mcp.operations.table import DEFAULTS, INTERFACES, LEFT_OUT, TABLE, Interface, Offer, Operation
 from minions_evals_mcp.server.catalogue import CATALOGUE
-from minions_evals_mcp.server.edge.derived import Derived, Starting, Waiting
+from minions_evals_mcp.server.edge.derived import Derived, Starting, Waiting, beside
 from minions_evals_mcp.server.graphql import inputs
 from minions_evals_mcp.server.graphql.derived import REF, DerivedInput
 from minions_evals_mcp.server.graphql.schema import graphql_schema
@@ -32,6 +32,10 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "run_test_case": {"test_case_id": "c"},
     "compare_versions": {"benchmark_id": "b", "version_a": "p@1", "version_b": "p@2"},
     "try_version": {"benchmark_id": "b", "version": "p@2"},
+    "detect_trend": {"benchmark_id": "b"},
+    "classify_failure": {"run_id": "run"},
+    "audit": {"subject": "b"},
+    "approve_prompt_version": {"prompt_version_ref": "p@2", "decided_by": "ada"},
 }
 """A request that fits, for each operation."""
 OFFERED: list[tuple[str, Interface]] = [
@@ -141,7 +145,7 @@ def test_every_field_has_a_description_without_a_full_stop_and_is_taken_or_left_
         if isinstance(offer, str):
             assert offer, f"{name} is not offered at {interface}: say why"
             continue
-        for said in (offer.left_out, offer.required):
+        for said in (offer.left_out, offer.required, {field: why for field, (_, why) in offer.defaults.items()}):
             assert said.keys() <= request.model_fields.keys(), f"{name} at {interface}"
             assert all(said.values())
         assert offer.names.keys() <= request.model_fields.keys(), f"{name} at {interface}"
@@ -156,8 +160,12 @@ def test_one_request_is_understood_alike_at_every_interface(name: str, interface
     operation, sample = TABLE[name], SAMPLES[name]
     found = ASKED[interface](operation, sample).model_dump(mode="json", by_alias=False)
     expected = operation.request(**sample).model_dump(mode="json", by_alias=False)
-    defaults = DEFAULTS.get(interface, {})
-    own = {field: default for field, default in defaults.items() if default is not None and field in expected}
+    own = {field: default for field, (default, _) in offer_at(operation, interface).defaults.items()}
+    own |= {
+        field: default
+        for field, default in DEFAULTS.get(interface, {}).items()
+        if default is not None and field in operation.request.model_fields
+    }
     assert found == {**expected, **own}
 
 
@@ -197,9 +205,7 @@ def test_a_tool_has_each_field_with_its_bounds_and_description_and_what_follows_
     arguments = CATALOGUE[tool].arguments
     assert issubclass(arguments, Derived)
     taken = {offered.name for offered in fields_at(operation, "mcp")}
-    follows = {"wait_seconds": operation.long_running, "dry_run": operation.dry_run, "limit": operation.paged}
-    extra = {argument for argument, is_taken in follows.items() if is_taken}
-    assert arguments.model_fields.keys() == taken | extra
+    assert arguments.model_fields.keys() == taken | beside(operation)
     assert issubclass(arguments, Waiting) is operation.long_running
     assert issubclass(arguments, Starting) is (operation.long_running and operation.dry_run)
     assert (tool in STARTING) is operation.long_running

@@ -13,8 +13,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.cli.command_lines import build
 from minions_evals_mcp.engine.asking_again import SETTINGS, resume_of
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.messages import payloads
-from minions_evals_mcp.next_steps import SET_KEY, Next, Value, argument, next_in, parts, plain
+from minions_evals_mcp.next_steps import SET_KEY, Next, Value, argument, is_rendered, next_in, parts, plain
 from minions_evals_mcp.presentation.next_steps import (
     Messages,
     PythonCalls,
@@ -29,6 +31,7 @@ from minions_evals_mcp.presentation.operations_table import OPERATIONS
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from tests.shared.presentation.sites import STAND_IN, sites
+from tests.workshop import config_in, opened
 
 STORE = Path("my evals.db")
 NUMBERS: dict[str, Value] = {"draw": 10, "repeats": 3, "trials": 2, "max_cost_usd": 1.5, "share": 0.3}
@@ -173,3 +176,14 @@ def test_a_command_under_way_is_repeated_under_its_key_and_its_new_cap() -> None
     step = Next("run-benchmark", {"benchmark_id": "b", "max_cost_usd": 2.0, "key": "k"})
     told = Terminal(STORE, typed).call(step)
     assert told == "minions-evals run-benchmark b --filter 'tag=a b' --max-cost-usd 2 --key k"
+
+
+async def test_an_error_of_the_python_api_is_in_words_that_no_interface_owns(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        with pytest.raises(NotFoundError) as caught:
+            await get_job(engine, "nowhere")
+    error = caught.value
+    assert (error.message, error.remedy) == ("no run with the id 'nowhere'.", "runs lists them.")
+    assert str(error) == f"{error.message} {error.remedy}"
+    assert all(is_rendered(text) for text in (error.message, error.remedy, repr(error)))
+    assert next_in(error.text) == (Next("runs", reason="lists them"),)

@@ -12,18 +12,17 @@ from typing import IO, Annotated
 
 from cyclopts import Parameter, validators
 
+from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.records import Record, wire_fields
-from minions_evals_mcp.engine.audit.model_judged import JudgeAsked
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.errors import BadInputError, InstrumentError
-from minions_evals_mcp.interop.audit.audits import audit as audit_checks
-from minions_evals_mcp.interop.audit.audits import is_config
 from minions_evals_mcp.interop.audit.fixes import diff_of
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.operations import audit as operation
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.audits import audit_lines, by_hand_lines, case_json, nothing_suggested
 
 ABOVE = 1
@@ -31,17 +30,16 @@ SHOWN = 20
 Share = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))]
 
 
+@takes("audit")
 async def audit(
     subject: str,
     /,
     *,
+    given: Given,
     max_cheat_rate: Share | None = None,
     limit: Limit = SHOWN,
     fix: Path | None = None,
-    with_judge: Annotated[bool, Parameter(negative="")] = False,
     judge_model: str | None = None,
-    max_cost_usd: float | None = None,
-    dry_run: Annotated[bool, Parameter(negative="")] = False,
     yes: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
@@ -64,24 +62,14 @@ async def audit(
     fix
         Write what is suggested for a suite file as a diff to this file, to be read and applied by you (patch -p1). What is
         suggested for a promptfoo config is shown: its assertions are edited by hand.
-    with_judge
-        Ask the model that judges, too, where a case is not judged by rules alone. Try --dry-run first.
     judge_model
         With --with-judge: who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
-    max_cost_usd
-        With --with-judge: stop asking before this is spent.
-    dry_run
-        With --with-judge: say how often the model would be asked and what that costs at most. Nothing is asked or saved.
     yes
         Agree to what a config names: programs, code, addresses, variables of the environment, paths outside of its folder.
     """
-    if not with_judge and (max_cost_usd is not None or dry_run):
-        raise BadInputError(
-            "--max-cost-usd and --dry-run are about a model.", remedy="Add --with-judge, or leave them out."
-        )
-    judging = JudgeAsked(max_cost_usd=max_cost_usd, dry_run=dry_run) if with_judge else None
-    file = _file(subject)
-    if file is not None and is_config(file):
+    request = given.request(operation.Request, subject=subject)
+    file = Path(subject) if operation.names_file(subject) else None
+    if file is not None and operation.is_config(file):
         vet_config(file, yes=yes)
     if fix is not None and file is None:
         raise BadInputError(
@@ -92,9 +80,10 @@ async def audit(
         fixable: list[CaseAudit] = []
         each = partial(_took, cases if common.json else None, fixable)
         async with session(common, judge_model=judge_model, makes=file is not None) as engine:
-            audited = file or await meant_id(engine, subject, "benchmark")
-            record = await audit_checks(engine, audited, each=each, with_judge=judging)
-        if judging is not None and judging.dry_run:
+            audited = subject if file is not None else await whole_id(engine, subject, "benchmark")
+            request = given.request(operation.Request, subject=audited)
+            record = await operation.run(engine, request, file=file, each=each)
+        if request.dry_run:
             return reply(common, {"dryRun": record.title}, [record.title])
         if fix is not None:
             if record.fields.kind == "config":
@@ -109,11 +98,6 @@ async def audit(
         return InstrumentError.exit_code
     rate = record.fields.cheat_pass_rate or 0.0
     return ABOVE if max_cheat_rate is not None and rate > max_cheat_rate + 1e-9 else 0
-
-
-def _file(subject: str) -> Path | None:
-    """The suite file or config that is named; None where it is a benchmark's id."""
-    return Path(subject) if Path(subject).is_file() else None
 
 
 def _took(cases: IO[str] | None, fixable: list[CaseAudit], case_audit: CaseAudit) -> None:

@@ -6,10 +6,8 @@ from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
-from pydantic import ValidationError
 
 from minions_evals_mcp.cli.derived import Given, takes
-from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided, unscored
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Judge, RunOptions
@@ -18,7 +16,6 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, repl
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import (
     ComparisonSummary,
@@ -29,18 +26,14 @@ from minions_evals_mcp.engine.answers.comparison_summary import (
 from minions_evals_mcp.engine.answers.gates import comparison_gate, skipped_words, undecided_words
 from minions_evals_mcp.engine.answers.names import in_sentence
 from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.compare.approve_prompt_version import (
-    ApprovalAsked,
-    approve_prompt_version,
-    evidence_judges,
-)
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.meant_ids import meant_id, meant_version
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations import approve_prompt_version as approving
 from minions_evals_mcp.operations import compare_versions as operation
+from minions_evals_mcp.operations.ids import whole_id, whole_version
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 
@@ -160,9 +153,9 @@ async def _run_both(
         raise BadInputError("--from and --to name the prompt versions.", remedy="Leave --prompt-version out.")
     settings = options.values()
     named = {
-        "benchmark_id": await meant_id(engine, benchmark_id, "benchmark"),
-        "version_a": await meant_version(engine, before),
-        "version_b": await meant_version(engine, after),
+        "benchmark_id": await whole_id(engine, benchmark_id, "benchmark"),
+        "version_a": await whole_version(engine, before),
+        "version_b": await whole_version(engine, after),
     }
     request = given.request(operation.Request, **settings, **named)
     with progress_line(common, engine, takes_key=True) as progress:
@@ -225,15 +218,13 @@ async def rejudge(
     return BROKEN if unscored(summary) else 0
 
 
+@takes("approve")
 async def approve(
     version: str,
     /,
     *,
-    by: str = "",
-    comparison: str | None = None,
+    given: Given,
     refuse: Annotated[bool, Parameter(negative="")] = False,
-    reason: str | None = None,
-    override_reason: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
     """Approve a prompt version that a comparison shows to be better than the current one, or refuse it.
@@ -245,46 +236,30 @@ async def approve(
     ----------
     version
         The prompt version.
-    by
-        Who decides: a person by their token, or at a terminal where they confirmed once who they are. Else an agent.
-    comparison
-        The comparison that it rests on. Else the newest that has the version against the current one.
     refuse
         Write down that the version is refused.
-    reason
-        Why, in your words.
-    override_reason
-        Approve on an inconclusive comparison that the version wins, and say why.
     """
     async with session(common) as engine:
-        speaker = await speaker_at(engine, by)
+        speaker = await speaker_at(engine, given.values["decided_by"] or "")
         if not speaker.name:
             raise BadInputError(
                 "an approval says who decides.", remedy=f"minions-evals approve {version} --by YOUR-NAME"
             )
-        version = await meant_id(engine, version, "prompt-version")
-        comparison = comparison and await meant_id(engine, comparison, "prompt-comparison")
-        try:
-            request = ApprovalAsked(
-                prompt_version_ref=version,
-                comparison_id=comparison,
-                decision="refused" if refuse else "approved",
-                reason=reason,
-                decided_by=speaker.name,
-                decided_by_type=speaker.kind,
-                override_reason=override_reason,
-            )
-        except ValidationError as error:
-            raise refused_option(
-                error, prompt_version_ref="VERSION", comparison_id="--comparison", decided_by="--by"
-            ) from None
-        approval: Record[Approval] = await approve_prompt_version(engine, request)
-        judge = (await evidence_judges(engine, approval.fields)).brief()
+        comparison: str | None = given.values["comparison_id"]
+        request = given.request(
+            approving.Request,
+            prompt_version_ref=await whole_id(engine, version, "prompt-version"),
+            comparison_id=comparison and await whole_id(engine, comparison, "prompt-comparison"),
+            decision="refused" if refuse else "approved",
+            decided_by=speaker.name,
+        )
+        decided = await approving.run(engine, request, by=speaker)
+    judge, fields = decided.judge.brief(), decided.approval.fields
     if common.json:
-        say({**approval.wire(), "judge": judge})
+        say({**decided.approval.wire(), "judge": judge})
     else:
         as_agent = "" if speaker.is_person else " (an agent: no person is known to speak here)"
-        tell(f"{version} {approval.fields.decision} by {speaker.name}{as_agent}: {approval.fields.reason}\n")
+        tell(f"{fields.prompt_version_ref} {fields.decision} by {speaker.name}{as_agent}: {fields.reason}\n")
         if judge["inWords"]:
             tell(printable(str(judge["inWords"]), 500) + "\n")
     return 0

@@ -77,7 +77,7 @@ async def import_log(engine: Engine, form: Format, file: Path) -> Taken:
         return await take_log(engine, form, file, by=BY)
     except InvalidRecordError as error:
         where = ": ".join(part for part in (str(file), error.where) if part)
-        raise _read_as(form, error if str(file) in error.message else error.at(where)) from None
+        raise _read_as(form, error if str(file) in error.message_text else error.at(where)) from None
     except BadInputError as error:
         raise _read_as(form, error) from None
 
@@ -87,7 +87,7 @@ T = TypeVar("T", bound=BadInputError)
 
 def _read_as(form: Format, error: T) -> T:
     """The refusal, whose remedy says what the file was taken for."""
-    error.remedy = f"It was read as {form.title}; {error.remedy or ANEW}"
+    error.remedy_text = f"It was read as {form.title}; {error.remedy_text or ANEW}"
     return error
 
 

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import first_named
-from minions_evals_mcp.engine.answers.failure_causes import Cause, read_causes
-from minions_evals_mcp.engine.failures.classify_failure import (
-    ClassifyEstimate,
-    classify_failure,
-    estimate_classification,
-    failed_run_ids,
-)
-from minions_evals_mcp.engine.failures.explain_failure import explainer
 from minions_evals_mcp.engine.failures.receipts import model_sentence
-from minions_evals_mcp.engine.jobs import LATEST
-from minions_evals_mcp.engine.meant_ids import meant_id
+from minions_evals_mcp.operations import classify_failure as operation
+from minions_evals_mcp.operations.ids import LATEST, whole_id
 from minions_evals_mcp.report.plain import printable
 
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.answers.failure_causes import Cause
+    from minions_evals_mcp.engine.failures.classify_failure import ClassifyEstimate
 
+
+@takes("classify")
 async def classify(
     run_id: str,
     /,
     *,
+    given: Given,
     explain: Literal["off", "llm"] | None = None,
-    max_cost_usd: float | None = None,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
@@ -46,24 +44,21 @@ async def classify(
     explain
         llm: ask the model where the rules are not sure. What it says is kept only with a step of the log and words of it
         (else as MINIONS_EVALS_EXPLAIN says, off).
-    max_cost_usd
-        Stop before spending more than this. Finished analyses are saved.
     dry_run
         Only tell how many failures the model would be asked about, and what that costs at most.
     """
     allowed = None if explain is None else explain == "llm"
     async with session(common) as engine:
-        by = explainer(engine, allowed=allowed, max_cost_usd=max_cost_usd)
-        # `latest` is the newest run
-        run_id = run_id if run_id == LATEST else await meant_id(engine, run_id, "test-run")
-        failed = await failed_run_ids(engine, run_id)
+        run_id = run_id if run_id == LATEST else await whole_id(engine, run_id, "test-run")
+        request = given.request(operation.Request, run_id=run_id, ask_model=allowed)
+        by = operation.explainer_of(engine, request)
+        failed = await operation.failed_runs(engine, request)
         if dry_run:
-            estimate = await estimate_classification(engine, failed, by)
+            estimate = await operation.estimate(engine, request, failed)
             return reply(common, estimate, [_cost(estimate)])
         if not common.json:
-            tell(_causes_told(await read_causes(engine, run_id)))
-        for ident in failed:
-            failure = await classify_failure(engine, ident, by=by)
+            tell(_causes_told(await operation.causes(engine, request)))
+        async for failure in operation.analysed(engine, failed, by):
             reply(common, failure.wire(), _lines(failure))
     if not failed and not common.json:
         tell("no run of it failed\n")

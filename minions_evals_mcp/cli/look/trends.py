@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import TYPE_CHECKING
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
+from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.answers.names import short_id
-from minions_evals_mcp.engine.answers.trend_summary import TrendPoint, TrendSummary, summarize_trend
-from minions_evals_mcp.engine.answers.what_changed import WhatChanged
-from minions_evals_mcp.engine.answers.what_changed import what_changed as find_changes
-from minions_evals_mcp.engine.meant_ids import meant_id
+from minions_evals_mcp.operations import detect_trend as operation
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.presentation.verdict_words import pair_words, trend_heading
 from minions_evals_mcp.report.plain import printable
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.answers.trend_summary import TrendPoint, TrendSummary
+    from minions_evals_mcp.engine.answers.what_changed import WhatChanged
 
 BARS = "▁▂▃▄▅▆▇█"
 
 
-async def trend(id: str, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+@takes("trend")
+async def trend(id: str, /, *, given: Given, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Tell where a benchmark is heading, why, and when its level changed.
 
     Example: minions-evals trend support/quality
@@ -25,11 +30,10 @@ async def trend(id: str, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> 
     ----------
     id
         The benchmark.
-    limit
-        At most so many of its newest runs.
     """
     async with session(common) as engine:
-        summary = await summarize_trend(engine, await meant_id(engine, id, "benchmark"), limit=limit)
+        request = given.request(operation.Request, benchmark_id=await whole_id(engine, id, "benchmark"))
+        summary = (await operation.run(engine, request)).trend
     return reply(common, summary, _lines(summary))
 
 
@@ -52,9 +56,9 @@ async def what_changed(
     since
         Leave out runs before this day (or moment, UTC unless it says otherwise).
     """
-    moment = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
     async with session(common) as engine:
-        changes = await find_changes(engine, await meant_id(engine, id, "benchmark"), since=moment)
+        request = operation.Request(benchmark_id=await whole_id(engine, id, "benchmark"), since=since)
+        changes = await operation.changes(engine, request)
     return reply(common, changes, _change_lines(changes))
 
 

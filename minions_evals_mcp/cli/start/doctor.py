@@ -114,7 +114,7 @@ def _skills(common: Common, settings: Settings) -> Finding:
     try:
         skills = load_skills(folder)
     except EvalsError as error:
-        return Finding("skills", ok=False, said=error.message, remedy=error.remedy)
+        return Finding("skills", ok=False, said=error.message_text, remedy=error.remedy_text)
     rule = skills.run_benchmark.parameters
     return Finding("skills", ok=True, said=f"{folder}; a regression is a fall of more than {rule.drop_points:g} points")
 
@@ -132,7 +132,7 @@ async def _store(path: Path) -> list[Finding]:
     try:
         report = await check_store(path, deep=is_deep_by_default(path))
     except EvalsError as error:
-        return [Finding("store", ok=False, said=error.message, remedy=error.remedy)]
+        return [Finding("store", ok=False, said=error.message_text, remedy=error.remedy_text)]
     if report.problems:
         return [
             Finding(
@@ -191,7 +191,7 @@ async def _judge(common: Common, settings: Settings, ping: bool) -> list[Finding
             request = ModelRequest(model=ref.model, user="Reply with the word ready.", max_tokens=16)
             reply = await models.client(ref).complete(request, deadline_s=min(PING_S, settings.call_timeout_s))
     except EvalsError as error:
-        return [Finding("judge", ok=False, said=error.message, remedy=error.remedy)]
+        return [Finding("judge", ok=False, said=error.message_text, remedy=error.remedy_text)]
     if isinstance(reply, Failed):
         return [
             Finding(

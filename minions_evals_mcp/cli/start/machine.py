@@ -65,7 +65,7 @@ async def _embedder(config: EngineConfig, *, ping: bool) -> Finding:
             began = time.monotonic()
             (vector,) = await embedder.embed(["ready"])
     except EvalsError as error:
-        return Finding("embedder", ok=False, said=error.message, remedy=error.remedy)
+        return Finding("embedder", ok=False, said=error.message_text, remedy=error.remedy_text)
     took = 1000 * (time.monotonic() - began)
     return Finding("embedder", ok=True, said=f"{embedder.name}: {len(vector)} numbers for a text in {took:.0f} ms")
 

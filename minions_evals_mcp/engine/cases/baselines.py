@@ -152,7 +152,7 @@ async def _judge_what_waited(engine: Engine, case_ids: Sequence[str]) -> WentOn:
             if await judge_waiting(engine, key):
                 judged.append(key.job_id)
         except EvalsError as error:  # the cases are saved: what cannot be judged now waits on, and the others go on
-            left.append(error.message)
+            left.append(error.message_text)
     return WentOn(_distinct(judged), _distinct(left))
 
 

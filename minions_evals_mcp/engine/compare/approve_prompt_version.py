@@ -294,7 +294,7 @@ def _vet_standing(db: Db, comparison: Record[PromptComparison], compare: str) ->
     try:
         paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     except EvalsError as error:
-        raise missing(f"{comparison.id} does not hold any more: {error.message}", compare) from None
+        raise missing(f"{comparison.id} does not hold any more: {error.message_text}", compare) from None
     suites = {_suite(db, fields.benchmark_run_id_a), _suite(db, fields.benchmark_run_id_b)}
     if len(suites) > 1:
         raise missing(

@@ -165,7 +165,7 @@ async def _carry_on(engine: Engine, job: Job, request: ComparisonRequest, progre
         with resumed_as(resume_step(job)):
             await (_run_in_step if request.sequential else _run_in_turn)(engine, job, request, progress)
     except BaseException as error:
-        why = error.message if isinstance(error, EvalsError) else "interrupted"
+        why = error.message_text if isinstance(error, EvalsError) else "interrupted"
         with anyio.CancelScope(shield=True):
             await _mark(engine, job, "stopped", why)
         raise

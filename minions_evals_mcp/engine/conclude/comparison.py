@@ -235,7 +235,7 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
     try:
         made = record_comparison(db, job.id, run_a, run_b, by=Rule(tie, planned), at=at)
     except EvalsError as error:
-        why = HIDDEN if is_sealed(db, job.subject_id) else error.message
+        why = HIDDEN if is_sealed(db, job.subject_id) else error.message_text
         jobs.set_state(db, job.id, "failed", reason=why, at=at)
     else:
         reason = "" if made.id == job.id else f"{compared.SAME_AS}{made.id}"

@@ -222,9 +222,9 @@ async def _carried_out(
     try:
         await run.finish(progress)
     except InstrumentError as error:  # told in the matrix: the other columns have instruments of their own
-        return error.message
+        return error.message_text
     except StoppedError as error:
-        raise StoppedError(error.message, remedy=AGAIN) from None
+        raise StoppedError(error.message_text, remedy=AGAIN) from None
     return ""
 
 

@@ -157,7 +157,7 @@ async def similarities(pairs: Sequence[SimilarityNeed], embedder: Embedder) -> d
         return await _measured(pairs, embedder)
     except InstrumentError as error:
         if len(pairs) == 1:
-            return dict.fromkeys(pairs, Unmet(error.message))
+            return dict.fromkeys(pairs, Unmet(error.message_text))
     measured: dict[SimilarityNeed, float | Unmet] = {}
     failures: list[Unmet] = []
     for pair in dict.fromkeys(pairs):

@@ -80,7 +80,7 @@ async def ask_webhook(web: Web, need: ServiceNeed, allowed: Sequence[str], *, de
     try:
         vet_webhook(need.service, allowed)
     except BadInputError as error:
-        return Unmet(error.message, fatal=True)
+        return Unmet(error.message_text, fatal=True)
     question = Question("POST", need.service, {"content-type": "application/json"}, text=need.given)
     body = None
     with anyio.move_on_after(deadline_s):
@@ -106,7 +106,7 @@ async def gathered(needs: Iterable[ServiceNeed], ask: Ask) -> Answers:
         try:
             known_answers[need] = await ask(need)
         except EvalsError as error:  # a key that is missing: no verdict rests on it, and none is made up
-            known_answers[need] = Unmet(error.message, fatal=True)
+            known_answers[need] = Unmet(error.message_text, fatal=True)
 
     async with anyio.create_task_group() as asking:
         for need in dict.fromkeys(needs):

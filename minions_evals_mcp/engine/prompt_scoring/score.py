@@ -155,7 +155,7 @@ def _trial(prompt: Prompt, case: Case, evaluator: Evaluator | None) -> _Trial:
         rendered = render(prompt.content, case.variables)
     except BadInputError as error:
         raise BadInputError(
-            f"prompt {prompt.id!r} with test case {case.id!r}: {error.message}", remedy=error.remedy
+            f"prompt {prompt.id!r} with test case {case.id!r}: {error.message_text}", remedy=error.remedy_text
         ) from None
     return _Trial(prompt.id, case, rendered)
 

@@ -45,11 +45,11 @@ def placed(error: InvalidRecordError | UnsupportedError | RuleError, arrival: Ar
                 field=error.field,
                 record=error.record or name_of(arrival.record),
                 where=error.where or arrival.where(),
-                remedy=error.remedy,
+                remedy=error.remedy_text,
             )
         case UnsupportedError():
             return InvalidRecordError(
-                error.message, record=name_of(arrival.record), where=arrival.where(), remedy=error.remedy
+                error.message_text, record=name_of(arrival.record), where=arrival.where(), remedy=error.remedy_text
             )
         case RuleError():
             return error.at(arrival.where())

@@ -269,7 +269,7 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
                 break
         reason = run.switch.reason
     except EvalsError as error:
-        reason = error.message.rstrip(".")
+        reason = error.message_text.rstrip(".")
         raise
     finally:
         with anyio.CancelScope(shield=True):

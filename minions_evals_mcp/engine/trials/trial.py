@@ -172,7 +172,7 @@ async def _finish(
                 await _carry_on(engine, job, asked, cap, progress)
         except BaseException as error:
             await set_state(
-                engine, job, "stopped", reason=error.message if isinstance(error, EvalsError) else "interrupted"
+                engine, job, "stopped", reason=error.message_text if isinstance(error, EvalsError) else "interrupted"
             )
             raise
         await set_state(engine, job, "completed")

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
-from minions_evals_mcp.engine.audit.model_judged import JudgeAsked, model_audit
+from minions_evals_mcp.engine.audit.model_judged import JudgeAsked, ModelAudit, model_audit
 from minions_evals_mcp.engine.audit.suite import AuditSubject, audit_suite, keep_audit, subject_of
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
@@ -56,26 +56,34 @@ async def audit(
     Raises `NotFoundError` for an unknown benchmark, `BadInputError` or `InvalidRecordError` for a file that does not fit.
     """
     if not is_file(subject):
-        model = None if with_judge is None else model_audit(engine, with_judge)
-        record = await audit_suite(
-            engine, await subject_of(engine, str(subject)), each=each, suggest=suggest, model=model
-        )
-    else:
-        content = file_content(engine, Path(subject))
-        async with opened(engine, content) as apart:
-            model = None if with_judge is None else model_audit(apart, with_judge)
-            record = await audit_suite(apart, content.subject, each=each, suggest=suggest, model=model)
+        return await audit_benchmark(engine, str(subject), each=each, suggest=suggest, keep=keep, with_judge=with_judge)
+    content = file_content(engine, Path(subject))
+    async with opened(engine, content) as apart:
+        model = None if with_judge is None else model_audit(apart, with_judge)
+        record = await audit_suite(apart, content.subject, each=each, suggest=suggest, model=model)
+    return await _kept(engine, record, model, keep=keep)
+
+
+async def audit_benchmark(
+    engine: Engine,
+    benchmark_id: str,
+    *,
+    each: Callable[[CaseAudit], None] | None = None,
+    suggest: bool = True,
+    keep: bool = True,
+    with_judge: JudgeAsked | None = None,
+) -> Record[Audit]:
+    """The audit of a benchmark in the store, never of a file: for callers who name no files here."""
+    model = None if with_judge is None else model_audit(engine, with_judge)
+    subject = await subject_of(engine, benchmark_id)
+    record = await audit_suite(engine, subject, each=each, suggest=suggest, model=model)
+    return await _kept(engine, record, model, keep=keep)
+
+
+async def _kept(engine: Engine, record: Record[Audit], model: ModelAudit | None, *, keep: bool) -> Record[Audit]:
     if model is not None and model.dry_run:
         return replace(record, title=model.in_words())
     if keep and not engine.config.read_only:
-        await keep_audit(engine, record)
-    return record
-
-
-async def audit_benchmark(engine: Engine, benchmark_id: str) -> Record[Audit]:
-    """The audit of a benchmark in the store, never of a file: for callers who name no files here."""
-    record = await audit_suite(engine, await subject_of(engine, benchmark_id))
-    if not engine.config.read_only:
         await keep_audit(engine, record)
     return record
 

@@ -42,7 +42,7 @@ def change_of(host: Host, file: Path, entry: Json) -> Change:
     try:
         return Change(file, before, put(before, host.table, SERVER, entry), snippet)
     except BadInputError as error:
-        raise _by_hand(file, error.message, snippet) from None
+        raise _by_hand(file, error.message_text, snippet) from None
 
 
 def _by_hand(file: Path, why: str, snippet: str) -> BadInputError:

@@ -247,7 +247,7 @@ def _arrival(wire: Json, where: str, now: datetime) -> Arrival:
     try:
         record = record_from_wire(wire, new_id=str(wire["id"]), now=now)
     except InvalidRecordError as error:
-        raise InvalidRecordError(error.reason, field=error.field, where=where, remedy=error.remedy) from None
+        raise InvalidRecordError(error.reason, field=error.field, where=where, remedy=error.remedy_text) from None
     except EvalsError:
         raise
     except (ValueError, RecursionError) as error:

@@ -153,7 +153,7 @@ class Assertions:
             raise node.wrong(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
         except UnsupportedError as error:
             foreign = str(made.get("type")).removeprefix(NEGATION) in FOREIGN
-            self.refusals.add(node, f"the assertion type {made['type']!r}" if foreign else error.message)
+            self.refusals.add(node, f"the assertion type {made['type']!r}" if foreign else error.message_text)
             return None
         except InvalidRecordError as error:
             if made.get("value") == "" and (written := node.mapping()["value"]).value:
@@ -217,7 +217,7 @@ class Assertions:
         try:
             return rendered(with_included(node, node.text()), variables, prompt=False)
         except UnsupportedError as error:
-            self.refusals.add(node, error.message)
+            self.refusals.add(node, error.message_text)
             return node.value
 
     def _chooser(self, node: Node, assertion: Assertion) -> Chooser | None:

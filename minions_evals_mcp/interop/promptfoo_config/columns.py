@@ -173,5 +173,5 @@ def _rendered(prompt: PromptText, case: Case, refusals: Refusals) -> str | None:
         vet_template("".join(str(inputs.get(name, "")) for name in (PREFIX, SUFFIX)))
         return prompt_text(prompt.raw, inputs)
     except BadInputError as error:
-        refusals.note(case.node, f"the prompt {prompt.label[:SHOWN]!r}: {error.message}")
+        refusals.note(case.node, f"the prompt {prompt.label[:SHOWN]!r}: {error.message_text}")
         return None

@@ -82,7 +82,7 @@ def read_prompts(
         try:
             used = frozenset[str]().union(*(vet_template(template, frozenset(filters)) for template in templates))
         except EvalsError as error:
-            refusals.add(source_node, f"{prompt.label[:60]!r}: {error.message}")
+            refusals.add(source_node, f"{prompt.label[:60]!r}: {error.message_text}")
             continue
         prompts.append(_filtered(prompt, {name: filters[name] for name in sorted(used)}) if used else prompt)
     return prompts

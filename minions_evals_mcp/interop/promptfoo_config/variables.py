@@ -194,7 +194,7 @@ def _filled(value: JsonValue, variables: Json, node: Node | None, refusals: Refu
         return rendered(value if node is None else with_included(node, value), variables)
     except UnsupportedError as error:
         if node is not None:
-            refusals.add(node, error.message)
+            refusals.add(node, error.message_text)
         return value
 
 

@@ -38,7 +38,7 @@ def arrival(wire: Json, number: int, *, new_id: str, now: datetime) -> Arrival:
             field=refusal.field,
             record=refusal.record,
             where=where,
-            remedy=f"{_misplaced(kind, wire)}{refusal.remedy}",
+            remedy=f"{_misplaced(kind, wire)}{refusal.remedy_text}",
         ) from None
 
 

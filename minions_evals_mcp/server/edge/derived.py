@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.operations.fields import OfferedField, fields_at, given_by, problem, request_of
 from minions_evals_mcp.operations.table import DEFAULTS, Operation, offered_as
-from minions_evals_mcp.server.edge.argument_types import Dry, Limit, QuickWait
+from minions_evals_mcp.server.edge.argument_types import MOST_WAITED_S, Cursor, Detail, Dry, Limit, QuickWait
 from minions_evals_mcp.server.edge.guard import Arguments
 from minions_evals_mcp.server.edge.schemas import Schema, schema_of
 
@@ -58,13 +58,46 @@ class Paged(Starting):
     limit: Limit = 5
 
 
+class Detailed(Derived):
+    """Arguments of an operation whose answer is short or whole."""
+
+    detail: Detail = "summary"
+
+
+class Browsed(Detailed):
+    """Arguments of such an operation whose list is read a page at a time."""
+
+    cursor: Cursor | None = None
+
+
+class Timed(Browsed):
+    """Arguments of such an operation that does as much as fits the wait, and whose cost can be estimated."""
+
+    dry_run: Dry = False
+    wait_seconds: Annotated[float, Field(ge=1, le=MOST_WAITED_S, description="As many as fit")] = 20
+    limit: Limit = 5
+
+
+_BASES: tuple[type[Derived], ...] = (Derived, Waiting, Starting, Paged, Detailed, Browsed, Timed)
+
+
+def beside(operation: Operation) -> frozenset[str]:
+    """The arguments of a tool beside its operation's fields, as they follow from the row."""
+    follows = {
+        "wait_seconds": operation.long_running or operation.timed,
+        "dry_run": operation.dry_run,
+        "limit": operation.paged,
+        "detail": operation.detailed or operation.browsed,
+        "cursor": operation.browsed,
+    }
+    return frozenset(name for name, is_taken in follows.items() if is_taken)
+
+
 @cache
 def arguments_of(name: str) -> type[Derived]:
     """The arguments of the tool of that name."""
     operation = offered_as("mcp", name)
-    base = (
-        Paged if operation.paged else Starting if operation.dry_run else Waiting if operation.long_running else Derived
-    )
+    base = next(base for base in _BASES if base.model_fields.keys() == beside(operation))
     fields: dict[str, Any] = {offered.name: _field(offered) for offered in fields_at(operation, "mcp")}
     made = create_model(operation.request.__name__, __base__=base, __doc__=name, **fields)
     made.operation = operation

@@ -20,7 +20,7 @@ LONGEST = 1_200
 
 def refusal(error: EvalsError, store: Path | None = None) -> str:
     """The error for a model to read: its code, what is wrong, and what to do next."""
-    message = printable(in_tools(error.message, store), LONGEST)
+    message = printable(in_tools(error.message_text, store), LONGEST)
     return f"{error.code}: {message} {printable(_remedy(error, store), LONGEST)}".strip()
 
 
@@ -35,7 +35,7 @@ def as_protocol_error(store: Path | None = None) -> Generator[None]:
 
 def with_remedy(error: EvalsError, store: Path | None = None) -> str:
     """The error with its remedy in tools, for an answer that is no refusal itself."""
-    return f"{in_tools(error.message, store)} {_remedy(error, store)}".strip()
+    return f"{in_tools(error.message_text, store)} {_remedy(error, store)}".strip()
 
 
 def in_tools(text: str, store: Path | None = None) -> str:
@@ -46,6 +46,6 @@ def in_tools(text: str, store: Path | None = None) -> str:
 def _remedy(error: EvalsError, store: Path | None) -> str:
     if isinstance(error, NotFoundError) and error.kind in LISTED:
         return in_tools(f"Next: {Next('list', {'type': error.kind}, 'shows ids')}.", store)
-    if isinstance(error, StoreError) and error.remedy:
-        return f"Tell the operator: {in_tools(error.remedy, store)}"
-    return in_tools(error.remedy, store)
+    if isinstance(error, StoreError) and error.remedy_text:
+        return f"Tell the operator: {in_tools(error.remedy_text, store)}"
+    return in_tools(error.remedy_text, store)

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.values import Timestamp
 from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
-from minions_evals_mcp.server.edge.argument_types import Cap, Cursor, Detail, Dry, Id, Limit, Name
+from minions_evals_mcp.server.edge.argument_types import Cursor, Detail, Id, Limit, Name
 from minions_evals_mcp.server.edge.guard import Arguments
-
-
-class AuditBenchmark(Arguments):
-    """audit_benchmark"""
-
-    benchmark_id: Annotated[Id, Field(examples=["support/quality"])]
-    detail: Detail = "summary"
-    cursor: Cursor | None = None
-
-
-class ClassifyFailure(Arguments):
-    """classify_failure"""
-
-    id: Annotated[Name, Field(description="RUN:CASE, a failed test-run, its failure, or a run: each")]
-    ask_model: Annotated[bool, Field(description="Where rules are unsure")] = False
-    max_cost_usd: Cap | None = None
-    dry_run: Dry = False
-    wait_seconds: Annotated[float, Field(ge=1, le=50, description="As many as fit")] = 20
-    limit: Limit = 5
-    cursor: Cursor | None = None
-    detail: Detail = "summary"
 
 
 class PromoteFailure(Arguments):
@@ -43,16 +21,6 @@ class PromoteFailure(Arguments):
     ] = None
     why: Annotated[str | None, Field(min_length=1, max_length=2000, description="What was wrong")] = None
     into: Annotated[Id | None, Field(description="A benchmark")] = None
-
-
-class DetectTrend(Arguments):
-    """detect_trend"""
-
-    benchmark_id: Id
-    limit: Annotated[int, Field(ge=1, le=1000, description="Newest points")] = 12
-    what_changed: Annotated[bool, Field(description="Levels, causes, flaky cases, cost")] = False
-    since: Annotated[date | None, Field(description="whatChanged from this day")] = None
-    detail: Detail = "summary"
 
 
 class GetStatistics(Arguments):

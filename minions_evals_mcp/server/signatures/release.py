@@ -7,21 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from minions_evals_mcp.server.edge.answer import Answer, Object
-from minions_evals_mcp.server.edge.argument_types import Id, Json, Name
+from minions_evals_mcp.server.edge.argument_types import Id, Json
 from minions_evals_mcp.server.edge.guard import Arguments
-
-
-class ApprovePromptVersion(Arguments):
-    """approve_prompt_version"""
-
-    prompt_version_ref: Id
-    comparison_id: Annotated[Id | None, Field(description="The evidence; else the newest comparison")] = None
-    decision: Literal["approved", "refused", "in-use"] = "approved"
-    reason: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
-    decided_by: Annotated[Name | None, Field(description="Your agent's id; else your client's name")] = None
-    override_reason: Annotated[
-        str | None, Field(min_length=1, max_length=2000, description="A person's: why an inconclusive win will do")
-    ] = None
 
 
 class SendMessage(Arguments):

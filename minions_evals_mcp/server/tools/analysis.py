@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, time
+from typing import TYPE_CHECKING
 
 import anyio
 from mcp_types import CallToolResult
@@ -11,48 +11,44 @@ from mcp_types import CallToolResult
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import EvalFailure
-from minions_evals_mcp.engine.answers.failure_causes import read_causes
-from minions_evals_mcp.engine.answers.trend_summary import TrendSummary, summarize_trend
-from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.cases.promote import promote_failure as promote
-from minions_evals_mcp.engine.failures.classify_failure import classify_failure as classify
-from minions_evals_mcp.engine.failures.classify_failure import estimate_classification, failed_run_ids
-from minions_evals_mcp.engine.failures.explain_failure import ALLOW, Explainer, explainer
-from minions_evals_mcp.errors import StoppedError, UnsupportedError
+from minions_evals_mcp.errors import StoppedError
+from minions_evals_mcp.operations import classify_failure as classify
+from minions_evals_mcp.operations import detect_trend as trends
 from minions_evals_mcp.presentation.verdict_words import trend_heading
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
+from minions_evals_mcp.server.edge.derived import Detailed, Timed
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import (
-    ClassifyFailure,
-    DetectTrend,
     FailuresAnswer,
     PromotedAnswer,
     PromoteFailure,
     TrendAnswer,
 )
 
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.answers.trend_summary import TrendSummary
+    from minions_evals_mcp.engine.answers.what_changed import WhatChanged
+    from minions_evals_mcp.engine.failures.explain_failure import Explainer
+
 SHORT = 12
 """So many points fit a short answer."""
 
 
-async def classify_failure(call: Call, arguments: ClassifyFailure) -> CallToolResult:
+async def classify_failure(call: Call, arguments: Timed) -> CallToolResult:
     """The failures of that test-run or run analysed anew, as many as fit the page and the wait."""
-    if arguments.ask_model and not call.engine.config.explain:
-        raise UnsupportedError(
-            "the operator of this server does not allow a model to be asked.",
-            remedy=f"Leave askModel out, or ask the operator: {ALLOW}",
-        )
-    by = explainer(call.engine, allowed=arguments.ask_model, max_cost_usd=arguments.max_cost_usd)
-    idents = await failed_run_ids(call.engine, arguments.id)
+    request = arguments.request(classify.Request)
+    by = classify.explainer_of(call.engine, request, by_operator=True)
+    idents = await classify.failed_runs(call.engine, request)
     offset = cursor_of(arguments.cursor)
     wanted = idents[offset : offset + arguments.limit]
     if arguments.dry_run:
-        return await _estimated(call, arguments, wanted, by)
+        return await _estimated(call, request, wanted)
     done, why = await _explained(call, wanted, by, seconds=arguments.wait_seconds)
     answer = FailuresAnswer(
-        summary=f"{len(done)} of {len(idents)} failures of {arguments.id} analysed{why}",
-        causes=[] if offset else (await read_causes(call.engine, arguments.id))[: arguments.limit],
+        summary=f"{len(done)} of {len(idents)} failures of {request.run_id} analysed{why}",
+        causes=[] if offset else (await classify.causes(call.engine, request))[: arguments.limit],
         failures=[_failure(failure) for failure in done],
         spent=by.budget.news() or None,
     )
@@ -66,21 +62,21 @@ async def _explained(
     """As many as the wait and the cap allow, and which of the two ended it early."""
     done: list[Record[EvalFailure]] = []
     with anyio.move_on_after(seconds):
-        for ident in wanted:
-            try:
-                done.append(await classify(call.engine, ident, by=by))
-            except StoppedError as error:
-                return done, f"; {in_tools(error.text)}"
-            await call.report_progress(len(done), len(wanted), None)
+        try:
+            async for failure in classify.analysed(call.engine, wanted, by):
+                done.append(failure)
+                await call.report_progress(len(done), len(wanted), None)
+        except StoppedError as error:
+            return done, f"; {in_tools(error.text)}"
         return done, ""
     return done, ", the wait is over"
 
 
-async def _estimated(call: Call, arguments: ClassifyFailure, wanted: Sequence[str], by: Explainer) -> CallToolResult:
-    """Returns what the same call without dryRun would cost."""
-    estimate = await estimate_classification(call.engine, wanted, by)
+async def _estimated(call: Call, request: classify.Request, wanted: Sequence[str]) -> CallToolResult:
+    """The cost of the same call without dryRun."""
+    estimate = await classify.estimate(call.engine, request, wanted)
     cost = "of unknown price" if estimate.cost_usd is None else f"at most {estimate.cost_usd:.4f} USD"
-    sentence = f"dry run: {estimate.failures} failures of {arguments.id}, {estimate.model_calls} model calls, {cost}"
+    sentence = f"dry run: {estimate.failures} failures of {request.run_id}, {estimate.model_calls} model calls, {cost}"
     return answered(FailuresAnswer(summary=sentence, estimate=estimate))
 
 
@@ -104,18 +100,18 @@ async def promote_failure(call: Call, arguments: PromoteFailure) -> CallToolResu
     return answered(PromotedAnswer.of(promotion, summary=sentence))
 
 
-async def detect_trend(call: Call, arguments: DetectTrend) -> CallToolResult:
+async def detect_trend(call: Call, arguments: Detailed) -> CallToolResult:
     """The trend of a benchmark with its newest points."""
-    trend = trend_answer(await summarize_trend(call.engine, arguments.benchmark_id, limit=arguments.limit))
-    if arguments.what_changed or arguments.since is not None:
-        trend = await _with_changes(call, arguments, trend)
-    return answered(trend, shape=Shape(arguments.detail if arguments.limit <= SHORT else "full"))
+    request = arguments.request(trends.Request)
+    found = await trends.run(call.engine, request)
+    answer = trend_answer(found.trend)
+    if found.changes is not None:
+        answer = _with_changes(answer, found.changes)
+    return answered(answer, shape=Shape(arguments.detail if request.limit <= SHORT else "full"))
 
 
-async def _with_changes(call: Call, request: DetectTrend, trend: TrendAnswer) -> TrendAnswer:
+def _with_changes(trend: TrendAnswer, changed: WhatChanged) -> TrendAnswer:
     """The trend, and beside it the levels of the benchmark, the cases behind them, flaky ones, and the cost."""
-    since = None if request.since is None else datetime.combine(request.since, time(), UTC)
-    changed = await what_changed(call.engine, request.benchmark_id, since=since)
     changes = TrendAnswer.of(
         changed, without={"sentences"}, summary=" ".join((f"{trend.summary}.", *changed.sentences))
     )

@@ -3,57 +3,37 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 
 from mcp_types import CallToolResult
 
-from minions_evals_mcp.domain.values import is_blank
-from minions_evals_mcp.engine.cases.current_version import name_current
-from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, evidence_judges
-from minions_evals_mcp.engine.compare.approve_prompt_version import approve_prompt_version as decide
-from minions_evals_mcp.engine.version_chain import find_version
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.messages.foreseen import foreseen
 from minions_evals_mcp.messages.payloads import kind_of
 from minions_evals_mcp.messages.send_message import Letter
 from minions_evals_mcp.messages.send_message import send_message as send
+from minions_evals_mcp.operations import approve_prompt_version as operation
 from minions_evals_mcp.server.answers.record import fitting
 from minions_evals_mcp.server.answers.run import brief
 from minions_evals_mcp.server.answers.sizes import answered
+from minions_evals_mcp.server.edge.derived import Derived
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.server.signatures.release import ApprovalAnswer, ApprovePromptVersion, ReceiptAnswer, SendMessage
+from minions_evals_mcp.server.signatures.release import ApprovalAnswer, ReceiptAnswer, SendMessage
 
 
-async def approve_prompt_version(call: Call, arguments: ApprovePromptVersion) -> CallToolResult:
+async def approve_prompt_version(call: Call, arguments: Derived) -> CallToolResult:
     """The decision as it is kept: an agent's, unless a person's token came with the call."""
+    request = arguments.request(operation.Request)
     speaker = call.engine.speaker
-    for name, name_given in (
-        ("decidedBy", arguments.decided_by),
-        ("reason", arguments.reason),
-        ("overrideReason", arguments.override_reason),
-    ):
-        if name_given is not None and is_blank(name_given):
-            raise InvalidRecordError("must say something that can be seen", field=name)
-    if arguments.decision == "in-use":
-        return await _in_use(call, arguments)
-    record = await decide(
-        call.engine,
-        ApprovalAsked(
-            prompt_version_ref=arguments.prompt_version_ref,
-            comparison_id=arguments.comparison_id,
-            decision=arguments.decision,
-            reason=arguments.reason,
-            decided_by=speaker.name if speaker.is_person else arguments.decided_by or client_name(call.context),
-            decided_by_type=speaker.kind,
-            override_reason=arguments.override_reason,
-        ),
-    )
-    fields = record.fields
-    judge = await evidence_judges(call.engine, fields)
+    if request.decision == operation.IN_USE:
+        return await _in_use(call, request)
+    by = speaker if speaker.is_person else Speaker(name=request.decided_by or client_name(call.context))
+    decided = await operation.run(call.engine, request, by=by)
+    fields, judge = decided.approval.fields, decided.judge
     answer = ApprovalAnswer(
-        summary=f"{fields.prompt_version_ref}: {fields.decision}", id=record.id,
+        summary=f"{fields.prompt_version_ref}: {fields.decision}", id=decided.approval.id,
         prompt_version_ref=fields.prompt_version_ref, comparison_id=fields.comparison_id, decision=fields.decision,
         reason=fields.reason, decided_by=fields.decided_by, decided_by_type=fields.decided_by_type,
         judge=None if judge.state == "none" else brief(judge),
@@ -61,14 +41,12 @@ async def approve_prompt_version(call: Call, arguments: ApprovePromptVersion) ->
     return answered(answer)
 
 
-async def _in_use(call: Call, arguments: ApprovePromptVersion) -> CallToolResult:
+async def _in_use(call: Call, request: operation.Request) -> CallToolResult:
     """That a person named the version which is in use."""
-    version = (await call.engine.store.read(partial(find_version, name=arguments.prompt_version_ref))).id
-    await name_current(call.engine, version)
-    name = call.engine.speaker.name
+    version, name = await operation.name_in_use(call.engine, request), call.engine.speaker.name
     answer = ApprovalAnswer(
         summary=f"{version} is in use, {name} says", id=version, prompt_version_ref=version,
-        decision="in-use", reason=arguments.reason or f"{name} named it", decided_by=name, decided_by_type="human",
+        decision="in-use", reason=request.reason or f"{name} named it", decided_by=name, decided_by_type="human",
     )  # fmt: skip
     return answered(answer)
 

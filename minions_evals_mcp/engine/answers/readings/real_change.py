@@ -23,7 +23,7 @@ def difference(
     try:
         return compare(pairing(db, before, after, scores=scores).pairs(), margin=MARGIN, level=1 - ERROR / tests), ""
     except (BadInputError, ConflictError) as error:
-        return None, error.message
+        return None, error.message_text
 
 
 def real_change(db: Db, before: str, after: str, *, tests: int = 1) -> Evidence | None:

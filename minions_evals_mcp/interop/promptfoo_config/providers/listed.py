@@ -267,7 +267,7 @@ def _vetted(config: Node, spec: AddressSpec, refusals: Refusals) -> AddressSpec:
         try:
             vet_template(text.replace("env.", "env_"))
         except EvalsError as error:
-            refusals.add(config, error.message)
+            refusals.add(config, error.message_text)
     return spec
 
 

@@ -1,0 +1,96 @@
+"""Approve a prompt version on a comparison that it wins, refuse it, or name the version that is in use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
+from minions_evals_mcp.domain.values import Id, Value, Visible
+from minions_evals_mcp.frozen_types import frozen_type
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.domain.records import Record
+    from minions_evals_mcp.domain.results import Approval
+    from minions_evals_mcp.domain.speaker import Speaker
+    from minions_evals_mcp.engine.context import Engine
+    from minions_evals_mcp.engine.licences.standing import JudgeStanding
+
+IN_USE = "in-use"
+
+
+class Request(Value):
+    """Approve a prompt version that a comparison shows to be better than the current one, or refuse it."""
+
+    prompt_version_ref: Annotated[Id, Field(description="The prompt version"), NAME_SAYS_IT]
+    comparison_id: Annotated[
+        Id | None,
+        Field(description="The evidence; else the newest comparison"),
+        More("The comparison that it rests on (default: the newest that has the version against the current one)."),
+    ] = None
+    decision: Annotated[Literal["approved", "refused", "in-use"], Field(description="The decision"), NAME_SAYS_IT] = (
+        "approved"
+    )
+    reason: Annotated[
+        Annotated[Visible, Field(min_length=1, max_length=2000)] | None,
+        Field(description="The reason"),
+        NAME_SAYS_IT,
+        More("Why, in your words."),
+    ] = None
+    decided_by: Annotated[
+        Annotated[Visible, Field(max_length=200)] | None,
+        Field(description="Your agent's id; else your client's name"),
+        More(
+            "Who decides: a person by their token, or at a terminal where they confirmed once who they are. Else an agent."
+        ),
+    ] = None
+    decided_by_type: Annotated[
+        Literal["human", "agent"] | None,
+        Field(description="Accepted and not read: where the decision came from says it"),
+    ] = None
+    override_reason: Annotated[
+        Annotated[Visible, Field(min_length=1, max_length=2000)] | None,
+        Field(description="A person's: why an inconclusive win will do"),
+        More("Approve on an inconclusive comparison that the version wins, and say why. A person's word only."),
+    ] = None
+
+
+@frozen_type
+class Answer:
+    """The decision as it is kept, and the trust in the judges that it rests on."""
+
+    approval: Record[Approval]
+    judge: JudgeStanding
+
+
+async def run(engine: Engine, request: Request, *, by: Speaker, ident: str | None = None) -> Answer:
+    """The decision of whoever speaks; under an `ident` that is kept already the decision that stands there.
+
+    Raises `RuleError` (HR2) saying what is missing and what to do next, `NotFoundError` for an unknown version.
+    """
+    from minions_evals_mcp.domain.results import Approval  # noqa: PLC0415  the engine, at the first call
+    from minions_evals_mcp.engine.compare.approve_prompt_version import (  # noqa: PLC0415  as above
+        ApprovalAsked,
+        approve_prompt_version,
+        evidence_judges,
+    )
+    from minions_evals_mcp.store import records  # noqa: PLC0415  as above
+
+    kept = None if ident is None else await engine.store.read(lambda db: records.get(db, ident, Approval))
+    if kept is None:
+        fields = request.model_dump(by_alias=False)
+        asked = ApprovalAsked.model_validate({**fields, "decided_by": by.name, "decided_by_type": by.kind})
+        kept = await approve_prompt_version(engine if ident is None else replace(engine, new_id=lambda: ident), asked)
+    return Answer(kept, await evidence_judges(engine, kept.fields))
+
+
+async def name_in_use(engine: Engine, request: Request) -> str:
+    """The version that is in use from now on, because a person says so; raises `RuleError` for an agent."""
+    from minions_evals_mcp.engine.cases.current_version import name_current  # noqa: PLC0415  as above
+    from minions_evals_mcp.engine.version_chain import find_version  # noqa: PLC0415  as above
+
+    version = (await engine.store.read(lambda db: find_version(db, request.prompt_version_ref))).id
+    await name_current(engine, version)
+    return version

@@ -1,0 +1,88 @@
+"""Audit: try cheats and mutants on the checks of a suite, and say which wrong answers pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import Field, model_validator
+
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More
+from minions_evals_mcp.domain.values import Text, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from minions_evals_mcp.domain.audits import Audit, CaseAudit
+    from minions_evals_mcp.domain.records import Record
+    from minions_evals_mcp.engine.context import Engine
+
+    Answer = Record[Audit]
+
+
+class Request(Value):
+    """Try cheats and mutants on the checks of a suite: which wrong answers would pass, before any model has run."""
+
+    subject: Annotated[
+        Text,
+        Field(description="The benchmark", examples=["support/quality"]),
+        NAME_SAYS_IT,
+        More("A benchmark by its id, a suite file, or a promptfoo config."),
+    ]
+    with_judge: Annotated[
+        bool,
+        Field(description="Ask the model that judges, too"),
+        More(
+            "Ask the model that judges, too, where a case is not judged by rules alone. A dry run tells the cost first."
+        ),
+    ] = False
+    max_cost_usd: Annotated[
+        Dollars | None,
+        Field(description="Stop before more US dollars are spent"),
+        NAME_SAYS_IT,
+        More("With a model: stop asking before this is spent."),
+    ] = None
+    dry_run: Annotated[
+        bool,
+        Field(description="Only tell the cost"),
+        More(
+            "With a model: say how often the model would be asked and what that costs at most. Nothing is asked or saved."
+        ),
+    ] = False
+
+    @model_validator(mode="after")
+    def _about_a_model(self) -> Self:
+        for name, is_given in (("maxCostUsd", self.max_cost_usd is not None), ("dryRun", self.dry_run)):
+            if is_given and not self.with_judge:
+                raise ValueError(f"{name}: it is about a model; add withJudge, or leave it out")
+        return self
+
+
+def names_file(subject: str) -> bool:
+    """Whether the subject names a suite file or a config: it is there, or is called like one."""
+    from minions_evals_mcp.interop.audit.audits import is_file  # noqa: PLC0415  the readers of files, at the first call
+
+    return is_file(subject)
+
+
+def is_config(file: Path) -> bool:
+    """Whether the file is read as a promptfoo config, and not as a suite."""
+    from minions_evals_mcp.interop.audit.audits import is_config as read_as_config  # noqa: PLC0415  as above
+
+    return read_as_config(file)
+
+
+async def run(
+    engine: Engine, request: Request, *, file: Path | None = None, each: Callable[[CaseAudit], None] | None = None
+) -> Answer:
+    """The audit of a benchmark, or of a file where the caller may name one; `each` takes every case in order.
+
+    Raises `NotFoundError` for an unknown benchmark, and `BadInputError` or `InvalidRecordError` for a file that does not fit.
+    """
+    from minions_evals_mcp.engine.audit.model_judged import JudgeAsked  # noqa: PLC0415  the engine, at the first call
+    from minions_evals_mcp.interop.audit.audits import audit, audit_benchmark  # noqa: PLC0415  as above
+
+    judging = JudgeAsked(max_cost_usd=request.max_cost_usd, dry_run=request.dry_run) if request.with_judge else None
+    if file is None:
+        return await audit_benchmark(engine, request.subject, each=each, with_judge=judging)
+    return await audit(engine, file, each=each, with_judge=judging)
