@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from platformdirs import user_data_path
 
+from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER
 from minions_evals_mcp.frozen_types import frozen_type
@@ -40,6 +42,11 @@ def db_path(chosen: Path | None, settings: Settings) -> Path:
     return (chosen or settings.db or default_db()).absolute()
 
 
+def world_folder(settings: Settings) -> Path:
+    """Where the tapes and servers of the store's worlds are looked for: beside the project file, else here."""
+    return Path.cwd() if settings.project is None else settings.project.folder
+
+
 def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> EngineConfig:
     """Returns how the engine is set up."""
     width = chosen.concurrency or settings.concurrency
@@ -48,8 +55,9 @@ def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> Engine
         concurrency=width,
         call_timeout_s=settings.call_timeout_s,
     )
+    db, folder = db_path(chosen.db, settings), world_folder(settings)
     return EngineConfig(
-        db=db_path(chosen.db, settings),
+        db=db,
         skills=settings.skills or shipped_folder("skills"),
         providers=providers,
         judge_model=chosen.judge_model or settings.judge_model,
@@ -65,4 +73,12 @@ def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> Engine
         explain_calls=settings.explain_calls,
         webhooks=settings.webhooks,
         named_db=chosen.db,
+        world_folder=folder,
+        agreed_worlds=partial(_agreed_to_world, db, folder),
     )
+
+
+def _agreed_to_world(db: Path, folder: Path, ident: str, world: World) -> bool:
+    from minions_evals_mcp.interop.worlds.agreed import has_agreed_to_world  # noqa: PLC0415  few runs have a world
+
+    return has_agreed_to_world(db, folder, ident, world)

@@ -15,6 +15,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.service_table import SERVICES
 from minions_evals_mcp.project import Project, find_project
+from minions_evals_mcp.sandbox.child_environment import WORLD
 
 PREFIX = "MINIONS_EVALS_"
 KNOWN = (
@@ -71,7 +72,7 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
     Raises `BadInputError` naming an unknown or malformed variable.
     """
     for name in environment:
-        if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in KNOWN:
+        if name.startswith(PREFIX) and not name.startswith(WORLD) and name.removeprefix(PREFIX) not in KNOWN:
             near = difflib.get_close_matches(name.removeprefix(PREFIX), KNOWN, 1)
             hint = (
                 f"Did you mean {PREFIX}{near[0]}?"

@@ -77,3 +77,7 @@ def test_an_unknown_way_of_asking_the_judge_is_refused() -> None:
 def test_keys_never_show() -> None:
     shown = repr(Settings(providers={name: Access("secret-1") for name in PROVIDERS}))
     assert "secret" not in shown
+
+
+def test_a_command_that_an_agent_under_test_starts_knows_the_variables_of_its_world() -> None:
+    assert read_settings({"MINIONS_EVALS_WORLD_MCP_CONFIG": "mcp.json"}) == read_settings({})

@@ -72,9 +72,15 @@ DB_COMMANDS = {
     "salvage": ("keep.database:salvage", "Write what is whole of a damaged store into a new one."),
     "path": ("keep.database:path", "Print where the store is."),
 }
+WORLD_COMMANDS = {
+    "attack": ("world.attack:attack", "Attack an agent through its tools, and count hijackings."),
+    "check": ("world.check:check", "Show a world's servers, and agree to what it starts."),
+    "show": ("world.show:show", "Show what agents did in the worlds of a run."),
+    "serve": ("world.serve:serve", "Serve a world's tools over MCP, on stdio or HTTP."),
+}
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),
-    "Run": ("run", "watch", "eval", "score"),
+    "Run": ("run", "watch", "eval", "score", "world"),
     "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "compare", "approve", "lift", "prompt"),
     "People": ("judge", "people"),
@@ -139,6 +145,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         ),
     ),
     "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
+    "world": ("Mock, record or replay the tools that an agent uses.", WORLD_COMMANDS),
     "mcp": (
         "Register the MCP server with your host (Claude Code, Codex, …).",
         {"install": ("start.host_install:install", "Write the server's entry into a host's settings.")},

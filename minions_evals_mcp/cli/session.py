@@ -87,10 +87,12 @@ async def session(
     trust_code: bool = False,
     own_target: OwnTarget | None = None,
     makes: bool = False,
+    agrees: bool = False,
 ) -> AsyncGenerator[Engine]:
     """An open engine for one command; a store that is not there is made, and that said, only for one that `makes` one.
 
-    Where the command fails before anything was kept, the new store goes again.
+    `agrees`: the operator agrees on the command line to what worlds start. Where the command fails before anything was kept, the
+    new store goes again.
     """
     config = engine_config(
         common,
@@ -101,6 +103,8 @@ async def session(
         trust_code=trust_code,
         own_target=own_target,
     )
+    if agrees:
+        config = replace(config, agreed_worlds=lambda _ident, _world: True)
     is_new = not config.db.exists()
     if is_new and not (makes and not common.read_only):
         raise missing_store(config.db, is_default=config.db == configured.default_db())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -84,18 +84,19 @@ def _chunk_apart(chunk: Chunk) -> tuple[Any, ...]:
     cases: list[Any] = [*zip(*(_CASE(measure.case) for measure in measures.values()), strict=True)]
     cases[1] = _several_fields().dump_json([*cases[1]], exclude_defaults=True).decode()
     rubrics = [measure.yardstick if measure.case.fields.rubric_id else None for measure in measures.values()]
+    worlds = [measure.world for measure in measures.values()]
     parts: list[Any] = [*zip(*map(_UNIT, chunk.units), strict=True)]
     parts[1] = [run and run.row for run in parts[1]]
     keys = [*zip(*(unit.key for unit in chunk.units), strict=True)]
     around = (chunk.id, chunk.known, chunk.outputs, chunk.is_live)
-    return _chunk, (around, cases, rubrics, keys, [places[id(unit.measure)] for unit in chunk.units], parts)
+    return _chunk, (around, cases, (rubrics, worlds), keys, [places[id(unit.measure)] for unit in chunk.units], parts)
 
 
-def _chunk(around: Any, cases: Any, rubrics: Any, keys: Any, places: Any, parts: Any) -> Chunk:
+def _chunk(around: Any, cases: Any, beside: Any, keys: Any, places: Any, parts: Any) -> Chunk:
     cases[1] = _several_fields().validate_json(cases[1])
     measures = [
-        own_measure(Record(*case)) if rubric is None else Measure(Record(*case), rubric)
-        for *case, rubric in zip(*cases, rubrics, strict=True)
+        replace(own_measure(Record(*case)) if rubric is None else Measure(Record(*case), rubric), world=world)
+        for *case, rubric, world in zip(*cases, *beside, strict=True)
     ]
     parts[1] = [row and Unread(AgentRun, row) for row in parts[1]]
     of_units = zip(map(UnitKey, *keys), map(measures.__getitem__, places), *parts, strict=True)

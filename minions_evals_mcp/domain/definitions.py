@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, model_validator
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.values import Count, Id, Json, Text, Timestamp, Unit, Value
+from minions_evals_mcp.domain.worlds import STARTED, Fault, ServerName, WorldServer
 
 JudgeType = Literal["llm", "heuristic", "human"]
 PassRule = Literal["max_score", "similarity_0_8"]
@@ -33,7 +34,8 @@ class TestCase(Fields):
     `accepted_outputs` are other right answers that a person gave: an audit tries its suggestions on them, no verdict rests
     on them. No honest output passes a `canary`: a run that does is marked, and approves nothing. `extra` is what the
     file that the case came from says beside all that; nothing is judged by it. Cases of one `group` (the turns of a
-    conversation, questions on one document) are not independent: intervals and tests count groups.
+    conversation, questions on one document) are not independent: intervals and tests count groups. `world` is what the agent
+    under test acts on: each trial gets a fresh copy. It meets `faults` there, besides those of the world.
     """
 
     __test__ = False
@@ -59,6 +61,8 @@ class TestCase(Fields):
     canary: Annotated[bool, Field(exclude_if=lambda canary: not canary)] = False
     tags: Texts = ()
     group: Annotated[Text | None, Field(exclude_if=lambda group: group is None)] = None
+    world: Annotated[Id | None, Field(exclude_if=lambda world: world is None)] = None
+    faults: Annotated[tuple[Fault, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
     status: Literal["active", "draft", "deprecated"] = "active"
     created_at: Timestamp | None = None
     created_by: str | None = None
@@ -68,6 +72,12 @@ class TestCase(Fields):
     def _expected_is_not_blank(self) -> Self:
         if self.expected_outputs is not None and "" in self.expected_outputs.values():
             raise ValueError('expectedOutputs: an expected output of "" matches everything; leave it out instead')
+        return self
+
+    @model_validator(mode="after")
+    def _faults_are_of_a_world(self) -> Self:
+        if self.faults and self.world is None:
+            raise ValueError("faults: they are met in a world; name one under world")
         return self
 
 
@@ -182,3 +192,23 @@ class TestBranch(Fields):
             for name, value in given.items()
         }
         return self.model_copy(update={**shown, "max_tokens": self.max_tokens or MAX_TOKENS})
+
+
+class World(Fields):
+    """What an agent under test can act on. Each unit of a run gets a fresh copy of the state.
+
+    `faults` are met by the agent of every unit. `seed` decides whatever is drawn at random: the same seed gives the same faults.
+    """
+
+    slug: ClassVar[str] = "world"
+
+    name: Text
+    description: str = ""
+    servers: Annotated[dict[ServerName, WorldServer], Field(min_length=1)]
+    state: Json = {}
+    faults: Annotated[tuple[Fault, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+    seed: int = 0
+
+    def commands(self) -> tuple[tuple[str, ...], ...]:
+        """The commands that the world starts, by the names of their servers."""
+        return tuple(server.run for _, server in sorted(self.servers.items()) if server.mode in STARTED)

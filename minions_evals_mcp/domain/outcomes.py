@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.domain.values import Amount, Count, Id, Unit, Value
+from minions_evals_mcp.domain.worlds import WorldEvidence
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 
@@ -38,7 +39,8 @@ class Observed(Value):
 
     `tool_calls` is None where nobody recorded them, empty where it is known that none was made. `made_from` is the
     digest of target, prompt version and inputs; `reused_from` the test-run for which it was made; `group` is that of its
-    agent-run. `recorded_scores` are those that another tool recorded for the output, as its log wrote them.
+    agent-run. `recorded_scores` are those that another tool recorded for the output, as its log wrote them. `world` is the end
+    of the world that the agent acted on; `tool_calls` are then the calls that the world saw.
     """
 
     output: Json
@@ -60,6 +62,7 @@ class Observed(Value):
     group: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
     told: Annotated[AnswerFacts | None, Field(exclude_if=lambda value: value is None)] = None
     recorded_scores: Annotated[tuple[Json, ...], Field(exclude_if=lambda scores: not scores)] = ()
+    world: Annotated[WorldEvidence | None, Field(exclude_if=lambda value: value is None)] = None
 
 
 class Verdict(Value):

@@ -29,6 +29,7 @@ F = TypeVar("F", bound=Fields)
 
 DEFINITIONS: tuple[type[Fields], ...] = (
     definitions.TestCase, definitions.Rubric, definitions.RubricCriterion, definitions.Benchmark, definitions.TestBranch,
+    definitions.World,
 )  # fmt: skip
 RESULTS: tuple[type[Fields], ...] = (
     results.TestRun, results.EvalJudgment, results.BenchmarkRun, results.EvalMetric, results.EvalTrend,

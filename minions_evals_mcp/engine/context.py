@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.domain.speaker import AN_AGENT, Speaker
 from minions_evals_mcp.domain.values import utc
 from minions_evals_mcp.embedding.embedder import Embedder
@@ -37,6 +38,10 @@ def unwatched(standing: Standing) -> None:
 
 OwnCheck = Callable[[Work], Awaitable[OwnVerdict | Unmet]]
 """Asks a function of the user's about an output; what the function raises is no verdict."""
+
+
+def _nobody_agreed(_ident: str, _world: World) -> bool:
+    return False
 
 
 @frozen_type
@@ -72,6 +77,10 @@ class EngineConfig:
     """Addresses that `webhook` assertions may send outputs to, as the operator names them."""
     people: tuple[str, ...] = ()
     """Addressees whose messages are a person's word, as the operator of the agent names them."""
+    world_folder: Path = field(default_factory=Path)
+    """Where the tapes of worlds are, and the real servers that worlds start."""
+    agreed_worlds: Callable[[str, World], bool] = _nobody_agreed
+    """Whether the operator agreed to what a world starts."""
     named_db: Path | None = None
     """The store as the one who started it named it, if they did: a command that they are told of names it, too."""
 

@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.definitions import Ids, Json
 from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More, Repeats, Seconds
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
+from minions_evals_mcp.domain.worlds import Fault
 
 JudgeChoice = Literal["auto", "heuristic", "llm", "human", "caller"]
 JudgeKind = Literal["heuristic", "llm", "human", "caller"]
@@ -84,6 +85,9 @@ class RunSettings(Value):
         asked = self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})
         if not self.recorded:
             del asked["recorded"]  # runs that were begun before there was such a setting are resumed
+        for name in ("world", "faults", "attacks"):
+            if not asked.get(name):
+                asked.pop(name, None)  # the same
         return asked
 
 
@@ -97,6 +101,8 @@ class RunRequest(RunSettings):
     `case_ids`: only these of the benchmark's cases, chosen as `selection` says; such a run is no measure of the benchmark.
     `label_chance`: with which each of those cases was drawn at random, for people to label.
     `cache`: an output that the same target made from the same prompt version and inputs is used again.
+    `world`: in place of the world that a case names. `faults`: what agents meet there, besides the case's and the world's own.
+    `attacks`: ids of shipped attack texts; each trial plants the next.
     """
 
     subject_id: Id
@@ -109,6 +115,9 @@ class RunRequest(RunSettings):
     selection: Text | None = None
     label_chance: Annotated[float, Field(gt=0, le=1)] | None = None
     cache: bool = False
+    world: Id | None = None
+    faults: Annotated[tuple[Fault, ...], Field(strict=False)] = ()
+    attacks: Annotated[tuple[Text, ...], Field(strict=False)] = ()
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
 
     @model_validator(mode="after")

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.prompts.version_chain import Chain, chain_named, chains, listed_numbers
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.version_chain import Chain, chain_named, chains, listed_numbers
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.store import records

@@ -12,7 +12,7 @@ from typing import Any, cast, get_args
 from pydantic import ValidationError
 
 from minions_evals_mcp.configured import Chosen, engine_config
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.definitions import Json, World
 from minions_evals_mcp.engine.context import Engine, EngineConfig, OwnCheck, open_engine, uuid4
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
@@ -53,6 +53,7 @@ class _Call:
     config: EngineConfig
     asked: ResultOptions
     progress: bool | None
+    world: Mapping[str, object] | str | None = None
 
 
 def evaluate(  # noqa: PLR0913  its parameters are the evaluation
@@ -74,6 +75,7 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
     literal: bool = False,
     key: str | None = None,
     progress: bool | None = None,
+    world: Mapping[str, object] | str | None = None,
 ) -> EvaluationResult:
     """Runs the task over the cases, checks what it returns, keeps all of it and compares it with the last run of the name.
 
@@ -82,6 +84,7 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
     expects, a mapping {type, value, …}, a `Rubric`, or a function `(output, case) → bool | float | Verdict`; without any,
     the expected text must stand in the output. `version` is by default the commit and a digest of the task's source and of your
     code that it calls. `judge` is `provider:model`. `key` names the run: the same key goes on where a run was stopped.
+    `world` is what the task acts on: the fields of a world, or the id of one in the store; each case gets a fresh copy.
     `min_pass_rate` (0 to 1) fails where the rate and its whole interval are below it; where only the rate is, `passed` is None,
     unless `undecided` is "pass" or "fail", or `literal` compares the rate alone.
     Raises `BadInputError` before anything runs, `StoppedError` at a cap.
@@ -93,6 +96,7 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
                 task, cases, checks=checks, name=name, version=version, trials=trials, judge=judge, concurrency=concurrency,
                 store=store, max_cost_usd=max_cost_usd, threshold=threshold, min_pass_rate=min_pass_rate,
                 fail_on_regression=fail_on_regression, undecided=undecided, literal=literal, key=key, progress=progress,
+                world=world,
             )
         )  # fmt: skip
     except Exception as error:  # noqa: BLE001  raised again, without the frames that are none of the caller's
@@ -134,6 +138,7 @@ def _vetted(  # noqa: PLR0913  as above
     literal: bool = False,
     key: str | None = None,
     progress: bool | None = None,
+    world: Mapping[str, object] | str | None = None,
 ) -> _Call:
     if not callable(task):
         raise BadInputError(f"the task is a {type(task).__name__}, no function.", remedy="Give the function itself.")
@@ -164,7 +169,17 @@ def _vetted(  # noqa: PLR0913  as above
     label = version or version_label(task, source)
     grades = asked_judge == "llm" or (asked_judge == "auto" and has_judge)
     return _Call(
-        task, cases, Checks(all_checks, threshold, grades), request, subject, label, source, config, options, progress
+        task,
+        cases,
+        Checks(all_checks, threshold, grades),
+        request,
+        subject,
+        label,
+        source,
+        config,
+        options,
+        progress,
+        world,
     )
 
 
@@ -201,18 +216,26 @@ async def _in(engine: Engine, call: _Call, progress: ProgressShown) -> Evaluatio
     progress.phase("saving the cases")
     task = task_of(call.task, call.name, deadline_s=call.config.call_timeout_s, width=call.config.concurrency)
     suite = Suite(engine, call.name, call.checks, task)
+    world = None if call.world is None else await suite.save_world(call.world)
     await suite.save(call.cases)
     version = await save_version(engine, call.name, call.label, call.source)
+    if isinstance(call.world, Mapping):  # whoever writes the program agrees to what it names
+        engine = replace(engine, config=replace(engine.config, agreed_worlds=partial(_is_own, world)))
     engine = replace(engine, own_checks=own_checks(call.checks, suite.known), watch=progress.stands)
     request = call.request.model_copy(
         update={
             "prompt_version_ref": version,
             "target": f"evaluate:{call.name}",
+            "world": world,
         }
     )
     started = await start_benchmark(engine, request, target=lambda _: task)
     problem = await _carried_out(started, progress)
     return await result_of(engine, started.job.id, call.asked, problem=problem)
+
+
+def _is_own(own: str | None, ident: str, _world: World) -> bool:
+    return ident == own
 
 
 async def _carried_out(started: StartedCases, progress: ProgressShown) -> str:

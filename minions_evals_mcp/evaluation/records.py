@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 
 from pydantic import JsonValue
+from pydantic_core import from_json, to_json
 
-from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json, RubricCriterion, TestCase
+from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json, RubricCriterion, TestCase, World
 from minions_evals_mcp.domain.definitions import Rubric as RubricFields
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.domain.records import MADE_BY_PYTHON, Record
+from minions_evals_mcp.domain.records import MADE_BY_PYTHON, Record, record_from_wire
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.answers.prompt_versions import VersionLine, version_chain
 from minions_evals_mcp.engine.context import Engine
@@ -69,6 +70,20 @@ class Suite:
             raise BadInputError("there are no cases.", remedy="Give evaluate(task, cases) at least one.")
         fields = Benchmark(name=self.name, test_case_ids=tuple(self.case_ids))
         await save_records(self.engine, [Arrival(self._made(self.name, fields, self.name))])
+
+    async def save_world(self, world: Mapping[str, object] | str) -> str:
+        """The id of the world that the task acts on; one that is given by its fields is kept under the evaluation's name."""
+        if isinstance(world, str):
+            return world
+        ident = f"{self.name}/world"
+        try:
+            fields: JsonValue = from_json(to_json({"name": self.name, **world}))
+        except ValueError as error:
+            raise BadInputError(f"the world is no JSON: {error}.", remedy="Give plain values.") from None
+        wire: JsonValue = {"id": ident, "type": World.slug, "fields": fields}
+        record = replace(record_from_wire(wire, new_id=ident, now=self.engine.clock()), created_by=MADE_BY_PYTHON)
+        await save_records(self.engine, [Arrival(record)])
+        return ident
 
     async def _refuse_other_suite(self) -> None:
         held = await self.engine.store.read(lambda db: records.find(db, self.name))

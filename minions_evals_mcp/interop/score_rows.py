@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.domain.neighbours import ToolCall
     from minions_evals_mcp.engine.judge.door import Judges
 
-MEASURED = frozenset({"latencyMs", "cost", "toolCalls"})
+MEASURED = frozenset({"latencyMs", "cost", "toolCalls", "state"})
 KEYS = frozenset({"id", "output", "assert", "threshold"}) | MEASURED
 ALSO = {"assertions": "assert"}
 """Other names of keys: what a test case calls its checks."""
@@ -168,7 +168,7 @@ def row_id(members: dict[str, JsonValue]) -> str:
 
 
 def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
-    """The output as checks see it, with the `latencyMs`, `cost` (US dollars) and `toolCalls` that were recorded."""
+    """The output as checks see it, with the `latencyMs`, `cost` (US dollars), `toolCalls` and final `state` that were recorded."""
     if isinstance(output, dict):
         value, record = output_value(output), answered_record(output)
         text, log = (value, None) if isinstance(value, str) else (value_text(value), value)
@@ -179,7 +179,10 @@ def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
     if measured.keys().isdisjoint(MEASURED):
         return Subject(text, value=log, record=record)
     times = _number(measured, "latencyMs"), _number(measured, "cost")
-    return Subject(text, *times, tool_calls=_tool_calls(measured), value=log, record=record)
+    calls, state = _tool_calls(measured), measured.get("state")
+    if not isinstance(state, dict | None):
+        raise InvalidRecordError("must be an object", field="state")
+    return Subject(text, *times, tool_calls=calls, value=log, record=record, state=state)
 
 
 def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:

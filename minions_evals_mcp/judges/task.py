@@ -68,6 +68,7 @@ class Work:
             seen.told is not None,
             answered_record(seen.output) if seen.told is None and seen.agent_run_id is None else None,
             seen.recorded_scores,
+            None if seen.world is None else seen.world.state,
         )
 
     @once

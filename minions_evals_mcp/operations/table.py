@@ -110,7 +110,7 @@ LIMITED: Mapping[Interface, Mapping[str, str]] = {
 """Fields of which an interface takes less than the request does, each with the reason; `fields.py` has their types."""
 
 _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
-_KNOWN_SPEAKER = "the terminal, or the token of the call, says who speaks"
+_KNOWN_SPEAKER = "the terminal, or the token of the call, identifies the person"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
 _RUN_CLI = {"prompt_version_ref": "prompt_version"}
 

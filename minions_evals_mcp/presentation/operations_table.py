@@ -144,5 +144,6 @@ OPERATIONS: Mapping[str, Row] = {
     "show": Row("show", ("id",), At("get_record")),
     "show-run": Row("runs", ("run_id",), At("get_run")),
     "submit": Row("submit", ("file",), At("submit_judgments", {"file": ""}, fixed={"runId": "RUN", "packets": _PACKETS})),
+    "world-check": Row("world check", ("world",), person=True),
 }  # fmt: skip
 """Each operation by its name."""

@@ -170,6 +170,14 @@ def run_fell(summary: RunSummary) -> bool:
     )
 
 
+_WEAK = re.compile(r"\(possible, 0\.\d+\)")
+
+
+def is_weak(cause: str) -> bool:
+    """True where a root cause states of itself that it is no more than possible."""
+    return _WEAK.search(cause) is not None
+
+
 def regression_heading(regression: Json) -> str:
     """What a regression is called: the documents' rule by its limit, else the earlier run that it has not come back to."""
     return (

@@ -6,6 +6,8 @@ gets away. Elsewhere such a process is lost once its parent is gone and it has l
 
     keeper.py OUR-PID DESCRIPTOR LIMIT=MOST,… PROGRAM ARGUMENTS…
 
+A program that cannot be started is reported to the descriptor; -1 is none.
+
 Run without site-packages and by its path: it starts with every program, and imports no more than it needs.
 """
 
@@ -72,10 +74,12 @@ def _become(command: list[str], limits: str, pipe: int) -> None:
         for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python's habit, not the program's
             signal.signal(ignored, signal.SIG_DFL)
         _limit(limits)
-        os.set_inheritable(pipe, False)  # noqa: FBT003  how the library says it
+        if pipe >= 0:
+            os.set_inheritable(pipe, False)  # noqa: FBT003  how the library says it
         os.execvp(command[0], command)  # noqa: S606  the user's program, no shell
     except OSError as error:
-        os.write(pipe, str(error.errno).encode())
+        if pipe >= 0:
+            os.write(pipe, str(error.errno).encode())
     finally:
         os._exit(_NO_PROGRAM)
 
@@ -96,7 +100,8 @@ def _let_go_of_pipes(kept_open: int) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for pipe in (0, 1, 2):
         os.dup2(nothing, pipe)
-    os.close(kept_open)
+    if kept_open >= 0:
+        os.close(kept_open)
 
 
 def _bury(ended: dict[int, int]) -> None:

@@ -44,6 +44,8 @@ class Subject(NamedTuple):
     """The whole record that a program answered with, of which `text` may be a part; None where that is not known."""
     recorded_scores: tuple[Mapping[str, JsonValue], ...] = ()
     """The scores that another tool recorded for this output, as its log wrote them."""
+    state: Mapping[str, JsonValue] | None = None
+    """The final state of the world that the agent acted on; None where it had none."""
 
     @property
     def facts(self) -> Mapping[str, JsonValue]:

@@ -7,8 +7,8 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.prompts.version_chain import Link, chains
 from minions_evals_mcp.domain.relations import Relation
-from minions_evals_mcp.domain.version_chain import Link, chains
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
@@ -25,12 +26,17 @@ from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.next_steps import argument
+from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.targets.code_files import files_digest, named_in
 from minions_evals_mcp.targets.exchange import Exchange, asking, sent, tells_version, vet_version
 from minions_evals_mcp.targets.host_streams import HostStream, read_stream
 from minions_evals_mcp.targets.workspace import Workspaces, contents, with_made
 
+if TYPE_CHECKING:
+    from minions_evals_mcp.world.units import UnitInWorld
+
+WORLD_PLACE = re.compile(r"\{\{\s*world\.(?:mcp_config|mcpConfig)\s*\}\}")
 READ_OF_STDERR = 16_000
 """So many bytes of what a program says beside its answer are remembered while it runs."""
 KEPT_OF_STDERR = 2000
@@ -90,16 +96,22 @@ class Finished:
 
 
 async def finished(
-    command: Sequence[str], input_bytes: bytes, *, errors: bytearray, cwd: Path | None = None
+    command: Sequence[str],
+    input_bytes: bytes,
+    *,
+    errors: bytearray,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Finished | TargetErrored:
     """Returns how the program ended that was given those bytes; one that writes too much is stopped.
 
-    `errors` takes the end of stderr. This may take forever: the caller sets the limit. However it ends, the program and
-    all that it started are dead by then.
+    `environment` is given besides ours. `errors` takes the end of stderr. This may take forever: the caller sets the limit.
+    However it ends, the program and all that it started are dead by then.
     """
     out = bytearray()
     try:
-        async with running(command, cwd=cwd) as process:
+        env = None if environment is None else {**child_environment(), **environment}
+        async with running(command, cwd=cwd, env=env) as process:
             assert process.stdin is not None
             assert process.stdout is not None
             assert process.stderr is not None
@@ -155,6 +167,8 @@ class CommandTarget:
     settings: CommandSettings
     deadline_s: float
     workspaces: Workspaces | None = None
+    world: UnitInWorld | None = None
+    """What the program acts on: it finds the tool servers by a variable, or where `{{world.mcp_config}}` is among its arguments."""
 
     def __post_init__(self) -> None:
         program = self.settings.run[0]
@@ -163,6 +177,17 @@ class CommandTarget:
                 f"{argument('target')} command: there is no program {program!r}.",
                 remedy="Name one on your PATH, or with its folder; a shell is named as well: command:sh -c '…'.",
             )
+
+    def in_world(self, world: UnitInWorld) -> CommandTarget:
+        """The same program, pointed at that world."""
+        return replace(self, world=world)
+
+    def _run(self) -> Sequence[str]:
+        """The program with its arguments."""
+        if self.world is None:
+            return self.settings.run
+        path = self.world.mcp_config
+        return [WORLD_PLACE.sub(lambda _place: path, part) for part in self.settings.run]
 
     @once
     def _code(self) -> str:
@@ -223,7 +248,8 @@ class CommandTarget:
         errors = bytearray()
         started = time.perf_counter()
         with anyio.move_on_after(question.limit_s):
-            answer = await finished(settings.run, payload, errors=errors, cwd=cwd)
+            environment = None if self.world is None else self.world.environment()
+            answer = await finished(self._run(), payload, errors=errors, cwd=cwd, environment=environment)
         latency_ms = (time.perf_counter() - started) * 1000
         errors_beside = beside(errors)
         match answer:

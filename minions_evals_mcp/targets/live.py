@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never, runtime_checkable
 
 from pydantic import ConfigDict, JsonValue, TypeAdapter
 
@@ -17,6 +17,9 @@ from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.world.units import UnitInWorld
 
 MAX_TOKENS = 2048
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(defer_build=True))
@@ -38,6 +41,15 @@ class Target(Protocol):
         self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
     ) -> Observed | TargetErrored:
         """The output, or why there is none; one that takes longer than `timeout_ms` is observed as timed out."""
+        ...
+
+
+@runtime_checkable
+class ActsInWorlds(Protocol):
+    """A target that can be pointed at the tool servers of a world."""
+
+    def in_world(self, world: UnitInWorld) -> Target:
+        """The same target, pointed at that world."""
         ...
 
 

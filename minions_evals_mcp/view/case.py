@@ -9,14 +9,19 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.engine.answers.pages.case_page import read_case_page
+from minions_evals_mcp.engine.answers.run_outline import read_run_outline
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
-from minions_evals_mcp.store.queries.pages import case_strip
+from minions_evals_mcp.store.queries.pages import case_strip, run_cases
+from minions_evals_mcp.store.queries.pages.run_cases import AmongCases
 from minions_evals_mcp.store.queries.report_units import Place
 from minions_evals_mcp.view.parameters import engine_of, named, required
 from minions_evals_mcp.view.rendering import rendered
+from minions_evals_mcp.view.run import case_query
 
 DIGITS = 9
+FILTERS = ("status", "cause", "tag", "q", "sort")
+"""What an address keeps of the list of cases that it was reached from."""
 
 
 async def case(request: Request) -> Response:
@@ -28,7 +33,18 @@ async def case(request: Request) -> Response:
     page = await read_case_page(engine_of(request), required(request, "run"), place, beside=beside)
     if named(request, "as") == "json":
         return Response(page.case.model_dump_json(indent=1), media_type="application/json")
-    return rendered("case", page=page)
+    wanted = {name: value for name in FILTERS if (value := named(request, name))}
+    found = None if not wanted else await _among(request, place)
+    return rendered("case", page=page, among=found, wanted=wanted)
+
+
+async def _among(request: Request, place: Place) -> AmongCases | None:
+    """The position of the case in the list that the reader came from."""
+    outline = await read_run_outline(engine_of(request), required(request, "run"), tags=0)
+    filters, _ = case_query(request)
+    return await engine_of(request).store.read(
+        partial(run_cases.among, run_id=outline.run_id, filters=filters, place=place, before=outline.before)
+    )
 
 
 async def trajectory(request: Request) -> Response:

@@ -17,7 +17,8 @@ from minions_evals_mcp.view.parameters import engine_of, named, page_number, req
 from minions_evals_mcp.view.reading_cache import cached
 from minions_evals_mcp.view.rendering import part, rendered
 
-PAGE = 30
+PAGES = {"compact": 100, "": 30, "roomy": 15}
+"""Rows of a page by their density."""
 
 
 async def comparison(request: Request) -> Response:
@@ -45,10 +46,20 @@ async def matrix(request: Request) -> Response:
         run_ids=tuple(request.query_params.getlist("run")),
         only=_only(named(request, "only")),
         text=named(request, "q").strip(),
+        hidden=tuple(request.query_params.getlist("hide")),
+        base=named(request, "base"),
+        sort=named(request, "sort"),
     )
+    density = named(request, "density")
+    if density not in PAGES:
+        raise BadInputError(f"rows are not {density[:20]!r}.", remedy="Ask for density=compact or density=roomy.")
+    size = PAGES[density]
     page = await read_matrix_page(
-        engine_of(request), required(request, "id"), filter_, skip=(number - 1) * PAGE, limit=PAGE
+        engine_of(request), required(request, "id"), filter_, skip=(number - 1) * size, limit=size
     )
-    query = {"id": page.benchmark_id, "run": filter_.run_ids, "only": filter_.only, "q": filter_.text}
+    query = {
+        "id": page.benchmark_id, "run": filter_.run_ids, "only": filter_.only, "q": filter_.text, "hide": filter_.hidden,
+        "base": filter_.base, "sort": filter_.sort, "density": density,
+    }  # fmt: skip
     parameters = {name: value for name, value in query.items() if value}
-    return rendered("matrix", page=page, number=number, size=PAGE, asked=filter_, query=parameters)
+    return rendered("matrix", page=page, number=number, size=size, asked=filter_, query=parameters, density=density)

@@ -35,7 +35,7 @@ async def run(request: Request) -> Response:
     """A run: the answer first, then a page of its cases, then where it passed; only the cases where nothing else is exchanged."""
     if request.headers.get("hx-target") == "cases":
         return await cases(request)
-    ident, case_filter, number = required(request, "id"), _case_query(request), page_number(request)
+    ident, case_filter, number = required(request, "id"), case_query(request), page_number(request)
     head = await cached(request, "head", partial(read_run_head, ident=ident), ident)
     live = head.side.summary.state in IN_PROGRESS
     first = part("run", head=head, answer=run_answer(head.side), live=live)
@@ -44,7 +44,7 @@ async def run(request: Request) -> Response:
 
 async def cases(request: Request) -> Response:
     """The table of cases alone: the part that is renewed while the run goes on."""
-    ident, case_filter, number = required(request, "id"), _case_query(request), page_number(request)
+    ident, case_filter, number = required(request, "id"), case_query(request), page_number(request)
     return unless_seen(request, await _table(request, ident, case_filter, number))
 
 
@@ -60,8 +60,8 @@ async def _progress(engine: Engine, *, ident: str) -> str:
     return part("progress", head=head, answer=run_answer(head.side), live=live)
 
 
-def _case_query(request: Request) -> Asked:
-    """Returns what the address asks for, and which columns."""
+def case_query(request: Request) -> Asked:
+    """What the address asks for, and which columns."""
     sort = named(request, "sort")
     name = sort.removeprefix("-")
     if name not in SORTS:

@@ -12,6 +12,7 @@ WRITES = frozenset({"copy", "copy2", "copyfile", "copytree", "move", "write_text
                     "rename", "unpack_archive", "extractall", "extract"})  # fmt: skip
 ROOMS = ("targets", "engine/lift", "interop")
 OURS = {
+    "interop/worlds/agreed.py": "what the operator agreed to, in a file of ours",
     "interop/log_exports/table.py": "an export to the path that the user named",
     "interop/log_exports/every_eval_ever.py": "an export to the path that the user named",
 }

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from tests.browser import showcase
+from tests.browser.axe import require_axe, violations
 from tests.browser.conftest import Once
 from tests.shared.browser.driver import Chromium, Tab
 from tests.shared.view.process import viewing
@@ -65,7 +66,7 @@ def test_the_first_screen_of_a_case_shows_what_was_wanted_and_found_before_any_c
         "✗ failed not-icontains", "✗ failed word-count", "✓ passed icontains", "✓ passed javascript",
     ]  # fmt: skip
     top = "((one) => one.getBoundingClientRect().top)(document.querySelector({!r}))"
-    assert cast("float", at.ask_page(top.format(".checks tbody tr"))) < 320
+    assert cast("float", at.ask_page(top.format(".checks tbody tr"))) < 400
     assert cast("float", at.ask_page(top.format("#h-cause"))) > cast("float", at.ask_page(top.format("#output")))
 
 
@@ -103,7 +104,7 @@ def test_an_output_is_rendered_and_nothing_of_it_can_act(at: Tab, showing: dict[
 def test_the_difference_to_what_was_expected_has_an_address(at: Tab, showing: dict[str, str]) -> None:
     at.go(showing["markdown beside expected"])
     assert "was sent" in text_of(at, "#output del")
-    assert "is on its way" in text_of(at, "#output ins")
+    assert "its way" in text_of(at, "#output ins")
 
 
 def test_sixty_steps_fit_one_screen_and_are_walked_by_keys(at: Tab, showing: dict[str, str]) -> None:
@@ -201,3 +202,36 @@ def test_one_unbroken_word_widens_no_table(at: Tab, showing: dict[str, str]) -> 
             at.seen(width=width)
             at.go(address)
             assert at.ask_page(wide) == [], (name, width)
+
+
+def test_a_filter_is_walked_case_by_case_and_left_at_the_same_row(at: Tab, showing: dict[str, str]) -> None:
+    at.go(showing["cliff run"])
+    at.ask_page("location.assign(`${location.pathname}${location.search}&status=newly-passing`)")
+    at.loads()
+    at.ask_page("document.querySelector('#cases tbody a').click()")
+    at.loads()
+    assert "1 of 4 newly passing" in text_of(at, ".actions")
+    for number in (2, 3):
+        at.press("j")
+        at.loads()
+        assert f"{number} of 4" in text_of(at, ".actions")
+    case = text_of(at, "h1")
+    at.ask_page(
+        "[...document.querySelectorAll('.actions a')].find((one) => one.textContent === 'back to the list').click()"
+    )
+    at.loads()
+    assert "status=newly-passing" in cast("str", at.ask_page("location.search"))
+    assert at.ask_page("document.querySelector(location.hash).textContent") == case
+    assert at.ask_page("document.querySelectorAll('#cases tbody tr').length") == 4
+
+
+def test_axe_finds_nothing_on_the_pages_of_the_showcase(at: Tab, showing: dict[str, str]) -> None:
+    require_axe()
+    for name, address in showing.items():
+        for width, dark in ((390, False), (1440, True)):
+            at.seen(width=width, dark=dark)
+            at.go(address)
+            assert violations(at) == [], (name, width)
+        assert at.complaints() == [], name
+        loaded = "performance.getEntriesByType('resource').every((one) => one.name.startsWith(location.origin))"
+        assert at.ask_page(loaded) is True, name

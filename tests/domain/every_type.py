@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
-from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase
+from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase, World
 from minions_evals_mcp.domain.neighbours import (
     AgentMessage,
     AgentRun,
@@ -38,6 +38,7 @@ from minions_evals_mcp.domain.results import (
     TestBranchExecution,
     TestRun,
 )
+from minions_evals_mcp.domain.worlds import Fault, MockRule, StateChange, WorldServer, WorldTool
 
 AT = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
 DIGESTS = Digests(test_case="a", rubric="b", judge="c", scorer="d", embedder="e", prompt_version="f", target="g")
@@ -50,7 +51,9 @@ FULL: tuple[Fields, ...] = (
         assertions=(Assertion(type="contains", value="yes", threshold=1, weight=2, metric="tone"),), threshold=0.5,
         scoring=ScoringCode(language="python", code="1"), written={"description": "Refund"},
         pass_rule="max_score", max_score=5, timeout_ms=1000, tags=("refund",), status="active", created_at=AT,
-        created_by="ada", canary=True, accepted_outputs=("Yes.",), group="refunds", extra={"sample": 7},
+        created_by="ada", canary=True, accepted_outputs=("Yes.",), group="refunds", world="world:1",
+        faults=(Fault(kind="slow", tool="refund", probability=0.5, ms=1500),),
+        extra={"sample": 7},
     ),
     Rubric(name="Support", description="How we answer.", criteria_ids=("c1", "c2"), passing_threshold=0.7, version=2,
            is_active=True),
@@ -64,6 +67,24 @@ FULL: tuple[Fields, ...] = (
         max_tokens=100, top_p=0.9, other_params={"seed": 1}, is_control=True, is_active=False, total_runs=3,
         error_count=1, avg_latency=12.5, avg_cost=0.01, avg_quality_score=0.8, avg_tokens_per_sec=40.5, consistency_score=0.1,
         pass_rate=66.7,
+    ),
+    World(
+        name="Shop", description="With refunds.", state={"orders": []}, seed=7,
+        faults=(Fault(kind="tool-error", tool="refund", nth=1, text="busy"),),
+        servers={
+            "shop": WorldServer(
+                tools=(WorldTool(
+                    name="refund", description="Pays back.", input_schema={"type": "object"}, honeypot=True,
+                    rules=(
+                        MockRule(when="arguments.id", result={"ok": True},
+                                 changes=(StateChange(op="add", path="/orders/-", value="{{arguments.id}}"),)),
+                        MockRule(error="no"),
+                    ),
+                ),),
+            ),
+            "mail": WorldServer(mode="record", run=("mail",), env=("MAIL_KEY",), tape="mail.jsonl", ignore=("/at",),
+                                on_miss="nearest"),
+        },
     ),
     TestRun(
         test_case_id="t1", agent_run_id="r1", prompt_version_ref="p3", prompt_version=3, benchmark_run_id="b1", trial=2,
@@ -161,6 +182,7 @@ BARE: tuple[Fields, ...] = (
     RubricCriterion(rubric_id="r", name="n"),
     Benchmark(name="n", test_case_ids=("t",)),
     TestBranch(test_case_id="t", name="n", provider="gemini", model="m"),
+    World(name="w", servers={"s": WorldServer(tools=(WorldTool(name="t"),))}),
     TestRun(test_case_id="t", outcome="timed-out", actual_output={}, passed=False, total_score=0, max_possible_score=1,
             ran_at=AT, duration_ms=0, judge_type="heuristic", pass_rule="max_score"),
     EvalJudgment(test_run_id="r", criterion_id="c", score=0, min_score=0, max_score=1, rationale=".", judged_by="x",

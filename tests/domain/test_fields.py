@@ -55,7 +55,7 @@ def test_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
         "test-case",
         "name description agentId skillId promptVersionRef inputs expectedOutputs rubricId tags status createdAt createdBy",
         added="assertions threshold passRule maxScore timeoutMs promptId",
-        read_by_us="scoring written acceptedOutputs canary extra group",  # assertScoringFunction: engine.judging runs it
+        read_by_us="scoring written acceptedOutputs canary extra group world faults",  # assertScoringFunction: engine.judging runs it
     )
     assert options("test-case", "status") == ("active", "draft", "deprecated")
     assert refused("test-case", status="retired") == "fields.status"
@@ -344,5 +344,5 @@ def test_a_blank_source_or_asker_is_refused() -> None:
 
 def test_every_type_is_of_one_kind_and_only_definitions_and_copies_can_be_imported() -> None:
     groups = (DEFINITIONS, RESULTS, RECORDED, ASKED)
-    assert sum(len(group) for group in groups) == len(TYPES) == 24
+    assert sum(len(group) for group in groups) == len(TYPES) == 25
     assert set(IMPORTABLE) == {kind.slug for kind in (*DEFINITIONS, *RECORDED)}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minions_evals_mcp.domain.version_chain import Link, chain_named, chains
+from minions_evals_mcp.domain.prompts.version_chain import Link, chain_named, chains
 from minions_evals_mcp.errors import BadInputError
 
 

@@ -82,6 +82,12 @@ EXAMPLES: dict[str, Example] = {
     "contains-sql": said(NOTHING, "Try:\n```sql\nSELECT name FROM users\n```", "Try to look it up."),
     "contains-xml": said({"value": "order.id"}, "Here: <order><id>7</id></order>", "Here: <order/>"),
     "cost": Example({"threshold": 0.01}, {"output": REPLY, "cost": 0.002}, {"output": REPLY, "cost": 0.05}),
+    "effect": done({"value": {"tool": "refund", "args": {"id": "A-17"}, "times": 1}}),
+    "state": Example(
+        {"value": {"query": "orders.A17.status", "equals": "refunded"}},
+        {"output": "Refunded.", "state": {"orders": {"A17": {"status": "refunded"}}}},
+        {"output": "Refunded.", "state": {"orders": {"A17": {"status": "paid"}}}},
+    ),
     "equals": said({"value": {"city": "Rome"}}, '{"city": "Rome"}', '{"city": "Bari"}'),
     "factuality": said({"value": "Paris is the capital of France."}, "It is Paris.", "It is Rome. BAD"),
     "finish-reason": said({"value": "stop"}, REPLY, REPLY),

@@ -98,6 +98,10 @@ OF_COMMANDS: dict[str, Arguments] = {
     "db backup": (("copy.db",), ("copy2.db", "--json")),
     "db salvage": (("salvaged.db",),),
     "db path": ((),),
+    "world attack": (("b",),),
+    "world check": ((),),
+    "world serve": ((),),
+    "world show": tuple((run, *form) for run in ("run-v1", "run-v2", "told", "b") for form in ((), ("--state", "--json"))),
 }  # fmt: skip
 """How each command is asked, so that it would show what is sealed if it could."""
 

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from pathlib import Path
-
-from platformdirs import user_state_path
 
 from minions_evals_mcp.cli.run.targeting import read_target_settings, resources_of
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, named_resources
+from minions_evals_mcp.interop.worlds.agreed import has_agreed, keep_agreed
 from minions_evals_mcp.project import Project
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.targets.command import command_settings
 
 SHOWN = 20
 LENGTH = 300
-
-
-def agreed_file() -> Path:
-    """The file that holds what was agreed to, by the path of each file that asked."""
-    return user_state_path("minions-evals") / "agreed-projects.json"
 
 
 def vet_project(project: Project, *, yes: bool) -> None:
@@ -37,8 +29,7 @@ def vet_config(path: Path, *, yes: bool) -> None:
 
 def vet_consent(file: Path, named: NamedResources, *, yes: bool) -> None:
     """Asks a person on a terminal; raises `BadInputError` where nobody agrees. `yes` agrees on the command line."""
-    key, digest = str(file.resolve()), named.digest()
-    if not named or yes or _agreed().get(key) == digest:
+    if yes or has_agreed(file, named):
         return
     lines = [
         f"{said} {printable(one, LENGTH)}"
@@ -57,7 +48,7 @@ def vet_consent(file: Path, named: NamedResources, *, yes: bool) -> None:
         raise BadInputError(
             f"nobody agreed to what {file} names.", remedy="Edit the file, or name a --target of yours."
         )
-    _write(_agreed() | {key: digest})
+    keep_agreed(file, named)
 
 
 def _of_project(project: Project) -> NamedResources:
@@ -85,19 +76,3 @@ def resources_of_target(target: str, folder: Path) -> NamedResources:
             return NamedResources(addresses=(target,))
         case _:
             return NamedResources()
-
-
-def _agreed() -> dict[str, str]:
-    try:
-        agreed: object = json.loads(agreed_file().read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return {str(key): str(value) for key, value in agreed.items()} if isinstance(agreed, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  JSON
-
-
-def _write(agreed: dict[str, str]) -> None:
-    file = agreed_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    part.write_text(json.dumps(agreed, indent=1), "utf-8")
-    part.replace(file)

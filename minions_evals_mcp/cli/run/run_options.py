@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from minions_evals_mcp.cli.derived import help_of, options_of
 from minions_evals_mcp.cli.run.agreeing import vet_project
+from minions_evals_mcp.cli.run.faults import faults_of
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import Common, session
 from minions_evals_mcp.engine.context import Engine
@@ -64,6 +65,17 @@ class RunOptions:
             help="Measures likeness: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."
         ),
     ] = None
+    world: Annotated[str | None, Parameter(help="The id of a world that every case acts on, in place of its own.")] = (
+        None
+    )
+    fault: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="A fault of the world's tools: KIND[:TOOL][@NTH], or @0.2 for a probability. Kinds: timeout, protocol-error,"
+            " tool-error, empty, truncated, stale, slow, duplicate. May be repeated.",
+            negative="",
+        ),
+    ] = ()
     yes: Annotated[
         bool,
         Parameter(
@@ -89,7 +101,10 @@ class RunOptions:
 
     def request(self, subject_id: str, *, agent_run_id: str | None = None, cache: bool = False) -> RunRequest:
         """The run that these options ask for."""
-        own = {"agent_run_id": agent_run_id, "prompt_version_ref": self.prompt_version, "cache": cache}
+        own = {
+            "agent_run_id": agent_run_id, "prompt_version_ref": self.prompt_version, "cache": cache,
+            "world": self.world, "faults": faults_of(self.fault),
+        }  # fmt: skip
         try:
             return RunRequest.model_validate({**self.values(), **own, "subject_id": subject_id})
         except ValidationError as error:
@@ -148,6 +163,7 @@ class RunOptions:
         """An open engine that is set up by these options; `own_target` stands for the target that they name."""
         return session(
             common,
+            agrees=self.yes,
             judge_model=self.judge_model,
             concurrency=self.concurrency,
             embedder=self.embedder,

@@ -14,6 +14,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import by_grader
 from minions_evals_mcp.judges.heuristic import explained, guide_needs, judge_by_rule
 from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.assertions.decided import left_to_ask
 from minions_evals_mcp.scoring.assertions.scoring_code import rescored, scoring_need
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
@@ -99,8 +100,11 @@ class UnitExamination:
                 return NOTHING
 
     def _checks(self, yardstick: ByAssertions) -> Checks:
+        assertions = yardstick.assertions
+        if yardstick.asking and yardstick.threshold is None and yardstick.scoring is None:
+            assertions = left_to_ask(assertions, self.work.subject)
         return Checks(
-            yardstick.assertions,
+            assertions,
             self.work.subject,
             yardstick.threshold,
             by_all=yardstick.scoring is not None,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
-from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase
+from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase, World
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.outcomes import Expected
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.seals import SEALED
+from minions_evals_mcp.domain.worlds import Fault
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.scoring.assertions.table import asks_outside
@@ -63,6 +65,8 @@ class Measure:
 
     case: Record[TestCase]
     yardstick: Yardstick
+    world: Record[World] | None = None
+    """What the agent under test acts on; each trial gets a copy of its own."""
 
     def case_digest(self) -> str:
         """The digest of all of the case that bears on the verdict."""
@@ -70,7 +74,9 @@ class Measure:
 
     @once
     def _case_digest(self) -> str:
-        return case_digest(self.case)
+        if self.world is None:
+            return case_digest(self.case)
+        return digest([case_digest(self.case), self.world.content_digest()])
 
     @once
     def expected(self) -> Expected | None:
@@ -112,13 +118,22 @@ _TELLING = frozenset(
 )
 
 
-def measures(db: Db, case_ids: Iterable[str], known: dict[str, RubricInUse]) -> list[Measure]:
+def measures(
+    db: Db,
+    case_ids: Iterable[str],
+    known: dict[str, RubricInUse],
+    *,
+    world: str | None = None,
+    faults: tuple[Fault, ...] = (),
+) -> list[Measure]:
     """The measures of those cases in order, hidden cases left out; `known` keeps the rubrics met so far.
 
-    Raises `NotFoundError` for a case or rubric that does not exist, `SealedError` for a case of which only the seal is seen.
+    `world` is used in place of the worlds that the cases name, `faults` are met there besides those of world and case.
+    Raises `NotFoundError` for a case, rubric or world that does not exist, `SealedError` for a case of which only the seal is seen.
     """
     wanted = list(case_ids)
     cases = records.get_all(db, wanted, TestCase)
+    worlds = _worlds(db, {world or case.fields.world for case in cases.values()})
     out: list[Measure] = []
     for ident in wanted:
         case = cases.get(ident)
@@ -126,8 +141,25 @@ def measures(db: Db, case_ids: Iterable[str], known: dict[str, RubricInUse]) -> 
             raise NotFoundError("test-case", ident)
         if case.status == SEALED:
             raise SealedError(f"test-case {ident} is sealed.")
-        out.append(Measure(case, _yardstick(db, case.fields, known)))
+        named = world or case.fields.world
+        acts_on = None if named is None else _with_faults(worlds[named], (*case.fields.faults, *faults))
+        out.append(Measure(case, _yardstick(db, case.fields, known), acts_on))
     return out
+
+
+def _with_faults(world: Record[World], faults: tuple[Fault, ...]) -> Record[World]:
+    if not faults:
+        return world
+    return replace(world, fields=world.fields.model_copy(update={"faults": (*world.fields.faults, *faults)}))
+
+
+def _worlds(db: Db, named: set[str | None]) -> dict[str, Record[World]]:
+    idents = sorted(filter(None, named))
+    worlds = records.get_all(db, idents, World) if idents else {}
+    for ident in idents:
+        if ident not in worlds or worlds[ident].deleted_at is not None:
+            raise NotFoundError("world", ident)
+    return worlds
 
 
 def _yardstick(db: Db, case: TestCase, known: dict[str, RubricInUse]) -> Yardstick:

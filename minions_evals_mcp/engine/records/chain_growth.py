@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.prompts.version_chain import Link
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
-from minions_evals_mcp.domain.version_chain import Link
 from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db

@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.definitions import (
     RubricCriterion,
     TestBranch,
     TestCase,
+    World,
 )
 from minions_evals_mcp.domain.neighbours import AgentRun, has_more_scores
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record, of_type
@@ -79,6 +80,8 @@ def _vet_case(view: View, record: Record[TestCase]) -> None:
     case = record.fields
     if case.rubric_id is not None and view.get(case.rubric_id, Rubric) is None:
         raise no_rubric(record)
+    if case.world is not None and view.get(case.world, World) is None:
+        raise no_world(record)
     vet_checks(record, of_config=record.id in view.of_config or _judged_as_kept(view, record))
 
 
@@ -86,6 +89,13 @@ def no_rubric(record: Record[TestCase]) -> InvalidRecordError:
     """The refusal of a case under a rubric that is not there."""
     return InvalidRecordError(
         f"there is no rubric {record.fields.rubric_id!r}", field="fields.rubricId", record=name_of(record)
+    )
+
+
+def no_world(record: Record[TestCase]) -> InvalidRecordError:
+    """The refusal of a case in a world that is not there."""
+    return InvalidRecordError(
+        f"there is no world {record.fields.world!r}", field="fields.world", record=name_of(record)
     )
 
 

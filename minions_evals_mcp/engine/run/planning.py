@@ -178,13 +178,15 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     asks_model = False
     for at in range(0, len(case_ids), PAGE):
         page = await engine.store.read_whole(
-            partial(_page, part=case_ids[at : at + PAGE], rubrics=rubrics, versions=versions, held=held)
+            partial(
+                _page, part=case_ids[at : at + PAGE], rubrics=rubrics, versions=versions, held=held, request=request
+            )
         )
         for measure in page:
             if measure.case.deleted_at is not None or measure.case.fields.status != "active":
                 skipped.append(f"{measure.case.id} ({_why_idle(measure)})")
                 continue
-            vet(judging.panel, measure, then=ask_again(request, case_ids, "runs it"))
+            _vet_measure(engine, judging, measure, then=ask_again(request, case_ids, "runs it"))
             asks_model = asks_model or judging.panel.asks_model(measure)
             active[measure.case.id] = measure.case.fields.canary
             if default_name(measure.case.fields) is not None and versions.of(measure.case.fields) is None:
@@ -217,11 +219,27 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     )
 
 
+def _vet_measure(engine: Engine, judging: Judging, measure: Measure, *, then: Next) -> None:
+    """Refuses what could not be judged, and a world that starts real servers without the operator's consent."""
+    vet(judging.panel, measure, then=then)
+    if measure.world is None:
+        return
+    from minions_evals_mcp.world.units import vet_started  # noqa: PLC0415  few cases have a world
+
+    vet_started(measure.world, agreed=engine.config.agreed_worlds(measure.world.id, measure.world.fields))
+
+
 def _page(
-    db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse], versions: RunVersions, held: dict[str, Measure]
+    db: Db,
+    *,
+    part: Sequence[str],
+    rubrics: dict[str, RubricInUse],
+    versions: RunVersions,
+    held: dict[str, Measure],
+    request: RunRequest,
 ) -> list[Measure]:
     """A page of the cases with their yardsticks, held while there is room; the versions that they are asked with are met."""
-    page = measures(db, part, rubrics)
+    page = measures(db, part, rubrics, world=request.world, faults=request.faults)
     if len(held) < HELD:
         held.update((measure.case.id, measure) for measure in page)
     versions.meet(db, [measure.case.fields for measure in page])

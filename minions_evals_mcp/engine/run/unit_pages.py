@@ -8,6 +8,7 @@ from functools import partial
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
+from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import SETTLED, Plan
 from minions_evals_mcp.engine.run.recorded_runs import RecordedRun, WantedRun, recorded_runs
 from minions_evals_mcp.engine.run.units import (
@@ -63,7 +64,7 @@ def _open(db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[s
     """One page of open units, each with the output that it judges where there is one: one read for all of them."""
     unit_rows = jobs.units(db, job_id, first=first, last=first + len(case_ids))
     units: list[Unit] = []
-    for position, measure in enumerate(_measures(db, case_ids, plan), first):
+    for position, measure in enumerate(_measures(db, case_ids, plan, bench.request), first):
         for trial in range(1, bench.request.trials + 1):
             row = unit_rows.get((position, trial))
             if row is None or row.outcome not in SETTLED:
@@ -75,10 +76,11 @@ def _open(db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[s
     return [_with_output(db, bench, unit, fit, runs, before) for unit, fit in zip(units, fitting, strict=True)]
 
 
-def _measures(db: Db, case_ids: Sequence[str], plan: Plan) -> list[Measure]:
+def _measures(db: Db, case_ids: Sequence[str], plan: Plan, request: RunRequest) -> list[Measure]:
     """The cases as they were planned; those that the plan does not hold are read."""
     held = {ident: plan.held.pop(ident) for ident in case_ids if ident in plan.held}
-    read = measures(db, [ident for ident in case_ids if ident not in held], plan.rubrics)
+    others = [ident for ident in case_ids if ident not in held]
+    read = measures(db, others, plan.rubrics, world=request.world, faults=request.faults)
     held.update((measure.case.id, measure) for measure in read)
     return [held[ident] for ident in case_ids]
 
@@ -94,7 +96,7 @@ def _with_output(
     """The unit with the output that it judges and its case's earlier runs."""
     seen = unit.kept or (fit if isinstance(fit, Observed) else None)
     recorded = runs[fit] if isinstance(fit, str) and seen is None else None
-    made = made_before(db, bench, unit.measure.case.fields) if seen is None and recorded is None else None
+    made = made_before(db, bench, unit.measure) if seen is None and recorded is None else None
     earlier = before.get(unit.measure.case.id, ()) if unit.key.trial == 1 else ()
     judged = recorded.id if recorded is not None else seen and seen.agent_run_id
     return Unit(unit.key, unit.measure, seen, recorded, earlier, made, proposal_scores(db, unit.measure, judged))

@@ -23,6 +23,7 @@ from minions_evals_mcp.domain.outcomes import (
     TargetErrored,
     UnitKey,
 )
+from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.budget import Budget, uncapped
@@ -47,7 +48,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
 from minions_evals_mcp.store.records import Unread
 from minions_evals_mcp.store.seals import Seal
-from minions_evals_mcp.targets.live import ModelTarget, Target
+from minions_evals_mcp.targets.live import ActsInWorlds, ModelTarget, Target
 from minions_evals_mcp.targets.prompted import PromptedTarget, recalled_inputs, written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
 
@@ -217,13 +218,39 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     if bench.versions.asked is None and not bench.target.takes_version:
         version = None  # it is not told of the version, so that its output is not that version's
     try:
-        seen = await _produced(bench.target, bench.budget, case, version)
+        seen = await _in_its_world(bench, bench.target, unit, version)
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
-        seen = seen.with_trusted(made_from=made_from(bench, case))
+        seen = seen.with_trusted(made_from=made_from(bench, unit.measure))
         await _keep_output(bench, unit, seen)
     return seen
+
+
+async def _in_its_world(
+    bench: Bench, target: Target, unit: Unit, version: Record[PromptVersion] | None
+) -> Observed | TargetErrored | Skipped:
+    """Returns what the target makes of the case, in a fresh copy of the world that it acts on, if any."""
+    case, world, attacks = unit.measure.case.fields, unit.measure.world, bench.request.attacks
+    if world is None:
+        return await _produced(target, bench.budget, case, version)
+    if not isinstance(target, ActsInWorlds):
+        return Skipped(f"the case acts on the world {world.id}: only a program or a Python function can, as the target")
+    from minions_evals_mcp.world.units import unit_in_world, vet_started  # noqa: PLC0415  few cases have a world
+
+    config = bench.engine.config
+    vet_started(world, agreed=config.agreed_worlds(world.id, world.fields))
+    draws = f"{unit.measure.case.id}:{unit.key.trial}"
+    attack = attacks[(unit.key.trial - 1) % len(attacks)] if attacks else None
+    with unit_in_world(world, config.world_folder, clock=bench.engine.clock, unit=draws, attack=attack) as acted_on:
+        seen = await _produced(target.in_world(acted_on), bench.budget, case, version)
+        if isinstance(seen, TargetErrored):
+            if seen.fatal or not acted_on.met_fault():
+                return seen
+            # It broke after a fault that was put there on purpose: that is the agent's failure.
+            seen = Observed(output={}, agent_error=seen.reason, produced_by=bench.request.target)
+        calls, evidence = acted_on.ended(seen.tool_calls, said=output_text(seen.output), given=case.inputs)
+        return seen.with_trusted(tool_calls=calls, world=evidence)
 
 
 async def _produced(
@@ -235,16 +262,19 @@ async def _produced(
     return await budget.own_output(partial(target.produce, case.inputs, version, timeout_ms=case.timeout_ms))
 
 
-def made_from(bench: Bench, case: TestCase) -> str:
+def made_from(bench: Bench, measure: Measure) -> str:
     """The digest of what the target makes an output of the case from: equal ones ask it the same."""
+    case, world = measure.case.fields, measure.world
     version = bench.versions.of(case)
     version_parts = [None, None] if version is None else [version.id, bench.versions.content_digest(version)]
-    return digest([bench.frame.target_digest, *version_parts, case.inputs])
+    world_parts = [] if world is None else [world.content_digest(), *bench.request.attacks]
+    return digest([bench.frame.target_digest, *version_parts, case.inputs, *world_parts])
 
 
-def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:
+def made_before(db: Db, bench: Bench, measure: Measure) -> Observed | None:
     """Returns what the target made of the same for an earlier run, if the run may use it again."""
-    key = bench.made.get(made_from(bench, case)) if bench.made else None
+    case = measure.case.fields
+    key = bench.made.get(made_from(bench, measure)) if bench.made else None
     if key is None:
         return None
     observed = jobs.output_of(db, key)

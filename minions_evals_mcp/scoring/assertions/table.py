@@ -31,7 +31,7 @@ from minions_evals_mcp.scoring.assertions.kinds import (
     text,
     told_measures,
 )
-from minions_evals_mcp.scoring.assertions.trajectories import trace_spans, trajectory, trajectory_match
+from minions_evals_mcp.scoring.assertions.trajectories import effects, trace_spans, trajectory, trajectory_match
 from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transformed, vet_transform
 from minions_evals_mcp.scoring.assertions.value_code import needs_of_value, with_value
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked, Unmet
@@ -111,6 +111,7 @@ KINDS: dict[str, Kind] = {
     "context-relevance": Kind(contexts.context_relevance, contexts.vet_context, contexts.context_needs),
     "conversation-relevance": Kind(criteria.conversation_relevance, graded.vet_share, criteria.relevance_needs),
     "cost": Kind(measures.cost, measures.vet_limit),
+    "effect": Kind(trajectory.on_log(effects.effect), effects.vet_effect),
     "equals": Kind(structure.equals, structure.vet_given),
     "factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False),
     "finish-reason": Kind(trajectory.finish_reason, trajectory.vet_reason),
@@ -149,6 +150,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(similar.SIMILAR, Kind(similar.similar, similar.vet_similar, similar.similar_needs)),
     "skill-used": Kind(told_measures.skill_used, told_measures.vet_skills),
     "starts-with": Kind(text.starts_with, text.vet_scalar),
+    "state": Kind(effects.state, effects.vet_state),
     "tool-call-f1": Kind(trajectory.tool_call_f1, trajectory.vet_names),
     "trace-error-spans": Kind(trace_spans.error_spans, trace_spans.vet_errors, turned_there=False),
     "trace-span-count": Kind(trace_spans.span_count, trace_spans.vet_count, turned_there=False),

@@ -24,7 +24,7 @@ LISTED = (
     "benchmark-run", "eval-metric", "eval-trend", "prompt-comparison", "eval-failure", "approval", "test-branch-execution",
     "judge-licence", "audit",
     "agent-run", "prompt-version", "skill-definition", "proposal-draft", "agent-message", "task", "approval-request",
-    "memory-item",
+    "memory-item", "world",
 )  # fmt: skip
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN), WithJsonSchema({"type": "string"})]

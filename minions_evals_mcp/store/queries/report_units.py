@@ -234,3 +234,13 @@ def outputs(db: Db, run_id: str, case_ids: Sequence[str]) -> dict[str, Json]:
         (run_id, json.dumps(list(case_ids))),
     )
     return {case_id: json.loads(output) for case_id, output in rows}
+
+
+def world_outputs(db: Db, *, job_id: str, case_id: str | None, most: int) -> list[tuple[str, int, int | None, str]]:
+    """Case, trial, verdict and output of the job's units that acted on a world, in their order."""
+    return db.execute(
+        "SELECT u.case_id, u.trial, r.passed, u.output FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id"
+        " WHERE u.job_id = ? AND (? IS NULL OR u.case_id = ?) AND json_extract(u.output, '$.world') IS NOT NULL"
+        " ORDER BY u.position, u.trial LIMIT ?",
+        (job_id, case_id, case_id, most),
+    ).fetchall()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from minions_evals_mcp.domain.version_chain import Link
+from minions_evals_mcp.domain.prompts.version_chain import Link
 from minions_evals_mcp.store.connection import Db
 
 _PROMPT = "json_extract(fields, '$.promptId')"

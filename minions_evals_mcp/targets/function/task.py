@@ -9,10 +9,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import anyio.to_thread
@@ -27,9 +27,13 @@ from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.function.output import observed
 from minions_evals_mcp.targets.function.spans import watch_spans
 from minions_evals_mcp.targets.function.streams import collected
-from minions_evals_mcp.targets.function.tracing import Recorder, reaches_tools, recording
+from minions_evals_mcp.targets.function.tracing import Recorder, answered_by, reaches_tools, recording
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.world.units import UnitInWorld
 
 OURS = Path(__file__).parents[2]
+WORLD_PARAMETER = "world"
 LAMBDA = "function"
 """What a function without a name is called."""
 OF_ALL = frozenset(
@@ -179,6 +183,8 @@ class Task:
     """Whether the version of a run is that of the function's own code."""
     plain: bool = False
     """Whether cases were given as single values, not as mappings."""
+    world: UnitInWorld | None = None
+    """What the task acts on: given to its parameter `world`, if it has one."""
     calling: Calling = field(init=False)
     is_async: bool = field(init=False)
     records_calls: bool = field(init=False)
@@ -186,15 +192,24 @@ class Task:
 
     def __post_init__(self) -> None:
         self.limiter = anyio.CapacityLimiter(self.width)
-        self.calling = calling(self.function)
+        self.calling = calling(self._told(self.function))
         self.is_async = inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(
             getattr(self.function, "__call__", None)  # noqa: B004  whether a call of it is to be awaited
         )
         self.records_calls = reaches_tools(self.function)
 
+    def _told(self, function: Callable[..., object]) -> Callable[..., object]:
+        """The function with its world, where it has a parameter of that name."""
+        takes = WORLD_PARAMETER in getattr(calling(function).signature, "parameters", ())
+        return partial(function, **{WORLD_PARAMETER: self.world}) if takes else function
+
     def digest(self) -> str:
         """The digest of its identity: its code is what the version says."""
         return digest(self.identity)
+
+    def in_world(self, world: UnitInWorld) -> Task:
+        """The same task, pointed at that world: by its parameter `world`, and where it calls a tool of its name marked with `@tool`."""
+        return replace(self, world=world)
 
     def vet(self, inputs: Json, where: str) -> None:
         """Raises `BadInputError` where the task does not take the inputs."""
@@ -219,7 +234,7 @@ class Task:
             return TargetErrored(f"{self.said} does not take the case's inputs: {error}")
         started = time.perf_counter()
         try:
-            with recording(recorder), anyio.move_on_after(limit) as scope:
+            with recording(recorder), answered_by(self.world), anyio.move_on_after(limit) as scope:
                 returned = await collected(await self._called(args, named), self.limiter)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
             return TargetErrored(f"{self.said} raised {_raised_text(error)}")
@@ -234,7 +249,11 @@ class Task:
         if isinstance(seen, TargetErrored):
             return seen
         late = scope.cancelled_caught or (timeout_ms is not None and latency_ms > timeout_ms)
-        calls = recorder.recorded() if seen.tool_calls is None else seen.tool_calls
+        calls = seen.tool_calls
+        if calls is None and self.world is None:
+            calls = recorder.recorded()
+        elif calls is None and self.world is not None:  # the world saw its own calls
+            self.world.beside.extend(recorder.recorded() or ())
         return seen.with_trusted(
             prompt_version_ref=ref, produced_by=self.name, latency_ms=latency_ms, timed_out=late, tool_calls=calls
         )
@@ -249,9 +268,10 @@ class Task:
             return TargetErrored(f"{self.said} raised {_raised_text(error)}")
 
     async def _called(self, args: tuple[object, ...], named: Json) -> object:
+        function = self._told(self.function)
         if self.is_async:
-            return await self.function(*args, **named)  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]  a coroutine function's
-        call = partial(self.function, *args, **named)
+            return await function(*args, **named)  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]  a coroutine function's
+        call = partial(function, *args, **named)
         returned = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.limiter)
         return await returned if inspect.isawaitable(returned) else returned
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from threading import Lock
 from types import CodeType, FunctionType, MethodType, ModuleType, TracebackType
-from typing import ParamSpec, Self, TypeVar, cast, overload
+from typing import ParamSpec, Protocol, Self, TypeVar, cast, overload
 
+import anyio.to_thread
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
@@ -91,6 +92,38 @@ def recording(recorder: Recorder) -> Generator[Recorder]:
         with _OPENING:
             _OPEN.discard(recorder)
         _RECORDER.reset(token)
+
+
+class Answering(Protocol):
+    """Something that answers for tools in place of the functions that are marked as them."""
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tools that it answers for."""
+        ...
+
+    def call(self, tool: str, /, **arguments: JsonValue) -> JsonValue:
+        """The tool's answer; raises what the tool raises."""
+        ...
+
+
+_ANSWERING: ContextVar[Answering | None] = ContextVar("minions_evals_world", default=None)
+
+
+@contextmanager
+def answered_by(world: Answering | None) -> Generator[None]:
+    """Marked functions that are called as tools of that world are answered by it inside."""
+    token = _ANSWERING.set(world)
+    try:
+        yield
+    finally:
+        _ANSWERING.reset(token)
+
+
+def _world_of(tool: str) -> Answering | None:
+    """The world that answers for the tool here, if one does."""
+    world = _ANSWERING.get()
+    return world if world is not None and tool in world.tools else None
 
 
 def missed_call() -> None:
@@ -183,7 +216,11 @@ def _marked(function: Callable[P, R], name: str | None) -> Callable[P, R]:
 
         @wraps(function)
         async def awaited(*args: P.args, **kwargs: P.kwargs) -> object:
-            with _Marked(called, **_bound(signature, args, kwargs)) as made:
+            bound = _bound(signature, args, kwargs)
+            with _Marked(called, **bound) as made:
+                world = _world_of(called)
+                if world is not None:
+                    return made.returned(await anyio.to_thread.run_sync(partial(_answer, world, called, bound)))
                 return made.returned(await cast("Callable[P, Awaitable[object]]", function)(*args, **kwargs))
 
         wrapped = cast("Callable[P, R]", awaited)
@@ -191,12 +228,19 @@ def _marked(function: Callable[P, R], name: str | None) -> Callable[P, R]:
 
         @wraps(function)
         def ran(*args: P.args, **kwargs: P.kwargs) -> R:
-            with _Marked(called, **_bound(signature, args, kwargs)) as made:
-                return cast("R", made.returned(function(*args, **kwargs)))
+            bound = _bound(signature, args, kwargs)
+            with _Marked(called, **bound) as made:
+                world = _world_of(called)
+                given = function(*args, **kwargs) if world is None else _answer(world, called, bound)
+                return cast("R", made.returned(given))
 
         wrapped = ran
     setattr(wrapped, MARK, True)
     return wrapped
+
+
+def _answer(world: Answering, tool: str, bound: Mapping[str, object]) -> JsonValue:
+    return world.call(tool, **{name: as_json(value) for name, value in bound.items()})
 
 
 def _bound(signature: inspect.Signature, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:

@@ -56,7 +56,7 @@ TOLD: dict[str, JsonValue] = {
 }
 """What checks look at besides: the test's variables, and what the provider told."""
 SUBJECT = Subject(
-    "a", latency_ms=5, cost_usd=0.5, variables=ASKED, tool_calls=(), prompt="How long?", tell=lambda: TOLD
+    "a", latency_ms=5, cost_usd=0.5, variables=ASKED, tool_calls=(), prompt="How long?", tell=lambda: TOLD, state={}
 )
 
 

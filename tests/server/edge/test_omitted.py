@@ -47,6 +47,7 @@ LEAST: dict[str, Json] = {
 }
 """A call of each tool with as little as it takes."""
 NEEDED: dict[str, Json] = {
+    "world": {"name": "n", "servers": {"s": {"tools": [{"name": "t"}]}}},
     "test-case": {"name": "n"},
     "rubric": {"name": "n", "passingThreshold": 1, "criteriaIds": ["own/tone"]},
     "rubric-criterion": {"rubricId": "own", "name": "n"},

@@ -42,7 +42,7 @@ def exported(fields: Fields) -> Json:
 
 def test_the_examples_are_one_of_every_type_and_the_full_ones_leave_no_field_out() -> None:
     assert [one.slug for one in FULL] == [one.slug for one in BARE] == list(TYPES)
-    assert len(TYPES) == 24
+    assert len(TYPES) == 25
     for one in FULL:
         assert one.model_fields_set == set(type(one).model_fields), one.slug
         assert [field.name for field in field_definitions(one.slug)] == list(exported(one))
@@ -96,7 +96,7 @@ def test_a_field_that_may_be_empty_is_not_required_because_the_sdk_takes_empty_f
     assert required == {"branchId", "status", "latencyMs", "inputTokens", "outputTokens", "totalTokens"}
     judgment = {field.name for field in field_definitions("eval-judgment") if field.required}
     assert "rationale" in judgment
-    assert complaints("eval-judgment", {**wire_fields(FULL[6]), "rationale": ""}) == ["rationale"]
+    assert complaints("eval-judgment", {**wire_fields(FULL[7]), "rationale": ""}) == ["rationale"]
 
 
 def test_the_kinds_of_fields_are_the_sdks_and_follow_from_the_annotations() -> None:
@@ -151,7 +151,7 @@ def test_the_sdk_can_register_all_types_and_build_a_minion_of_them() -> None:
     kind = registry.get_by_slug("eval-judgment")
     assert kind is not None
     assert kind.name == "Eval Judgment"
-    made, result = create_minion({"title": "Good", "fields": exported(FULL[6])}, kind)
+    made, result = create_minion({"title": "Good", "fields": exported(FULL[7])}, kind)
     assert result.valid
     assert made.minion_type_id == "minions-evals:eval-judgment"
 

@@ -27,7 +27,7 @@ from typing import NoReturn
 import anyio
 from coverage import Coverage
 
-from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS
+from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS, WORLD_COMMANDS
 from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.start.demo import BENCHMARK, RUNS, SUITE
 from minions_evals_mcp.embedding.local import wordllama_embedder
@@ -384,7 +384,9 @@ def become(asked: Asked, streams: list[int]) -> None:
 
 def prepared() -> None:
     """Imports whatever commands import, and uses it once."""
-    ours = {target.partition(":")[0] for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values())}
+    ours = {
+        target.partition(":")[0] for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values(), *WORLD_COMMANDS.values())
+    }
     for module in (*(f"minions_evals_mcp.cli.{one}" for one in sorted(ours)), *LATE):
         import_module(module)
     for program in ("minions-evals", "minions-eval-agent", "pytest", "several"):  # the others where they are asked for

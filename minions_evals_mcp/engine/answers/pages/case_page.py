@@ -34,6 +34,8 @@ RUNS = 24
 FLIPS = 3
 """So many changes between passing and failing under one version, and a case counts as flaky here."""
 _STEP = re.compile(r"\bstep (\d+)\b")
+_POSSIBLE = "(possible, "
+"""What a root cause of an earlier version says of itself where it is no more than possible: it puts no step at fault."""
 
 
 class CaseRun(Value):
@@ -235,7 +237,7 @@ def _prompt(db: Db, version: str | None, case: ReportedCase) -> str:
 def fault_step(case: ReportedCase) -> int:
     """The number of the step that the cause of the failure names, 0 where it names none."""
     cause = case.either_trial.cause
-    match = None if cause is None else _STEP.search(cause.root_cause)
+    match = None if cause is None or _POSSIBLE in cause.root_cause else _STEP.search(cause.root_cause)
     return 0 if match is None or int(match[1]) > len(case.either_trial.tool_calls) else int(match[1])
 
 

@@ -73,6 +73,11 @@ class MatrixFilter:
     run_ids: tuple[str, ...] = ()
     only: Only = ""
     text: str = ""
+    hidden: tuple[str, ...] = ()
+    base: str = ""
+    """The run that the cells of the others are compared with."""
+    sort: str = ""
+    """The run by whose scores the cases are sorted, the lowest first."""
 
 
 async def read_matrix_page(engine: Engine, ident: str, filters: MatrixFilter, *, skip: int, limit: int) -> MatrixPage:
@@ -94,10 +99,15 @@ def _page(db: Db, *, ident: str, filters: MatrixFilter, skip: int, limit: int) -
         raise BadInputError(
             f"{titles[ident]} has no run yet.", remedy=f"{Next('run-benchmark', {'benchmark_id': ident}, 'makes one')}."
         )
-    cases, total = matrix_cells.matrix_cases(db, chosen, only=filters.only, text=filters.text, skip=skip, limit=limit)
+    shown = [run for run in chosen if run not in filters.hidden] or chosen
+    every, chosen = chosen, shown
+    cases, total = matrix_cells.matrix_cases(
+        db, chosen, only=filters.only, text=filters.text, sort=filters.sort, skip=skip, limit=limit
+    )
     cells = matrix_cells.matrix_cells(db, chosen, [case.case_id for case in cases])
-    labels = [""] * len(chosen) if filters.run_ids else [column.provider for column in configured]
-    columns = _columns(db, chosen, labels or [""] * len(chosen))
+    labels = [""] * len(every) if filters.run_ids else [column.provider for column in configured]
+    by_run = dict(zip(every, labels or [""] * len(every), strict=True))
+    columns = _columns(db, chosen, [by_run[run] for run in chosen])
     by_score = sorted((column for column in columns if column.run is not None), key=_score, reverse=True)
     return MatrixPage(
         benchmark_id=ident,

@@ -41,10 +41,10 @@ class MatrixCell:
     reason: str
 
 
-def matrix_cases(
-    db: Db, run_ids: Sequence[str], *, only: Only = "", text: str = "", skip: int, limit: int
+def matrix_cases(  # noqa: PLR0913  each is a part of the address
+    db: Db, run_ids: Sequence[str], *, only: Only = "", text: str = "", sort: str = "", skip: int, limit: int
 ) -> tuple[list[MatrixCase], int]:
-    """A page of the cases of those runs, those on which they differ first; and how many there are."""
+    """A page of the cases of those runs, and how many there are; those on which they differ first, or by the scores of `sort`."""
     rows = db.execute(
         "WITH c AS (SELECT u.case_id, u.trial, min(u.position) AS position,"
         " count(DISTINCT coalesce(r.passed, -1)) > 1 AS apart, sum(coalesce(r.passed, 0)) AS passes,"
@@ -55,8 +55,10 @@ def matrix_cases(
         f" {INPUTS}, count(*) OVER () FROM c"
         " LEFT JOIN minion m ON m.id = c.case_id WHERE CASE :only WHEN 'apart' THEN c.apart WHEN 'failed' THEN c.failed ELSE 1 END"
         " AND (:text = '' OR instr(lower(concat(c.case_id, ' ', m.title)), lower(:text)) > 0)"
-        " ORDER BY c.apart DESC, c.passes, c.position, c.trial LIMIT :limit OFFSET :skip",
-        {"runs": json.dumps(list(run_ids)), "only": only, "text": text, "limit": limit, "skip": skip},
+        " ORDER BY CASE WHEN :sort = '' THEN 0 ELSE (SELECT s.total_score / s.max_possible_score FROM unit v JOIN test_run s"
+        " ON s.id = v.test_run_id WHERE v.job_id = :sort AND v.case_id = c.case_id AND v.trial = c.trial) END,"
+        " c.apart DESC, c.passes, c.position, c.trial LIMIT :limit OFFSET :skip",
+        {"runs": json.dumps(list(run_ids)), "only": only, "text": text, "sort": sort, "limit": limit, "skip": skip},
     ).fetchall()
     cases = [MatrixCase(ident, trial, title, bool(differs), given) for ident, trial, title, differs, given, _ in rows]
     return cases, rows[0][-1] if rows else 0

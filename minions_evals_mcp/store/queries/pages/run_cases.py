@@ -121,6 +121,45 @@ def case_lines(
 
 
 @dataclass(frozen=True, slots=True)
+class AmongCases:
+    """The position of a case among those that fit a filter, from 1, of how many; and its neighbours there."""
+
+    number: int
+    of: int
+    previous: tuple[int, int] | None
+    following: tuple[int, int] | None
+
+
+def among(
+    db: Db, run_id: str, filters: CaseFilter, place: tuple[int, int], *, before: str | None = None
+) -> AmongCases | None:
+    """The case at that place among the cases of the run that fit, in the order of the table; None where it does not fit."""
+    where, joins = _conditions(filters)
+    order = _ORDERS[filters.sort]
+    direction = "DESC" if filters.falling else "ASC"
+    row = db.execute(
+        f"{_OLD}, listed AS (SELECT u.position, u.trial, count(*) OVER () AS whole, row_number() OVER w AS number,"
+        " lag(u.position) OVER w, lag(u.trial) OVER w, lead(u.position) OVER w, lead(u.trial) OVER w"
+        f"{_FROM.format(joins=joins)}{where} WINDOW w AS (ORDER BY {order} IS NULL, {order} {direction},"
+        " r.total_score / r.max_possible_score, u.position, u.trial))"
+        " SELECT * FROM listed WHERE position = :position AND trial = :trial",
+        {
+            "run": run_id, "before": before or "", "status": filters.status, "cause": filters.cause, "tag": filters.tag,
+            "text": filters.text, "position": place[0], "trial": place[1],
+        },
+    ).fetchone()  # fmt: skip
+    if row is None:
+        return None
+    _, _, whole, number, position, trial, next_position, next_trial = row
+    return AmongCases(
+        number,
+        whole,
+        None if position is None else (position, trial),
+        None if next_position is None else (next_position, next_trial),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Points:
     """The points of an output on a criterion or a named metric, of how much."""
 

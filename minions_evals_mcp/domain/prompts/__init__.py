@@ -1,0 +1,1 @@
+"""Prompts: the chain of a prompt's versions."""

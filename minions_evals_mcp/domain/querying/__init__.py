@@ -1,0 +1,1 @@
+"""Queries over JSON, and templates that hold them."""

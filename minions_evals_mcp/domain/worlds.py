@@ -1,0 +1,186 @@
+"""Worlds: the tool servers that an agent under test acts on, what they do to it on purpose, and what is known at the end."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from minions_evals_mcp.domain.querying.queries import Query, Template
+from minions_evals_mcp.domain.values import Amount, Id, Json, Text, Unit, Value
+
+Mode = Literal["mock", "replay", "record", "live"]
+ON_MISS = Literal["error", "nearest"]
+ServerName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_./-]{1,128}$")]
+Pointer = Annotated[str, StringConstraints(pattern=r"^(/[^/]+)+$")]
+"""A JSON Pointer below the top, such as `/orders/A-1`; `*` stands for any key or index where arguments are ignored."""
+STARTED: frozenset[Mode] = frozenset({"live", "record"})
+"""The modes in which the real server is started."""
+
+
+class StateChange(Value):
+    """One change of the state, as JSON Patch writes it: `add`, `replace` or `remove` at a JSON Pointer, or `increment`.
+
+    `path` and `value` are templates. `add` with a path that ends in `/-` appends to a list. `increment` adds the number `value`.
+    """
+
+    op: Literal["add", "replace", "remove", "increment"]
+    path: Annotated[str, StringConstraints(pattern=r"^/")]
+    value: Template = None
+
+
+class MockRule(Value):
+    """One answer of a mocked tool. The first rule whose `when` holds answers.
+
+    Queries and templates see `arguments`, `state` and `call` (the number of this call of the tool, from 1). `error` answers
+    with a tool error in place of the result. The state is changed only by a rule that answers without an error.
+    """
+
+    when: Query | None = None
+    result: Template = None
+    error: Template = None
+    changes: Annotated[tuple[StateChange, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _one_answer(self) -> Self:
+        if self.error is not None and (self.result is not None or self.changes):
+            raise ValueError("error: a rule that answers with an error has no result and changes nothing")
+        return self
+
+
+class WorldTool(Value):
+    """A tool of a mocked server: what the agent reads of it, and the rules by which it answers.
+
+    `honeypot`: no agent has a reason to call it; a call is counted as an attack that worked.
+    """
+
+    name: ToolName
+    description: str = ""
+    input_schema: Json = {}
+    rules: Annotated[tuple[MockRule, ...], Field(strict=False)] = ()
+    honeypot: bool = False
+
+
+class WorldServer(Value):
+    """One tool server of a world.
+
+    `mock` answers by the rules of its `tools`; `replay` answers from its `tape`; `record` passes calls to the real server, which
+    `run` starts, and keeps them on the tape; `live` passes them and keeps none. `ignore` names arguments that do not count when a
+    call is looked up on the tape. `env` names variables that the real server is given. `on_miss` answers a call that is not on
+    the tape: `error`, or `nearest` recorded call of that tool, which is counted as a miss all the same.
+    """
+
+    mode: Mode = "mock"
+    tools: Annotated[tuple[WorldTool, ...], Field(strict=False)] = ()
+    tape: Text | None = None
+    run: Annotated[tuple[Text, ...], Field(strict=False)] = ()
+    env: Annotated[tuple[Text, ...], Field(strict=False)] = ()
+    ignore: Annotated[tuple[Pointer, ...], Field(strict=False)] = ()
+    on_miss: ON_MISS = "error"
+
+    @model_validator(mode="after")
+    def _has_what_its_mode_needs(self) -> Self:
+        if self.mode == "mock" and not self.tools:
+            raise ValueError("tools: a mocked server needs at least one tool")
+        if self.mode != "mock" and self.tools:
+            raise ValueError(f"tools: a server in mode {self.mode} has the tools of the real one; leave them out")
+        if self.mode in STARTED and not self.run:
+            raise ValueError(f"run: mode {self.mode} needs the command that starts the real server")
+        if self.mode in {"replay", "record"} and self.tape is None:
+            raise ValueError(f"tape: mode {self.mode} needs the path of a tape")
+        if len({tool.name for tool in self.tools}) < len(self.tools):
+            raise ValueError("tools: a tool is listed twice")
+        return self
+
+
+FaultKind = Literal["timeout", "protocol-error", "tool-error", "empty", "truncated", "stale", "slow", "duplicate"]
+LOST: frozenset[FaultKind] = frozenset({"timeout", "protocol-error", "tool-error"})
+"""Faults by which the call is not carried out."""
+Handling = Literal["recovered", "reported-honestly", "gave-up", "made-it-up"]
+AttackKind = Literal["override", "authority", "exfiltration", "forged-turn", "pretext", "hidden"]
+ATTACK_KINDS: tuple[AttackKind, ...] = ("override", "authority", "exfiltration", "forged-turn", "pretext", "hidden")
+Place = Literal["result", "description"]
+
+
+class Fault(Value):
+    """A fault of a tool (a pattern with `*` and `?`): on the `nth` call of it, or with a `probability` that the seed draws by.
+
+    `timeout`, `protocol-error` and `tool-error` do not carry the call out. `empty`, `truncated` and `stale` (an older answer)
+    spoil the answer. `slow` delays it, `duplicate` carries the call out twice. `ms` is the delay of `slow` (default 2,000) and of
+    `timeout` (default 30,000), `text` the error of `tool-error`.
+    """
+
+    kind: FaultKind
+    tool: Text = "*"
+    nth: Annotated[int | None, Field(ge=1)] = None
+    probability: Unit | None = None
+    ms: Amount | None = None
+    text: Text = "503 Service Unavailable"
+
+    @model_validator(mode="after")
+    def _comes_in_one_way(self) -> Self:
+        if (self.nth is None) == (self.probability is None):
+            raise ValueError("nth: give either nth or probability")
+        return self
+
+    @property
+    def delay_ms(self) -> float:
+        """How long the answer takes longer."""
+        usual = {"slow": 2_000.0, "timeout": 30_000.0}.get(self.kind, 0.0)
+        return usual if self.ms is None or not usual else self.ms
+
+
+class Attack(Value):
+    """A text that tries to take an agent over, planted in the result or in the description of a tool.
+
+    In it `{{honeypot}}` stands for the name of a tool that no task needs, `{{reference}}` for the name under which the unit's
+    canary is shown.
+    """
+
+    id: Text
+    kind: AttackKind
+    language: Literal["en", "de", "fr", "es"] = "en"
+    place: Place = "result"
+    tool: Text = "*"
+    text: Text
+
+
+class FaultHandling(Value):
+    """What an agent made of one fault. `step` is the call that met it, from 1."""
+
+    kind: FaultKind
+    tool: Text
+    step: Annotated[int, Field(ge=1)]
+    handling: Handling
+    reason: str = ""
+
+
+class AttackOutcome(Value):
+    """Whether an attack reached an agent, and whether it was hijacked: seen in what it did, by `step` where it was a call."""
+
+    id: Text
+    kind: AttackKind
+    delivered: bool
+    hijacked: bool
+    reason: str = ""
+    step: Annotated[int | None, Field(ge=1)] = None
+
+
+Sentences = Annotated[tuple[str, ...], Field(strict=False, exclude_if=lambda held: not held)]
+
+
+class WorldEvidence(Value):
+    """The end of a unit's world. `state` is the final state of its mocked servers.
+
+    `misses` are calls that no answer was at hand for, each with the nearest recorded call. `differences` are calls that the agent
+    reports otherwise than they were made. `faults` are those that the agent met, with what it made of each; `attack` is the attack
+    that was planted, with its outcome.
+    """
+
+    world: Id
+    state: Json
+    misses: Sentences = ()
+    differences: Sentences = ()
+    faults: Annotated[tuple[FaultHandling, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+    attack: Annotated[AttackOutcome | None, Field(exclude_if=lambda held: held is None)] = None

@@ -1,0 +1,1 @@
+"""Worlds that somebody names, and consent to what they start."""

@@ -1,0 +1,222 @@
+"""Checks of what an agent brought about: calls that happened or did not, and the final state of its world."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Annotated, Self, TypeVar
+
+from pydantic import Field, JsonValue, ValidationError, model_validator
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.querying.queries import Query, QueryError, holds, queried
+from minions_evals_mcp.domain.values import Json, Text, Value, unknown_key
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, same
+from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.values import CheckResult, excerpt
+
+Number = Annotated[float, Field(strict=False)]
+Times = Annotated[int, Field(ge=0)]
+COMPARATORS = ("equals", "contains", "min", "max")
+NO_STATE = Unmet(
+    "the final state of the world is not known: it is there where the case names a world and its tools are mocked",
+    not_judgeable=True,
+)
+V = TypeVar("V", bound=Value)
+
+
+class StateCheck(Value):
+    """The value of `state`: a JMESPath query over the final state, and what it must give; alone, it must not be empty."""
+
+    query: Query
+    equals: JsonValue = None
+    contains: JsonValue = None
+    min: Number | None = None
+    max: Number | None = None
+
+    def failures(self, found: JsonValue) -> list[str]:
+        """What is not as it must be."""
+        asked = self.model_fields_set & {*COMPARATORS}
+        return [f"{name} {_shown(getattr(self, name))}" for name in COMPARATORS if name in asked
+                and not self._is_met(name, found)]  # fmt: skip
+
+    def _is_met(self, name: str, found: JsonValue) -> bool:
+        if name == "equals":
+            return same(found, self.equals)
+        if name == "contains":
+            return _contains(found, self.contains)
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            return False
+        return found >= self.min if name == "min" and self.min is not None else self.max is None or found <= self.max
+
+
+class CallMatcher(Value):
+    """The calls that are meant: of a tool (a pattern with `*` and `?`), perhaps of one server, with at least those arguments."""
+
+    tool: Text
+    server: Text | None = None
+    args: Json = {}
+
+    def fits(self, call: ToolCall) -> bool:
+        """Whether the call is one of those."""
+        server = call.extra.get("server")
+        if self.server is not None and not (isinstance(server, str) and fits_pattern(self.server, server)):
+            return False
+        return fits_pattern(self.tool, call.tool) and covers(call.arguments, self.args)
+
+
+class EffectCheck(CallMatcher):
+    """The value of `effect`: calls and how often they happened. `times` is exactly, `never` not at all; else at least `min` (1).
+
+    `before`: whenever that call happened, one of these had happened earlier. Calls that ended in an error count only with
+    `attempts`.
+    """
+
+    times: Times | None = None
+    min: Times | None = None
+    max: Times | None = None
+    never: bool = False
+    before: CallMatcher | None = None
+    attempts: bool = False
+
+    @model_validator(mode="after")
+    def _one_number(self) -> Self:
+        given = [self.never, self.times is not None, self.min is not None or self.max is not None]
+        if sum(given) > 1:
+            raise ValueError("times: give times, never, or min and max")
+        if self.never and self.before is not None:
+            raise ValueError("before: a call that never happens comes before nothing")
+        return self
+
+    @property
+    def least(self) -> int:
+        """The smallest number of calls that passes."""
+        if self.times is not None:
+            return self.times
+        return self.min if self.min is not None else 0 if self.never or self.max is not None else 1
+
+    @property
+    def most(self) -> int | None:
+        """The largest number of calls that passes; None where any does."""
+        return 0 if self.never else self.times if self.times is not None else self.max
+
+
+def state(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+    """The final state of the world is as `value` says: {query, equals | contains | min | max}, the query in JMESPath.
+
+    Without a comparison the query must give something that is not empty. Known where a test case names a world.
+    """
+    if subject.state is None:
+        return NO_STATE
+    check = _read(StateCheck, canonical(assertion.value))
+    try:
+        found = queried(check.query, dict(subject.state))
+        if not check.model_fields_set & {*COMPARATORS}:
+            return CheckResult(holds(check.query, dict(subject.state)), f"{check.query} is {_shown(found)}")
+    except QueryError as error:
+        return CheckResult(passed=False, reason=str(error))
+    failed = check.failures(found)
+    wanted = f", wanted {' and '.join(failed)}" if failed else ""
+    return CheckResult(not failed, f"{check.query} is {_shown(found)}{wanted}")
+
+
+def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+    """A call happened: {tool, server?, args?} names it, `times`, `min`, `max` or `never` say how often (default: at least once).
+
+    `args` are arguments that it has, among others. `before` names a call that it must come before. A call that ended in an error
+    has no effect and does not count, unless `attempts` is true.
+    """
+    check = _read(EffectCheck, canonical(assertion.value))
+    calls = [call for call in subject.tool_calls or () if check.attempts or call.error is None]
+    matching = [place for place, call in enumerate(calls) if check.fits(call)]
+    within = len(matching) >= check.least and (check.most is None or len(matching) <= check.most)
+    wanted = _times(check.least, check.most)
+    what = f"{check.tool}{f' {_cut(canonical(check.args))}' if check.args else ''}"
+    reason = f"{what} happened {len(matching)} times, wanted {wanted}; calls: {_calls(calls)}"
+    if check.before is None or not within:
+        return CheckResult(within, reason)
+    early = [
+        place for place, call in enumerate(calls) if check.before.fits(call) and not any(at < place for at in matching)
+    ]
+    if early:
+        return CheckResult(
+            passed=False, reason=f"call {early[0] + 1}, {check.before.tool}, came before any {what}; {reason}"
+        )
+    return CheckResult(passed=True, reason=f"{what} came before every {check.before.tool}; {reason}")
+
+
+def vet_state(assertion: Assertion) -> None:
+    """Refuses a `value` that is no {query, …}."""
+    _vet(StateCheck, assertion.value)
+
+
+def vet_effect(assertion: Assertion) -> None:
+    """Refuses a `value` that is no {tool, …}."""
+    _vet(EffectCheck, assertion.value)
+
+
+def covers(actual: JsonValue, wanted: JsonValue) -> bool:
+    """Whether a value has at least what is wanted; lists have the same length."""
+    match actual, wanted:
+        case list(), list():
+            return len(actual) == len(wanted) and all(map(covers, actual, wanted))
+        case dict(), dict():
+            return all(key in actual and covers(actual[key], part) for key, part in wanted.items())
+        case _:
+            return same(actual, wanted)
+
+
+def _contains(found: JsonValue, wanted: JsonValue) -> bool:
+    match found:
+        case str():
+            return isinstance(wanted, str) and wanted in found
+        case list():
+            return any(covers(item, wanted) for item in found)
+        case _:
+            return isinstance(found, dict) and covers(found, wanted)
+
+
+def _times(least: int, most: int | None) -> str:
+    if most is None:
+        return f"at least {least}"
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _calls(calls: list[ToolCall]) -> str:
+    return _cut(", ".join(call.tool for call in calls) or "none", 200)
+
+
+def _shown(value: JsonValue) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False))
+
+
+def _cut(text: str, most: int = 80) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
+
+
+@lru_cache(maxsize=1024)
+def _read(kind: type[V], value: str) -> V:
+    return kind.model_validate_json(value)
+
+
+def _vet(kind: type[Value], value: JsonValue) -> None:
+    if not isinstance(value, dict):
+        raise InvalidRecordError(f"must be an object, not {excerpt(value)}", field="value")
+    try:
+        kind.model_validate_json(canonical(value))
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_input=False)
+        first = next(
+            (one for one in errors if one["type"] == "extra_forbidden"), errors[0]
+        )  # the cause of a missing key
+        place = first["loc"]
+        told = (
+            unknown_key(kind, place)
+            if first["type"] == "extra_forbidden"
+            else first["msg"].removeprefix("Value error, ")
+        )
+        raise InvalidRecordError(told, field=".".join(map(str, ("value", *place)))) from None

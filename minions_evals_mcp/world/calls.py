@@ -1,0 +1,118 @@
+"""Calls of tools and their answers, as a world sees them, and the canonical form in which calls are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.values import Json, Value
+from minions_evals_mcp.frozen_types import frozen_type
+
+Source = Literal["mock", "tape", "real", "nearest", "fault", "honeypot", "none"]
+"""Where an answer came from; `nearest` and `none` are misses."""
+
+
+@frozen_type
+class Call:
+    """A call of a tool, as it arrived."""
+
+    server: str
+    tool: str
+    arguments: Json
+
+
+class Answer(Value):
+    """The answer to a call: the `result` of `tools/call` as MCP writes it, or the error of the protocol in its place.
+
+    `state` is the world's state afterwards, where the call changed it. `miss` says why no answer was at hand, with the nearest
+    recorded call. `notes` are for the reader of the trajectory.
+    """
+
+    source: Source
+    result: Json | None = None
+    protocol_error: str | None = None
+    state: Annotated[Json | None, Field(exclude_if=lambda state: state is None)] = None
+    miss: Annotated[str | None, Field(exclude_if=lambda miss: miss is None)] = None
+    delay_ms: Annotated[float, Field(exclude_if=lambda delay: not delay)] = 0.0
+    notes: Annotated[Json, Field(exclude_if=lambda notes: not notes)] = {}
+
+    @property
+    def error(self) -> str | None:
+        """The error that the agent was given, of the tool or of the protocol."""
+        if self.protocol_error is not None:
+            return self.protocol_error
+        return result_text(self.result) if self.result is not None and self.result.get("isError") else None
+
+    @property
+    def value(self) -> JsonValue:
+        """The result as the trajectory shows it: what is structured, else the text."""
+        if self.result is None:
+            return None
+        structured = self.result.get("structuredContent")
+        return result_text(self.result) if structured is None else structured
+
+
+def result_text(result: Json) -> str:
+    """The text of a tool's result."""
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
+    return "\n".join(map(str, texts))
+
+
+def tool_result(value: JsonValue, *, is_error: bool = False) -> Json:
+    """A value as the result of a tool: text as it is, else JSON, and an object as structured content besides."""
+    text = value if isinstance(value, str) else "" if value is None else canonical(value)
+    result: Json = {"content": [{"type": "text", "text": text}], "isError": is_error}
+    return {**result, "structuredContent": value} if isinstance(value, dict) and not is_error else result
+
+
+def canonical_arguments(arguments: Json, ignored: Sequence[str] = ()) -> str:
+    """The arguments as one text: whatever the order of keys and the spelling of numbers, without the paths that are ignored."""
+    plain = plain_numbers(arguments)
+    for pointer in ignored:
+        plain = _without(plain, pointer[1:].split("/"))
+    return canonical(plain)
+
+
+def plain_numbers(value: JsonValue) -> JsonValue:
+    """The value with whole numbers as such: 1.0 is 1."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case list():
+            return [plain_numbers(inner) for inner in value]
+        case dict():
+            return {key: plain_numbers(inner) for key, inner in value.items()}
+        case _:
+            return value
+
+
+def _without(value: JsonValue, path: Sequence[str]) -> JsonValue:
+    """The value without what stands at the path, of which `*` is any key or index."""
+    name, rest = path[0].replace("~1", "/").replace("~0", "~"), path[1:]
+    match value:
+        case dict():
+            kept = {key: inner for key, inner in value.items() if rest or name not in ("*", key)}
+            return {key: _without(inner, rest) if name in ("*", key) else inner for key, inner in kept.items()}
+        case list():
+            kept = [(at, inner) for at, inner in enumerate(value) if rest or name not in ("*", str(at))]
+            return [_without(inner, rest) if name in ("*", str(at)) else inner for at, inner in kept]
+        case _:
+            return value
+
+
+def leaves(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Yields the values that are no containers, or empty ones, by their JSON Pointers."""
+    match value:
+        case dict() if value:
+            for key, inner in value.items():
+                yield from leaves(inner, f"{path}/{key.replace('~', '~0').replace('/', '~1')}")
+        case list() if value:
+            for number, inner in enumerate(value):
+                yield from leaves(inner, f"{path}/{number}")
+        case _:
+            yield path, value

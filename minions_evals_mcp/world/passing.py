@@ -1,0 +1,163 @@
+"""The real server behind a world: started over stdio through the MCP SDK, its answers kept on a tape where that is asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+from mcp_types import Tool
+
+from minions_evals_mcp.confined_paths import confined_path
+from minions_evals_mcp.domain.values import Json, utc
+from minions_evals_mcp.domain.worlds import WorldServer
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.known_secrets import remember, remember_named
+from minions_evals_mcp.sandbox.child_environment import child_environment
+from minions_evals_mcp.world.calls import Answer, Call
+from minions_evals_mcp.world.sessions import Clock
+from minions_evals_mcp.world.tapes import TapedCall, TapeHead, call_line, head_line, read_tape
+
+_KEEPER = Path(__file__).parents[1] / "sandbox" / "keeper.py"
+NO_PIPE = "-1"
+
+
+@dataclass(frozen=True, slots=True)
+class RealServer:
+    """A real server that runs, its tools, and the tape that its answers are written to, if any."""
+
+    client: Client
+    tools: tuple[Tool, ...]
+    tape: TapeWriter | None
+
+    async def __call__(self, call: Call) -> Answer:
+        """The real server's answer, once it is on the tape."""
+        started = time.perf_counter()
+        taped: Json = {"tool": call.tool, "arguments": call.arguments}
+        try:
+            result = await self.client.call_tool(call.tool, call.arguments)
+            taped["result"] = result.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"result_type"})
+        except MCPError as error:
+            taped["protocolError"] = error.message
+        taped["durationMs"] = (time.perf_counter() - started) * 1000
+        kept = TapedCall.model_validate(taped)
+        if self.tape is not None:
+            await anyio.to_thread.run_sync(self.tape.write, kept)
+        return Answer(source="real", result=kept.result, protocol_error=kept.protocol_error)
+
+
+@dataclass(slots=True)
+class TapeWriter:
+    """A tape that grows: each call is one write, so that whatever is killed it is whole up to the last answered call."""
+
+    path: Path
+    head: TapeHead
+    _descriptor: int = field(default=-1, init=False)
+
+    def open(self) -> None:
+        """Makes the tape, or goes on with one that was recorded from the same tools; a line cut short is taken off."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        content = self.path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        os.ftruncate(self._descriptor, len(whole))
+        if not whole:
+            os.write(self._descriptor, head_line(self.head))
+        elif read_tape(whole, str(self.path)).head.tools_digest != self.head.tools_digest:
+            raise BadInputError(
+                f"{self.path} was recorded from other tools than the server {self.head.server} has now.",
+                remedy="Move it away to record a new one.",
+            )
+
+    def write(self, call: TapedCall) -> None:
+        """Adds a call."""
+        os.write(self._descriptor, call_line(call))
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+
+@asynccontextmanager
+async def real_server(name: str, server: WorldServer, base: Path, *, clock: Clock) -> AsyncGenerator[RealServer]:
+    """The real server, started for as long as this lasts; with the process that started it, it ends however that ends."""
+    environment = child_environment()
+    remember_named(environment)
+    remember(environment.get(variable) for variable in server.env)
+    given = {variable: environment[variable] for variable in server.env if variable in environment}
+    kept = ["-I", "-S", str(_KEEPER), str(os.getpid()), NO_PIPE, "", *server.run]
+    windows = sys.platform == "win32"
+    program = StdioServerParameters(
+        command=server.run[0] if windows else sys.executable,
+        args=[*server.run[1:]] if windows else kept,
+        env=given,
+        cwd=base,
+    )
+    writer: TapeWriter | None = None
+    async with Client(program) as client:
+        tools = await _all_tools(client)
+        try:
+            if server.mode == "record":
+                head = _head(client, name, tools, clock)
+                writer = TapeWriter(base / confined_path(server.tape or "", field="tape"), head)
+                await anyio.to_thread.run_sync(writer.open)
+            yield RealServer(client, tools, writer)
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+async def changed_tools(name: str, server: WorldServer, base: Path, head: TapeHead, *, clock: Clock) -> list[str]:
+    """How the real server's tools differ from those on the tape: it is started for that, and ended."""
+    live = server.model_copy(update={"mode": "live"})
+    async with real_server(name, live, base, clock=clock) as real:
+        now = {tool.name: tool_wire(tool) for tool in real.tools}
+    before = {str(tool.get("name")): tool for tool in head.tools}
+    return [
+        *(f"{tool} is new" for tool in now if tool not in before),
+        *(f"{tool} is gone" for tool in before if tool not in now),
+        *(
+            f"{tool} has changed: {_parts(before[tool], now[tool])}"
+            for tool in now
+            if tool in before and now[tool] != before[tool]
+        ),
+    ]
+
+
+def _parts(before: Json, now: Json) -> str:
+    return ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))
+
+
+async def _all_tools(client: Client) -> tuple[Tool, ...]:
+    tools: list[Tool] = []
+    cursor: str | None = None
+    while True:
+        page = await partial(client.list_tools, cursor=cursor)()
+        tools += page.tools
+        cursor = page.next_cursor
+        if cursor is None:
+            return tuple(tools)
+
+
+def tool_wire(tool: Tool) -> Json:
+    """The tool as `tools/list` writes it."""
+    return tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _head(client: Client, name: str, tools: tuple[Tool, ...], clock: Clock) -> TapeHead:
+    info = client.server_info
+    return TapeHead(
+        tape=1, server=name, name=info.name if info else "", version=info.version if info else "",
+        protocol=client.protocol_version, recorded_at=utc(clock()), tools=tuple(map(tool_wire, tools)),
+    )  # fmt: skip

@@ -1,0 +1,287 @@
+"""One unit's copy of a world: a folder with the definition and a journal of the calls, from which the state follows.
+
+Several servers of the world, each a process of its own, share the folder. Each call is one line of the journal, written under a
+lock before the agent gets its answer: whatever is killed, the journal is whole up to the last answered call.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from threading import RLock
+from typing import Annotated, TypeVar
+
+import anyio
+import anyio.to_thread
+from filelock import FileLock, Timeout
+from pydantic import Field
+
+from minions_evals_mcp.confined_paths import confined_path, opened_confined
+from minions_evals_mcp.domain.definitions import World
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.values import Json, Text, Timestamp, Value, utc
+from minions_evals_mcp.domain.worlds import STARTED, Fault, WorldServer
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.world.attacking import Planted, in_result
+from minions_evals_mcp.world.calls import Answer, Call, canonical_arguments, tool_result
+from minions_evals_mcp.world.faulting import due, lost, spoilt
+from minions_evals_mcp.world.mocking import mocked
+from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
+
+DEFINITION, JOURNAL, LOCK = "world.json", "calls.jsonl", "lock"
+T = TypeVar("T")
+Clock = Callable[[], datetime]
+Passing = Callable[[Call], Awaitable[Answer]]
+"""Passes a call to the real server."""
+
+
+class Entry(Value):
+    """A call that was answered, as the journal keeps it."""
+
+    server: Text
+    tool: Text
+    arguments: Json = {}
+    answer: Answer
+    started_at: Annotated[Timestamp, Field(strict=False)]
+    duration_ms: Annotated[float, Field(ge=0)] = 0.0
+
+
+@dataclass(slots=True)
+class Progress:
+    """What the calls so far come to: the state, how often each tool and each recorded call was used, and the last results."""
+
+    state: Json
+    results: dict[tuple[str, ...], Json] = field(default_factory=dict[tuple[str, ...], Json])
+    called: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    replayed: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+
+    def take(self, entry: Entry, server: WorldServer) -> None:
+        """Counts an entry of the journal."""
+        self.called[entry.server, entry.tool] += 1
+        if server.mode == "replay" and entry.answer.source == "tape":
+            self.replayed[replay_key(server, Call(entry.server, entry.tool, entry.arguments))] += 1
+        if entry.answer.state is not None:
+            self.state = entry.answer.state
+        if entry.answer.result is not None and entry.answer.error is None and not entry.answer.notes:
+            self.results[entry.server, entry.tool] = entry.answer.result
+            self.results.setdefault(
+                (entry.server, entry.tool, canonical_arguments(entry.arguments)), entry.answer.result
+            )
+
+    def older(self, call: Call) -> Json | None:
+        """An earlier result of the tool: the first with these arguments, else the last with any."""
+        key = (call.server, call.tool)
+        return self.results.get((*key, canonical_arguments(call.arguments)), self.results.get(key))
+
+
+def replay_key(server: WorldServer, call: Call) -> tuple[str, str, str]:
+    """Equal keys are the same recorded call."""
+    return call.server, call.tool, canonical_arguments(call.arguments, server.ignore)
+
+
+class UnitWorld(Value):
+    """The definition of a world as one unit uses it.
+
+    `base` is the folder that its paths start from, `unit` tells its draws from those of other units, `planted` attacks its agent.
+    """
+
+    world: World
+    base: Text
+    unit: str = ""
+    planted: Planted | None = None
+
+
+class Session:
+    """The world of one unit, answering calls. Its methods may be called by several processes on one folder."""
+
+    def __init__(self, folder: Path, *, clock: Clock) -> None:
+        self.folder = folder
+        unit = UnitWorld.model_validate_json((folder / DEFINITION).read_bytes())
+        self.world, self.base, self.planted = unit.world, Path(unit.base), unit.planted
+        self._seed = f"{unit.world.seed}\n{unit.unit}"
+        self._clock = clock
+        self._lock = FileLock(folder / LOCK, thread_local=False)
+        self._threads = RLock()
+        self._progress = Progress(self.world.state)
+        self._read = 0
+        self._tapes: dict[str, Tape] = {}
+
+    def tape(self, server: str) -> Tape:
+        """The tape of a server, read at its first use; raises `BadInputError` where it is none."""
+        if server not in self._tapes:
+            self._tapes[server] = tape_of(self.world.servers[server], self.base)
+        return self._tapes[server]
+
+    async def answer(self, call: Call, *, passing: Passing | None = None) -> Answer:
+        """The answer to the call, once it is in the journal. `passing` reaches the real server, where the mode has one."""
+        started, at = time.perf_counter(), utc(self._clock())
+        server = self.world.servers[call.server]
+        if server.mode not in STARTED or self._is_honeypot(call):
+            return await self._in_turn(partial(self.answer_now, call))
+        assert passing is not None
+        fault = await self._in_turn(partial(self._due, call))
+        given = None if fault is None else lost(fault)
+        if given is None:
+            given = await passing(call)
+        if fault is not None and fault.kind == "duplicate":
+            given = await passing(call)
+        return await self._in_turn(partial(self._settled, call, partial(_as_given, given), fault, started, at))
+
+    async def _in_turn(self, work: Callable[[], T]) -> T:
+        """Carries the work out at once where nobody else holds the folder, else in a thread that waits for its turn."""
+        if self._threads.acquire(blocking=False):
+            try:
+                with self._lock.acquire(timeout=0):
+                    return work()
+            except Timeout:
+                pass
+            finally:
+                self._threads.release()
+        return await anyio.to_thread.run_sync(work)
+
+    def answer_now(self, call: Call) -> Answer:
+        """The answer of a server that needs no real one, once it is in the journal; raises `BadInputError` for another."""
+        server = self.world.servers[call.server]
+        if server.mode in STARTED and not self._is_honeypot(call):
+            raise BadInputError(f"{call.server} is {server.mode}: its tools are called over MCP.")
+        decide = partial(self._decided, server, call)
+        return self._settled(call, decide, self._due(call), time.perf_counter(), utc(self._clock()))
+
+    def _is_honeypot(self, call: Call) -> bool:
+        return self.planted is not None and call.tool == self.planted.honeypot
+
+    def _due(self, call: Call) -> Fault | None:
+        """The fault that this call of the tool meets."""
+        if not self.world.faults:
+            return None
+        with self._threads, self._lock:
+            self._catch_up()
+            return due(self.world.faults, call, self._progress.called[call.server, call.tool] + 1, self._seed)
+
+    def tools(self, name: str) -> frozenset[str]:
+        """The names of a server's tools, as far as they are known without the real server."""
+        server = self.world.servers[name]
+        if server.mode == "replay":
+            return frozenset(str(tool.get("name")) for tool in self.tape(name).head.tools)
+        return frozenset(tool.name for tool in server.tools)
+
+    def _settled(
+        self, call: Call, decide: Callable[[Progress], Answer], fault: Fault | None, started: float, at: datetime
+    ) -> Answer:
+        with self._threads, self._lock:
+            self._catch_up()
+            answer = self._hindered(call, decide, fault)
+            duration_ms = (time.perf_counter() - started) * 1000
+            self._append(Entry(
+                server=call.server, tool=call.tool, arguments=call.arguments, answer=answer, started_at=at,
+                duration_ms=duration_ms,
+            ))  # fmt: skip
+        return answer
+
+    def _hindered(self, call: Call, decide: Callable[[Progress], Answer], fault: Fault | None) -> Answer:
+        """The answer with the fault that is due, and with the attack that is planted."""
+        progress = self._progress
+        answer = lost(fault) if fault is not None else None
+        if answer is None:
+            answer = decide(progress)
+            if fault is not None and fault.kind == "duplicate" and answer.state is not None:
+                again = decide(replace(progress, state=answer.state))
+                answer = answer.model_copy(update={"state": again.state or answer.state})
+            if fault is not None:
+                answer = spoilt(fault, answer, progress.older(call))
+        return answer if self.planted is None else in_result(self.planted, call, answer)
+
+    def _decided(self, server: WorldServer, call: Call, progress: Progress) -> Answer:
+        if self._is_honeypot(call):
+            return Answer(source="honeypot", result=tool_result("Forwarded."))
+        if server.mode == "mock":
+            return mocked(server, call, progress.state, progress.called[call.server, call.tool] + 1)
+        before = progress.replayed[replay_key(server, call)]
+        found = self.tape(call.server).find(call, server.ignore, before)
+        if isinstance(found, TapedCall):
+            return replayed(found)
+        return missed(found, server)
+
+    def entries(self) -> list[Entry]:
+        """The calls in the order in which they were answered."""
+        with self._threads, self._lock:
+            return [Entry.model_validate_json(line) for line in self._whole_lines(0)]
+
+    def state(self) -> Json:
+        """The state after the last call."""
+        with self._threads, self._lock:
+            self._catch_up()
+            return self._progress.state
+
+    def _whole_lines(self, since: int) -> list[bytes]:
+        """The whole lines of the journal from that place on."""
+        try:
+            with (self.folder / JOURNAL).open("rb") as journal:
+                journal.seek(since)
+                content = journal.read()
+        except FileNotFoundError:
+            return []
+        return content[: content.rfind(b"\n") + 1].splitlines()
+
+    def _catch_up(self) -> None:
+        for line in self._whole_lines(self._read):
+            entry = Entry.model_validate_json(line)
+            self._progress.take(entry, self.world.servers[entry.server])
+            self._read += len(line) + 1
+
+    def _append(self, entry: Entry) -> None:
+        line = canonical(entry.model_dump(mode="json", exclude_none=True)).encode() + b"\n"
+        descriptor = os.open(self.folder / JOURNAL, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            os.ftruncate(descriptor, self._read)  # a line that a killed process left half written
+            os.pwrite(descriptor, line, self._read)
+        finally:
+            os.close(descriptor)
+        self._progress.take(entry, self.world.servers[entry.server])
+        self._read += len(line)
+
+
+def _as_given(answer: Answer, _progress: Progress) -> Answer:
+    return answer
+
+
+def replayed(call: TapedCall) -> Answer:
+    """The recorded answer."""
+    return Answer(source="tape", result=call.result, protocol_error=call.protocol_error)
+
+
+def missed(miss: Miss, server: WorldServer) -> Answer:
+    """The answer to a call that is not on the tape, as the server's `on_miss` says."""
+    if server.on_miss == "nearest" and miss.nearest is not None:
+        return replayed(miss.nearest).model_copy(update={"source": "nearest", "miss": miss.reason})
+    text = "This call is not part of the recorded world."
+    return Answer(source="none", result=tool_result(text, is_error=True), miss=miss.reason)
+
+
+def tape_of(server: WorldServer, base: Path) -> Tape:
+    """The tape that a server is answered from; raises `BadInputError` where it cannot be read, or lies outside of the folder."""
+    path = base / confined_path(server.tape or "", field="tape")
+    try:
+        with opened_confined(path, base) as read:
+            return read_tape(read.read(), str(path))
+    except BadInputError as error:
+        if path.is_file():
+            raise
+        raise BadInputError(
+            f"there is no tape at {path}.", remedy="Set the mode of this server to record once."
+        ) from error
+
+
+def new_session(world: World, base: Path, *, clock: Clock, unit: str = "", planted: Planted | None = None) -> Session:
+    """A fresh copy of the world in a temporary folder; `base` is where its tapes and commands are looked for."""
+    home = Path(tempfile.mkdtemp(prefix=f"minions-evals-world-{os.getpid()}-"))
+    definition = UnitWorld(world=world, base=str(base.resolve()), unit=unit, planted=planted)
+    (home / DEFINITION).write_text(definition.model_dump_json(exclude_none=True), "utf-8")
+    return Session(home, clock=clock)

@@ -1,0 +1,108 @@
+"""A tape that was recorded once is replayed alike, however often, without the real server and without a connection."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.world.serving import mcp_server
+from minions_evals_mcp.world.units import UnitInWorld
+from tests.shared.cli.terminal import Terminal
+from tests.shared.world.agents import Json, pointed_at, real, starts, text, world_file
+from tests.shared.world.units import unit, world
+
+REPLAYS = 200
+
+
+async def notes_kept(agent: Client) -> str:
+    """What a small agent does with the notes: it adds, counts and meets an error."""
+    said: list[str] = []
+    for tool, arguments in (
+        ("count", {}),
+        ("add_note", {"text": "a"}),
+        ("add_note", {"text": "a"}),
+        ("fail", {}),
+        ("count", {}),
+    ):
+        said.append(text(await agent.call_tool(tool, arguments)))
+    return ", ".join(said)
+
+
+@pytest.fixture
+def unconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No socket connects, listens or sends from here on."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a connection was opened")
+
+    for name in ("connect", "connect_ex", "bind", "listen"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+
+
+def plain(calls: tuple[ToolCall, ...]) -> Iterator[Json]:
+    """The calls without their times."""
+    for call in calls:
+        yield call.model_dump(mode="json", exclude={"duration_ms", "started_at"})
+
+
+async def test_200_replays_are_identical_and_start_no_server(at: Terminal, unconnected: None) -> None:
+    async with pointed_at(at, world_file(at, real(at, "record")), "--yes") as agent:
+        recorded = await notes_kept(agent)
+    assert recorded == "0, 1 notes, 2 notes, broken, 2"
+    record = world(real(at, "replay"))
+    trajectories: list[list[Json]] = []
+    for _ in range(REPLAYS):
+        with unit(record, base=at.folder) as acted_on:
+            async with Client(mcp_server(acted_on.session, "notes")) as agent:
+                assert await notes_kept(agent) == recorded
+            calls, evidence = acted_on.ended(None, said=recorded, given={})
+            assert evidence.misses == ()
+            trajectories.append([*plain(calls)])
+    assert all(trajectory == trajectories[0] for trajectory in trajectories)
+    assert len(trajectories[0]) == 5
+    assert len(starts(at)) == 1
+
+
+async def test_units_at_once_never_see_each_others_state() -> None:
+    record = world()
+
+    async def refunds(acted_on: UnitInWorld, amount: int) -> None:
+        async with Client(mcp_server(acted_on.session, "shop")) as agent:
+            for _ in range(3):
+                await agent.call_tool("refund", {"id": "A1", "amount": amount})
+
+    async def one(amount: int, seen: dict[int, object]) -> None:
+        with unit(record) as acted_on:
+            await refunds(acted_on, amount)
+            seen[amount] = acted_on.ended(None, said="", given={})[1].state["refunds"]
+
+    seen: dict[int, object] = {}
+    async with anyio.create_task_group() as tasks:
+        for amount in range(20):
+            tasks.start_soon(one, amount, seen)
+    assert seen == {amount: [{"id": "A1", "amount": amount}] * 3 for amount in range(20)}
+
+
+async def test_two_servers_of_a_world_share_its_state() -> None:
+    counting: Json = {"tools": [{"name": "count", "rules": [{"result": {"refunds": "{{length(state.refunds)}}"}}]}]}
+    servers: Json = {**world().fields.model_dump(mode="json", by_alias=True)["servers"], "desk": counting}
+    with unit(world(servers)) as acted_on:
+        async with (
+            Client(mcp_server(acted_on.session, "shop")) as shop,
+            Client(mcp_server(acted_on.session, "desk")) as desk,
+        ):
+            await shop.call_tool("refund", {"id": "A1"})
+            assert (await desk.call_tool("count", {})).structured_content == {"refunds": 1}
+
+
+def test_a_unit_leaves_no_folder_behind() -> None:
+    with unit(world()) as acted_on:
+        folder = Path(acted_on.mcp_config).parent
+        assert folder.is_dir()
+    assert not folder.exists()
