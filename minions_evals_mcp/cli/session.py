@@ -19,6 +19,7 @@ from pydantic import BaseModel, JsonValue
 from minions_evals_mcp import configured
 from minions_evals_mcp.cli.telling import tell, wire_rendered
 from minions_evals_mcp.configured import Chosen
+from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.errors import NotFoundError, StoreError, ungrouped
@@ -77,6 +78,11 @@ def engine_config(
     return replace(configured.engine_config(settings, chosen), own_target=own_target)
 
 
+def _agreed(_ident: str, _world: World) -> bool:
+    """The user has agreed to all that this command starts."""
+    return True
+
+
 @asynccontextmanager
 async def session(
     common: Common,
@@ -104,7 +110,7 @@ async def session(
         own_target=own_target,
     )
     if agrees:
-        config = replace(config, agreed_worlds=lambda _ident, _world: True)
+        config = replace(config, agreed_worlds=_agreed)
     is_new = not config.db.exists()
     if is_new and not (makes and not common.read_only):
         raise missing_store(config.db, is_default=config.db == configured.default_db())

@@ -65,7 +65,10 @@ def test_a_library_that_is_too_old_is_named_with_the_one_that_is_needed() -> Non
 
 
 async def test_javascript_without_its_engine_is_refused_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(javascript, "find_spec", lambda _: None)
+    def found(_: str) -> None:
+        return None
+
+    monkeypatch.setattr(javascript, "find_spec", found)
     async with JavaScript(most=1) as engine:
         one = await engine.run("1", {}, Limits())
         several = await engine.run_each([("1", "{}", ()), ("2", "{}", ())], Limits())

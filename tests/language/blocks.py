@@ -55,7 +55,7 @@ class Block:
 def blocks(page: str) -> list[Block]:
     """The fenced blocks of a page in their order."""
     return [
-        Block(number, *(match[part] for part in ("language", "code", "file", "mark", "why")), match.span("code"))
+        Block(number, match["language"], match["code"], match["file"], match["mark"], match["why"], match.span("code"))
         for number, match in enumerate(FENCE.finditer(page))
     ]
 

@@ -45,7 +45,7 @@ def help_parts() -> list[str]:
 def strings(path: Path, *, docstrings: bool) -> Iterator[tuple[int, str]]:
     """Every sentence in a Python module with its line, with {} where a value goes."""
     tree = ast.parse(path.read_text("utf-8"))
-    skipped = set() if docstrings else {id(node) for node in _docstrings(tree)}
+    skipped: set[int] = set() if docstrings else {id(node) for node in _docstrings(tree)}
     skipped |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
         if id(node) in skipped:

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -38,6 +39,15 @@ def old(tmp_path: Path) -> Path:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mcp\nVersion: 1.30.0\n", "utf-8")
     (info.parent / "sitecustomize.py").write_text(OLD, "utf-8")
     return info.parent
+
+
+def installing(version: str) -> Callable[[str], str]:
+    """What says that this version of any package is installed."""
+
+    def installed(_: str) -> str:
+        return version
+
+    return installed
 
 
 async def ended(folder: Path, *command: str) -> tuple[int, str, str]:
@@ -87,7 +97,7 @@ async def test_the_server_refuses_an_older_library_with_the_remedy_and_the_docto
 async def test_a_neighbour_that_is_asked_over_mcp_is_refused_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_version, "version", lambda _: "1.30.0")
+    monkeypatch.setattr(mcp_version, "version", installing("1.30.0"))
     file = NeighboursFile.model_validate({"servers": {"one": {"run": ["true"]}}})
     with pytest.raises(BadInputError, match=r"installed is mcp 1\.30\.0") as caught:
         async with open_neighbours(file, secrets={}, folder=tmp_path, otherwise=lambda _: None):
@@ -99,7 +109,7 @@ async def test_a_neighbour_that_is_asked_over_mcp_is_refused_with_the_remedy(
     ("installed", "is_old"), [("1.30.0", True), ("2.2.9", True), ("2.3.0", False), ("2.10", False), ("3.0b1", False)]
 )
 def test_what_is_too_old(monkeypatch: pytest.MonkeyPatch, installed: str, is_old: bool) -> None:
-    monkeypatch.setattr(mcp_version, "version", lambda _: installed)
+    monkeypatch.setattr(mcp_version, "version", installing(installed))
     assert bool(mcp_version.mcp_problem()) is is_old
 
 

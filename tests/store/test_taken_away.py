@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from minions_evals_mcp.errors import StoreError
 from minions_evals_mcp.store.database import open_store
@@ -17,8 +18,8 @@ from tests.shared.store.command_line import told
 from tests.store.test_database import names, noted
 from tests.workshop import case, minion
 
-CASES = [f"c{number}" for number in range(4)]
-ASSERTIONS: list[object] = [{"type": "contains", "value": "hello"}]
+CASES: list[JsonValue] = [f"c{number}" for number in range(4)]
+ASSERTIONS: list[JsonValue] = [{"type": "contains", "value": "hello"}]
 WAYS = {
     "deleted": "for end in ('', '-wal', '-shm'): pathlib.Path(db + end).unlink(missing_ok=True)",
     "moved": "os.rename(db, db + '.elsewhere')",
@@ -39,7 +40,7 @@ async def test_a_run_whose_store_is_taken_away_ends_with_an_error(tmp_path: Path
         f"if not os.path.exists(mark):\n    open(mark, 'w').close()\n    {WAYS[way]}\nprint('hello')\n",
         "utf-8",
     )
-    records = [case(one, assertions=ASSERTIONS).wire() for one in CASES]
+    records = [case(str(one), assertions=ASSERTIONS).wire() for one in CASES]
     records.append(minion("all", "benchmark", name="all", testCaseIds=CASES).wire())
     suite.write_text(json.dumps(records), "utf-8")
     assert (await told(tmp_path, "import", str(suite), "--db", str(db))).code == 0
@@ -52,8 +53,12 @@ async def test_a_run_whose_store_is_taken_away_ends_with_an_error(tmp_path: Path
     assert "kept in" not in said.out
 
 
+def moved(path: Path) -> None:
+    path.rename(f"{path}.moved")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be taken away there")
-@pytest.mark.parametrize("take", [Path.unlink, lambda path: path.rename(f"{path}.moved")], ids=["deleted", "moved"])
+@pytest.mark.parametrize("take", [Path.unlink, moved], ids=["deleted", "moved"])
 async def test_reads_and_writes_of_a_store_that_was_taken_away_are_refused_and_write_nothing(
     tmp_path: Path, take: Callable[[Path], object]
 ) -> None:

@@ -34,7 +34,7 @@ LET_THROUGH = 12
 _QUESTIONS = frozenset(
     {"question", "query", "message", "prompt", "input", "task", "instruction", "user", "request", "text"}
 )
-_SENTENCE = re.compile(r"[^.!?\n]*\?")
+_SENTENCE = re.compile(r"(?<![^.!?\n])[^.!?\n]*\?")
 LONG_INPUT = 60
 
 

@@ -99,6 +99,11 @@ async def start_trial(engine: Engine, request: TrialRequest) -> Started:
     asked = {part: _comparison_request(request, name, key, part) for part, name in parts.items() if name is not None}
     if known is not None and known.state == "completed":
         return Started(known, partial(_unchanged, known))
+    if not asked:
+        raise SealedError(
+            f"all cases of {request.benchmark_id} are sealed: there is no open part to try the version on.",
+            remedy=f"Give {argument('sealed')}: the sealed part answers with its verdict only, and uses one of its attempts.",
+        )
     first = await start_comparison(engine, next(iter(asked.values())))
     now, spec = engine.clock(), _spec(request)
     new = Job(ident, key, "trial", request.benchmark_id, spec, "running", "", {}, first.job.total, now, now)

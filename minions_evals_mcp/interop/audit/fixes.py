@@ -131,10 +131,8 @@ def _vet(path: Path, text: str, suggested: dict[str, list[Json]]) -> None:
     """Refuses an edit after which the file does not say what was meant."""
     try:
         document = yaml.load(text, Loader=yaml.CSafeLoader)  # the suite was read before: this is its edited text
-        rows = cast(
-            "list[dict[str, Any]]",
-            next(document[name] for name in ROOTS if name in document) if isinstance(document, dict) else document,
-        )
+        held: Any = cast("dict[str, Any]", document) if isinstance(document, dict) else {"": document}
+        rows: list[dict[str, Any]] = next(held[name] for name in (*ROOTS, "") if name in held)
         right = all(
             row["fields"].get("assertions") == suggested[row["id"]] for row in rows if row.get("id") in suggested
         )

@@ -125,7 +125,7 @@
     for (const one of all("[data-navigator] .call")) {
       const now = one.hash === hash;
       one.classList.toggle("now", now);
-      if (now) { one.setAttribute("aria-current", "step"); const held = one.closest("details"); if (held && !one.closest("summary")) held.open = true; }
+      if (now) { one.setAttribute("aria-current", "step"); const held = one.closest("details"); if (held) held.open = true; }
       else one.removeAttribute("aria-current");
     }
   };

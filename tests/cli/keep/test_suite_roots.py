@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared.cli.terminal import Terminal
+from tests.shared.cli.terminal import Json, Terminal
 
 RECORDS = (
     "[{id: refund, type: test-case, fields: {name: Refund, inputs: {q: Money?}, expectedOutputs: {output: 42 euros},"
@@ -17,7 +17,7 @@ RECORDS = (
 @pytest.mark.parametrize("root", ["records", "minions"])
 @pytest.mark.parametrize("name", ["suite.yaml", "suite.json"])
 def test_either_name_of_the_list_is_imported(at: Terminal, root: str, name: str) -> None:
-    record = {"id": "c", "type": "test-case", "fields": {"name": "C", "inputs": {"q": "x"}}}
+    record: Json = {"id": "c", "type": "test-case", "fields": {"name": "C", "inputs": {"q": "x"}}}
     path = at.file(name, {root: [record]})
     told = at.run("import", path)
     assert told.code == 0, told

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.hosts.json_settings import with_json_entry
@@ -18,7 +19,11 @@ from minions_evals_mcp.interop.hosts.toml_settings import with_toml_entry
 from tests.shared.cli.standby import Asked
 from tests.shared.cli.terminal import Terminal, shown_on_terminal
 
-ENTRY = {"command": "/bin/minions-evals-mcp", "args": [], "env": {"MINIONS_EVALS_DB": '/home/me/a "b".db'}}
+ENTRY: dict[str, JsonValue] = {
+    "command": "/bin/minions-evals-mcp",
+    "args": [],
+    "env": {"MINIONS_EVALS_DB": '/home/me/a "b".db'},
+}
 WITH_COMMENTS = """{
     // what I like
     "theme": "dark", /* not "light" */
@@ -30,8 +35,8 @@ WITH_COMMENTS = """{
 """
 
 
-def plain(text: str, *, is_toml: bool) -> dict[str, object]:
-    return tomllib.loads(text) if is_toml else json.loads(text)
+def plain(text: str, *, is_toml: bool) -> dict[str, JsonValue]:
+    return cast("dict[str, JsonValue]", tomllib.loads(text) if is_toml else json.loads(text))
 
 
 def test_every_host_of_the_documentation_is_here() -> None:
@@ -63,10 +68,11 @@ def test_each_host_gets_its_entry_after_consent_and_what_was_there_stays(at: Ter
     servers = after[row.table]
     assert isinstance(servers, dict)
     entry = servers.pop("minions-evals")
+    assert isinstance(entry, dict)
     assert after == plain(before, is_toml=row.is_toml)
     assert str(at.folder / "here.db") in json.dumps(entry)
     command = entry["command"]
-    program = command[0] if isinstance(command, list) else command
+    program = str(command[0] if isinstance(command, list) else command)
     assert Path(program).is_absolute()
     assert Path(program).exists()
     again = at.run("mcp", "install", host, "--yes", "--db", "here.db", "--json")

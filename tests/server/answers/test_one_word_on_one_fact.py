@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.shared.server.hosts import Host, Json, hosted, part
+from tests.shared.server.hosts import Host, Json, hosted, part, rows
 from tests.workshop import answer, benchmark, case, config_in, minion, opened, save
 
 STORES_A_SEED = 5
@@ -68,9 +68,9 @@ def says_nothing_twice(wire: Json) -> None:
 def whole(lines: JsonValue) -> list[Json]:
     """The failures with what those that name another one leave out."""
     assert isinstance(lines, list)
-    rows = [line for line in lines if isinstance(line, dict)]
-    first = {str(line["testRunId"]): line for line in rows}
-    return [{**first.get(str(line.get("sameAs", "")), {}), **line} for line in rows]
+    said = [line for line in lines if isinstance(line, dict)]
+    first = {str(line["testRunId"]): line for line in said}
+    return [{**first.get(str(line.get("sameAs", "")), {}), **line} for line in said]
 
 
 def loses_nothing(wire: Json, of_one: Json) -> None:
@@ -125,8 +125,7 @@ async def test_the_fields_of_an_answer_agree_over_generated_stores(tmp_path: Pat
                     record = await host.call("get_record", id=f"{last}:failure")
                     loses_nothing(done, part(part(record, "record"), "fields"))
                 listed = await host.call("list_records", type="run", limit=1)
-                (line,) = listed["records"] if isinstance(listed["records"], list) else ()
-                assert isinstance(line, dict)
+                line = rows(listed, "records")[0]
                 assert line["id"] == done["runId"]
                 assert (line["promptVersionRef"], line["passed"]) == (f"p@{version}", part(done, "verdict")["passed"])
                 assert line["score"] == pytest.approx(part(done, "benchmarkRun")["overallScore"], abs=0.001)
