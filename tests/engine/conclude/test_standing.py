@@ -105,6 +105,7 @@ ANY_RUN = {
     "store/records.py": "gates, which name WHOLE",
     "store/runs.py": "by an id, or the newest of all",
     "store/queries/run_origins.py": "by ids",
+    "store/queries/run_pairs.py": "the newest runs of all cases, those of comparisons among them",
     "store/queries/newest.py": "`latest` is the benchmark that ran last, however",
     "store/queries/failure_causes.py": "the benchmarks that failures are of",
     "store/queries/judging/attempts.py": "the runs of comparisons",
