@@ -169,7 +169,7 @@ async def engine_on(
 
 
 def store_path(db: Path | None) -> Path:
-    """The store's file: the option, else the environment, else the platform's data folder."""
+    """The store's file: the option, else the environment or the project file, else the project's own, else the user's."""
     return db_path(db, read_settings())
 
 

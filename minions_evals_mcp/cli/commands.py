@@ -12,7 +12,8 @@ COMMANDS = {
     "show": ("keep.suites:show", "Show one record and what it is linked to."),
     "add": ("keep.definitions:add", "Make a test case or version of a prompt, or a branch of a case."),
     "set": ("keep.definitions:set_", "Change fields of a test case or of a branch."),
-    "delete": ("keep.suites:delete", "Hide a record; what refers to it is kept."),
+    "delete": ("keep.suites:delete", "Hide a record; its content stays in the store (forget erases it)."),
+    "forget": ("keep.forgetting:forget", "Erase content: a person's, a record's, or what is old."),
     "run": ("run.project_run:run_", "Run the project, or the benchmark or test case of that id."),
     "run-test-case": ("run.running:run_test_case", "Judge one output of one test case."),
     "batch-run-tests": (
@@ -136,6 +137,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
             "add",
             "set",
             "delete",
+            "forget",
             "outbox",
             "stats",
             "what-changed",

@@ -81,6 +81,7 @@ class Verdict(Value):
     input_tokens: Count = 0
     output_tokens: Count = 0
     cost_usd: float | None = 0.0
+    duration_ms: Annotated[Amount | None, Field(exclude_if=lambda value: value is None)] = None
     answered_by: str | None = None
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from minions_evals_mcp.domain.definitions import Fields, Ids, Json, JudgeType
 from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, Unit, Value, Visible
 
 Outcome = Literal[
@@ -55,8 +56,9 @@ class DiffPart(Value):
 class TestRun(Fields):
     """One output of one test case, judged. Only the outcomes `scored` and `timed-out` become test runs.
 
-    `group` is the test case's, else the agent-run's, when it was judged. `answeredBy`: the models that the replies of the judges
-    name, which change where a provider moves an alias.
+    `group` is the test case's, else the agent-run's, when it was judged. `checks` are the scores of the case's own checks;
+    `askedDigest` is the digest of the case without them. `answeredBy`: the models that the replies of the judges name, which
+    change where a provider moves an alias.
     """
 
     __test__ = False
@@ -97,6 +99,8 @@ class TestRun(Fields):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cost_usd: Amount | None = None
+    checks: Annotated[tuple[CheckScore, ...], Field(strict=False)] = ()
+    asked_digest: str | None = None
     group: Annotated[str | None, Field(exclude_if=lambda group: group is None)] = None
     answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
 

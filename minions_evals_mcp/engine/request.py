@@ -12,6 +12,8 @@ from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More,
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 from minions_evals_mcp.domain.worlds import Fault
 
+CONFIG_PREFIX = "config:"
+"""The target of a config's column: its outputs are of one trial each, and so are those in the cache."""
 JudgeChoice = Literal["auto", "heuristic", "llm", "human", "caller"]
 JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 
@@ -100,7 +102,7 @@ class RunRequest(RunSettings):
     `order_seed`: the cases run in that random order.
     `case_ids`: only these of the benchmark's cases, chosen as `selection` says; such a run is no measure of the benchmark.
     `label_chance`: with which each of those cases was drawn at random, for people to label.
-    `cache`: an output that the same target made from the same prompt version and inputs is used again.
+    `cache`: an output that the same target made from the same prompt version and inputs in the same trial is used again.
     `world`: in place of the world that a case names. `faults`: what agents meet there, besides the case's and the world's own.
     `attacks`: ids of shipped attack texts; each trial plants the next.
     """
@@ -122,7 +124,7 @@ class RunRequest(RunSettings):
 
     @model_validator(mode="after")
     def _can_be_carried_out(self) -> Self:
-        if self.cache and self.trials > 1:
+        if self.cache and self.trials > 1 and not (self.target or "").startswith(CONFIG_PREFIX):
             raise ValueError("cache: trials ask how much outputs differ; leave one of them out")
         if (self.case_ids is None) != (self.selection is None):
             raise ValueError("selection: it says how caseIds were chosen; give both or neither")

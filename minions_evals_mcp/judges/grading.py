@@ -131,7 +131,15 @@ def grade_of(verdict: Verdict) -> Grade:
     """The grade that a verdict holds."""
     passed = verdict.rationale.startswith(PASSES)
     reason = verdict.rationale.removeprefix(PASSES if passed else FAILS)
-    return Grade(passed, verdict.score, reason, verdict.input_tokens or 0, verdict.output_tokens or 0)
+    return Grade(
+        passed,
+        verdict.score,
+        reason,
+        verdict.input_tokens or 0,
+        verdict.output_tokens or 0,
+        verdict.cost_usd,
+        verdict.duration_ms,
+    )
 
 
 def by_grader(verdict: Verdict, judges: Sequence[LlmJudge]) -> Verdict:

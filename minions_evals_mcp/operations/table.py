@@ -112,6 +112,7 @@ LIMITED: Mapping[Interface, Mapping[str, str]] = {
 _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
 _KNOWN_SPEAKER = "the terminal, or the token of the call, identifies the person"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
+_PERSONS_COMMAND = "a person's command: what is erased cannot be brought back"
 _RUN_CLI = {"prompt_version_ref": "prompt_version"}
 
 TABLE: Mapping[str, Operation] = {
@@ -196,6 +197,15 @@ TABLE: Mapping[str, Operation] = {
         python=_ENGINE_REQUEST.format("compare_prompt_versions", "ComparisonRequest"),
         long_running=True,
         dry_run=True,
+    ),
+    "forget": Operation(
+        "forget",
+        cli=Offer("forget", names={"record_id": "record"}, left_out={"triggered_by": "whoever types the command asks"}),
+        mcp=_PERSONS_COMMAND,
+        message=_PERSONS_COMMAND,
+        graphql=_PERSONS_COMMAND,
+        python="a person's command: a program runs it as one",
+        callers=frozenset({"person"}),
     ),
     "try_version": Operation(
         "try_version",

@@ -157,7 +157,7 @@ def _beside_notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing
         yield f"not compared with {beside.alike.id}: {beside.origins.incomparable}"
         return
     if beside.alike is not None and CASES in beside.origins.changed:
-        yield from _edited_notes(shared_cases.edited_between(db, beside.alike.id, about.run_id), beside.alike.id)
+        yield from _edited_notes(shared_cases.not_compared(db, beside.alike.id, about.run_id), beside.alike.id)
     if beside.regression is not None:
         yield changes_said(beside.regression.changed)
 

@@ -38,7 +38,8 @@ class Cell(Value):
     has no verdict, and its `reason`. `asked` is false where the test does not ask
     for the column: nothing was run there. `prompt` is what was asked, rendered; `value` is the output where it is no text.
     `metrics` are the weighted means of the scores that bear each name, `metricWeights` what those weigh together.
-    `recalled` are the variables that were others than the test's own: stored outputs, and what a hook changed.
+    `cached`: the output was there before, nothing was asked for it. `recalled` are the
+    variables that were others than the test's own: stored outputs, and what a hook changed.
     """
 
     column: int
@@ -61,6 +62,7 @@ class Cell(Value):
     metrics: dict[str, float] = {}
     metric_weights: dict[str, float] = {}
     recalled: Annotated[Json, Field(exclude_if=lambda held: not held)] = {}
+    cached: Annotated[bool, Field(exclude_if=lambda cached: not cached)] = False
 
     @property
     def success(self) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.metric_scores import MetricScore
+from minions_evals_mcp.domain.metric_scores import CheckScore, MetricScore
 from minions_evals_mcp.domain.outcomes import Failed, Passed, UnitKey, Verdict
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
@@ -42,6 +42,7 @@ class Judged:
     passed: bool | None = None
     wants_json: bool = False
     embedder: str | None = None
+    checks: tuple[CheckScore, ...] = ()
 
 
 @frozen_type
@@ -152,6 +153,8 @@ def _run(  # noqa: PLR0913  as above
         input_tokens=seen.input_tokens,
         output_tokens=seen.output_tokens,
         cost_usd=seen.cost_usd,
+        checks=judged.checks,
+        asked_digest=measure.asked_digest if judged.checks else None,
         group=measure.case.fields.group or seen.group,
         answered_by=", ".join(sorted({verdict.answered_by for verdict in verdicts if verdict.answered_by})) or None,
     )
