@@ -11,8 +11,7 @@ from pydantic.alias_generators import to_camel
 from strawberry.scalars import JSON
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.server.graphql.derived import VERSION_REF, DerivedInput, derived_input
+from minions_evals_mcp.server.graphql.derived import DerivedInput, derived_input
 
 
 @strawberry.input
@@ -53,42 +52,14 @@ class PromptVersionInput:
     description: str | None = None
 
 
-class _Versioned:
-    """An input that may name a prompt version, by its number or otherwise."""
-
-    prompt_version: int | None
-    prompt_version_ref: str | None
-
-    def version(self) -> int | str | None:
-        """The version that is asked for; raises `BadInputError` where both names are given."""
-        if self.prompt_version is not None and self.prompt_version_ref is not None:
-            raise BadInputError("promptVersion and promptVersionRef both name a version.", remedy="Give one of them.")
-        return self.prompt_version if self.prompt_version_ref is None else self.prompt_version_ref
-
-
-@strawberry.input
-class RunTestCaseInput(_Versioned):
+@derived_input("runTestCase")
+class RunTestCaseInput(DerivedInput):
     """A run of a test case, against the latest version of its prompt where none is named."""
 
-    test_case_id: strawberry.ID
-    prompt_version: int | None = None
-    prompt_version_ref: str | None = strawberry.field(default=None, description=VERSION_REF)
-    idempotency_key: str | None = strawberry.field(
-        default=None, description="The same key is the same run: a repeated request does not run or pay again."
-    )
 
-
-@strawberry.input
-class BatchRunTestsInput(_Versioned):
+@derived_input("batchRunTests")
+class BatchRunTestsInput(DerivedInput):
     """Runs of several test cases of one prompt."""
-
-    prompt_id: strawberry.ID
-    test_case_ids: list[strawberry.ID] | None = strawberry.field(
-        default=None, description="Else every active test case of the prompt."
-    )
-    prompt_version: int | None = None
-    prompt_version_ref: str | None = strawberry.field(default=None, description=VERSION_REF)
-    idempotency_key: str | None = None
 
 
 @strawberry.input
