@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.ab_test import branches
 from minions_evals_mcp.engine.cases import test_history as history
 from minions_evals_mcp.engine.cases import testing
-from minions_evals_mcp.engine.cases.baselines import update_expected_output
+from minions_evals_mcp.engine.cases.baselines import output_record, update_expected_output
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.messages.derived import DerivedPayload, payload_of
 from minions_evals_mcp.operations import ab_test, batch_run_tests
@@ -88,7 +88,7 @@ class UpdateExpectedOutput(Value):
 
 
 class BranchFields(Value):
-    """A branch as it is given; what is not given is not sent to its provider."""
+    """A branch as it is given; what is not given has its documented default."""
 
     name: Text | None = None
     description: str | None = None
@@ -179,7 +179,8 @@ def _records(read: Sequence[Record[Any]]) -> list[JsonValue]:
 
 async def _create_case(engine: Engine, request: CreateTestCase, asking: Asking) -> Json:
     ident = request.test_case_id or asking.ident
-    if ident == asking.ident and await _stored(engine, ident) is not None:  # the message was carried out before
+    stored = await _stored(engine, ident)
+    if stored is not None and (ident == asking.ident or _is_what_was_asked(stored, request)):  # carried out before
         return {"testCase": _wire(await history.test_case(engine, ident))}
     made = await testing.create_test_case(
         engine,
@@ -191,6 +192,16 @@ async def _create_case(engine: Engine, request: CreateTestCase, asking: Asking) 
         id=ident,
     )
     return {"testCase": _wire(made)}
+
+
+def _is_what_was_asked(stored: Record[Fields], request: CreateTestCase) -> bool:
+    """Tells whether the record is the very case: the agent was stopped before it could note that it had made it."""
+    case = stored.fields
+    return isinstance(case, TestCase) and stored.deleted_at is None and (
+        (case.prompt_id, case.name, case.description, case.inputs, case.expected_outputs)
+        == (request.prompt_id, request.name, request.description, testing.inputs_of(request.input),
+            None if request.expected_output is None else output_record(request.expected_output, {}))
+    )  # fmt: skip
 
 
 async def _stored(engine: Engine, ident: str) -> Record[Fields] | None:

@@ -20,7 +20,7 @@ LEAST, MOST = 2, 5
 
 
 class InlineBranch(Value):
-    """One model configuration, given with the test; what is not given is not sent."""
+    """One model configuration, given with the test; what is not given has its documented default."""
 
     name: Text
     provider: Provider

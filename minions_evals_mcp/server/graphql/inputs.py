@@ -28,6 +28,10 @@ class TestCaseInput:
         """The inputs as they were given."""
         return cast("JsonValue", self.input)
 
+    def expected(self) -> str | None:
+        """The expected output; None where it was left out. An empty one is refused, as it is everywhere."""
+        return None if self.expected_output is strawberry.UNSET else self.expected_output
+
     def changes(self) -> Json:
         """The fields of the engine's `update_test_case`; one that was left out stays as it is."""
         given: Json = {"promptId": self.prompt_id, "name": self.name, "input": self.value()}
@@ -36,6 +40,16 @@ class TestCaseInput:
         if self.expected_output is not strawberry.UNSET:
             given["expectedOutput"] = self.expected_output
         return given
+
+
+@strawberry.input
+class PromptVersionInput:
+    """A version of a prompt; its number is the next one."""
+
+    prompt_id: strawberry.ID
+    content: str
+    changelog: str | None = None
+    description: str | None = None
 
 
 @derived_input("runTestCase")
@@ -50,7 +64,7 @@ class BatchRunTestsInput(DerivedInput):
 
 @strawberry.input
 class TestBranchInput:
-    """A model configuration; what is not given is not sent to the provider."""
+    """A model configuration; what is not given has its default: temperature 0.7, topP 1.0, maxTokens 2048."""
 
     test_case_id: strawberry.ID
     name: str

@@ -13,6 +13,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
 from minions_evals_mcp.domain.definitions import TestBranch as BranchFields
+from minions_evals_mcp.domain.neighbours import PromptVersion as VersionFields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
 from minions_evals_mcp.engine.ab_test import branches
@@ -113,10 +114,26 @@ class Mutation:
             prompt_id=input.prompt_id,
             name=input.name,
             input=input.value(),
-            expected_output=input.expected_output or None,
+            expected_output=input.expected(),
             description=input.description or "",
         )
         return cases.of_prompt(created)
+
+    @strawberry.mutation(
+        description="Makes the next version of a prompt; the first where it has none.", graphql_type=cases.PromptVersion
+    )
+    async def create_prompt_version(
+        self,
+        info: Info,
+        input: inputs.PromptVersionInput,  # noqa: A002  the API's name
+    ) -> Record[VersionFields]:
+        return await testing.create_prompt_version(
+            await _writable(info),
+            prompt_id=input.prompt_id,
+            content=input.content,
+            changelog=input.changelog or "",
+            description=input.description,
+        )
 
     @strawberry.mutation(
         description="Changes a test case; another expected output is a new baseline. `seen`: its updatedAt as you read it.",
