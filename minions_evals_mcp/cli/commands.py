@@ -10,7 +10,7 @@ COMMANDS = {
     "export": ("keep.suites:export", "Write records as JSON lines."),
     "list": ("keep.suites:list_", "List the records of one type."),
     "show": ("keep.suites:show", "Show one record and what it is linked to."),
-    "add": ("keep.definitions:add", "Make a test case of a prompt, or a branch of a test case."),
+    "add": ("keep.definitions:add", "Make a test case or version of a prompt, or a branch of a case."),
     "set": ("keep.definitions:set_", "Change fields of a test case or of a branch."),
     "delete": ("keep.suites:delete", "Hide a record; its content stays in the store (forget erases it)."),
     "forget": ("keep.forgetting:forget", "Erase content: a person's, a record's, or what is old."),

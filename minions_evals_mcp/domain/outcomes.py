@@ -75,7 +75,7 @@ class Verdict(Value):
     rationale: str
     judged_by: str
     judged_by_type: JudgeType
-    confidence: Unit
+    confidence: Unit | None
     handed_in_by: str | None = None
     is_imported: bool = False
     input_tokens: Count = 0

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Ids, Json
 from minions_evals_mcp.domain.providers import examples
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More, Repeats, Seconds
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, Dollars, More, Repeats, Seconds
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 from minions_evals_mcp.domain.worlds import Fault
 
@@ -16,6 +16,20 @@ CONFIG_PREFIX = "config:"
 """The target of a config's column: its outputs are of one trial each, and so are those in the cache."""
 JudgeChoice = Literal["auto", "heuristic", "llm", "human", "caller"]
 JudgeKind = Literal["heuristic", "llm", "human", "caller"]
+
+
+MOST_CASES = 1000
+"""The most test cases that a request names."""
+PromptVersionChoice = Annotated[
+    VersionName | None,
+    Field(description="The prompt version"),
+    NAME_SAYS_IT,
+    More(
+        "The prompt version: its id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Default: each case's own, else the"
+        " latest of its prompt."
+    ),
+]
+"""The version that a run is of."""
 
 
 class RunSettings(Value):
@@ -43,9 +57,7 @@ class RunSettings(Value):
     ] = False
     trials: Annotated[Repeats, Field(description="Repetitions of each case"), NAME_SAYS_IT] = 1
     fresh: Annotated[bool, Field(description="Reuse no judgment"), More("Ignore cached judgments.")] = False
-    triggered_by: Annotated[
-        Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT
-    ] = "command-line"
+    triggered_by: Asker = "command-line"
     key: Annotated[
         Text | None,
         Field(description="Same key, same run"),

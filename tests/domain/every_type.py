@@ -109,7 +109,7 @@ FULL: tuple[Fields, ...] = (
         prompt_version_ref="p3", purpose="scheduled", canaries_passed=("trap",),
         selection="tag=x: 2 of 9 cases", trials=2, score_ci=(0.5, 0.9),
         pass_rate_ci=(10.5, 90.5), evidence="undecidable", is_regression=True, fallen_since="br0", digests=DIGESTS,
-        groups=2, effective_cases=1.5, answered_by="judge-2",
+        groups=2, effective_cases=1.5, cached=True, answered_by="judge-2",
         fall=SupportedFall(since="br0", of="passes", delta=-0.5, p_value=0.01, cases=2, changed=2),
     ),
     EvalMetric(benchmark_run_id="br1", dimension="Tone", score=3.1, max_score=4, notes="2 runs"),

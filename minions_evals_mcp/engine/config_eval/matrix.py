@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.scoring.max_score import NamedScores
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 
 CellVerdict = Literal["passed", "failed", "error", "open", "not-asked"]
@@ -85,12 +86,14 @@ class Cell(Value):
 class Selected(Value):
     """The choice of one `max-score` or `select-best`: the column, and of `max-score` each column's aggregate.
 
+    `namedScores` of `max-score`: of each column the aggregate, how many assertions it is of, and what they weigh together.
     `problem` says why there was nothing to choose by.
     """
 
     type: str
     selected: int | None = None
     scores: tuple[float | None, ...] = ()
+    named_scores: tuple[NamedScores | None, ...] = ()
     reasons: tuple[str, ...] = ()
     problem: str = ""
 

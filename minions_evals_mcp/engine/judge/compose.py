@@ -23,7 +23,7 @@ from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.scoring.failure_causes import cause_key
 from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
-from minions_evals_mcp.scoring.verdicts.expected import missed
+from minions_evals_mcp.scoring.verdicts.expected import missed, missing_keys
 from minions_evals_mcp.scoring.verdicts.history import sample, score_fraction, standing
 from minions_evals_mcp.skills import ClassifyFailureParameters
 
@@ -219,6 +219,7 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
         score_fraction=sum(criterion.fraction * criterion.weight for criterion in criteria) / weight if weight else 0.0,
         criteria=criteria,
         checks=_checks(measure),
+        missing_keys=missing_keys(work.expected, seen.output) if isinstance(measure.yardstick, ByExpectation) else (),
     )
 
 

@@ -96,7 +96,7 @@ def _pass_rate_gate(number: int, column: ColumnFigures, limit: float) -> tuple[G
     words = f"{name} passes {column.passed} of {judged} tests, fewer than {limit:g}"
     if found.gate == "undecided":
         more = f"; about {found.cases_needed} tests would decide" if found.cases_needed else ""
-        words += f", which can be chance{more}"
+        words += f", which is not significant{more}"
     return found.gate, words
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -276,6 +276,22 @@ tests:
 """
 
 
+def test_the_figures_behind_a_selection_stand_in_the_results_and_in_the_written_file(at: Terminal) -> None:
+    at.file("c.yaml", WIDE)
+    ended = at.run("eval", "c.yaml", "--json", "--out", "out.json")
+    first = cast("dict[str, Any]", ended.one())["rows"][0]["selections"][0]
+    figures = {"maxScore": 0.5, "assertionCount": 2, "totalWeight": 2.0}
+    assert first["namedScores"][0] == figures
+    written = json.loads((at.folder / "out.json").read_text())
+    told: list[Any] = [
+        part["namedScores"]
+        for result in cast("list[Any]", written["results"]["results"])
+        for part in cast("list[Any]", (result["gradingResult"] or {}).get("componentResults", []))
+        if part["assertion"]["type"] == "max-score" and "namedScores" in part
+    ]
+    assert figures in told
+
+
 def test_columns_that_would_be_too_narrow_are_a_list_and_what_failed_says_why_once(at: Terminal) -> None:
     at.file("c.yaml", WIDE)
     narrow, wide = at.with_env(COLUMNS="80").run("eval", "c.yaml"), at.with_env(COLUMNS="200").run("eval", "c.yaml")
@@ -297,11 +313,25 @@ def test_columns_that_would_be_too_narrow_are_a_list_and_what_failed_says_why_on
     assert [line[:9] for line in told] == ["[4] [5] n", "! 2: max-", "Next: min"]
 
 
-def test_where_nothing_can_be_chosen_by_the_command_ends_with_3_and_says_why(at: Terminal) -> None:
-    at.file("c.yaml", "prompts: [a, b]\nproviders: [echo]\ntests: [{assert: [{type: max-score}]}]\n")
+def test_a_max_score_with_nothing_to_aggregate_is_refused_before_anything_runs(at: Terminal) -> None:
+    at.file(
+        "c.yaml",
+        "prompts: [a, b]\nproviders: [echo]\ntests:\n- assert: [{type: is-json}]\n- assert: [{type: max-score}]\n",
+    )
     ended = at.run("eval", "c.yaml")
-    assert ended.code == 3
-    assert "! 1: max-score: requires at least one assertion to aggregate" in ended.out
+    assert ended.code == 2
+    assert "c.yaml:5" in ended.err
+    assert "max-score requires at least one assertion to aggregate" in ended.err
+    assert at.run("runs", "--json").one() == {"runs": []}
+
+
+def test_a_default_test_gives_a_max_score_what_it_adds_up(at: Terminal) -> None:
+    at.file(
+        "c.yaml",
+        "prompts: [a, b]\nproviders: [echo]\ndefaultTest: {assert: [{type: icontains, value: a}]}\n"
+        "tests: [{assert: [{type: max-score}]}]\n",
+    )
+    assert at.run("eval", "c.yaml").code in {0, 1}
 
 
 def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_runs(bare: Terminal) -> None:

@@ -66,4 +66,4 @@ def test_a_minimum_pass_rate_fails_beyond_chance_and_is_undecided_within_it(at: 
     held, failed, open_gate, wrong = at.many([*gate, "0.8"], [*gate, "0.99"], [*gate, "0.9"], [*gate, "7"])
     assert (held.code, failed.code, open_gate.code, wrong.code) == (0, 1, 3, 2), failed.err + open_gate.err
     assert "gate failed: [0] file://answers.py passes 17 of 20 tests, fewer than 0.99" in failed.err
-    assert "which can be chance; about" in open_gate.err
+    assert "which is not significant; about" in open_gate.err
