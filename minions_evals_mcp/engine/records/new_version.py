@@ -51,7 +51,7 @@ async def add_version(
         wire["title"] = prompt_id if latest is None else latest.title
         record = record_from_wire(wire, new_id="", now=now)
         relations = () if latest is None else (Relation(ident, latest.id, "follows"),)
-        write_batch(db, batch_of([Arrival(record)], relations), by=engine.speaker.identity, now=now)
+        write_batch(db, batch_of([Arrival(record)], relations), by=engine.speaker, now=now)
         return records.require(db, ident, PromptVersion)
 
     return await engine.store.write(add)
