@@ -1,4 +1,4 @@
-"""`minions-eval-agent`: run, drain, send, status, show, retry."""
+"""`minions-eval-agent`: run, drain, send, status, show, retry, dismiss."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ from minions_evals_mcp.engine.context import wall_clock
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.messages.foreseen import foreseen
 from minions_evals_mcp.messages.send_message import Receipt, send_message
+from minions_evals_mcp.operations.agent_work import Dismissed
+from minions_evals_mcp.operations.agent_work import dismiss as dismissed
 from minions_evals_mcp.store.database import open_store
 
 app = App(
@@ -115,7 +117,7 @@ def _say_made(path: Path) -> None:
 
 @app.command
 def status(*, db: Db = None, as_json: AsJson = False) -> None:
-    """Show the queue, dead letters, the last events and the lag.
+    """Show the queue, dead letters, schedules, own skills, integrations, the last events and the lag.
 
     Example: minions-eval-agent status
     """
@@ -178,6 +180,38 @@ async def _retry(db: Path | None, ident: str) -> Revived:
         raise missing_store(path, is_default=path == default_db())
     async with open_store(path) as store:
         return await store.write(partial(revived, reference=ident, at=wall_clock()))
+
+
+@app.command
+def dismiss(ident: str, /, *, reason: str, by: str = "operator", db: Db = None, as_json: AsJson = False) -> None:
+    """Dismiss a dead letter, or a delivery that was refused: it is kept with the reason, and listed as failed no more.
+
+    Example: minions-eval-agent dismiss 3f2a91 --reason "the case was deleted"
+
+    Parameters
+    ----------
+    ident
+        Its id, or the beginning of it (six characters or more).
+    reason
+        Why nothing more is to be done.
+    by
+        Who says so.
+    """
+    done = run_async(partial(_dismiss, db, ident, reason, by))
+    if as_json:
+        say({"id": done.id, "kind": done.what, "state": "dismissed", "reason": reason})
+    else:
+        tell(f"{done.id}: the {done.what} is dismissed\n")
+
+
+async def _dismiss(db: Path | None, ident: str, reason: str, by: str) -> Dismissed:
+    path = store_path(db)
+    if not await anyio.Path(path).exists():
+        raise missing_store(path, is_default=path == default_db())
+    async with open_store(path) as store:
+        return await store.write(
+            lambda db: dismissed(db, letters.meant_letter(db, ident), reason=reason, by=by, at=wall_clock())
+        )
 
 
 def main() -> None:

@@ -15,9 +15,15 @@ from agent.rounds.reactions import news, react
 from agent.rounds.schedule import tick
 from agent.store_retry import surely
 from agent.wakeups import follow_store
+from minions_evals_mcp.messages.payloads import OWN
+from minions_evals_mcp.messages.send_message import FROM_TRACES, OWN_IDS
 from minions_evals_mcp.store.agent import delivery, inbox
-from minions_evals_mcp.store.agent.inbox import Message
+from minions_evals_mcp.store.agent.inbox import Message, Ordering
 from minions_evals_mcp.store.connection import Db
+
+RUNS = ("run-test-case", "run-benchmark", "compare-prompts", "batch-run-tests", "run-ab-test", "agent-run-completed")
+"""Messages that take long, of which a sender's run side by side where they are of one type and about several subjects."""
+ORDERING = Ordering(RUNS, tuple(OWN), (*OWN_IDS, FROM_TRACES))
 
 
 async def serve(agent: Agent, *, until_quiet: bool) -> None:
@@ -67,7 +73,7 @@ async def look(agent: Agent, *, longest_s: float) -> Look:
     latest = now + agent.rhythm.longest_wait
 
     def what_may_start(db: Db) -> Look:
-        due = inbox.due(db, now=now, latest=latest, skip=under_way, limit=room) if room > 0 else []
+        due = inbox.due(db, ORDERING, now=now, latest=latest, skip=under_way, limit=room) if room > 0 else []
         later = inbox.next_due(db, after=now)
         return Look(due, longest_s if later is None else min(longest_s, (later - now).total_seconds() + 0.001))
 

@@ -20,8 +20,11 @@ from agent.sources.otlp_judging import Judging
 from agent.sources.otlp_traces import TraceIntake
 from agent.sources.standard_input import take_lines
 from agent.sources.watched_folder import vet_watched, watch
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.agent_work import note_setup
 from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.skills import Skills
 
 STDIN = 0
 
@@ -47,6 +50,7 @@ async def work(working: Working, *, until_quiet: bool) -> None:
     ):
         doings = bind(engine.skills, engine.config.skills)
         async with held_lease(engine) as holder, anyio.create_task_group() as tasks:
+            await note_setup(engine, skills=_skills(engine.skills), integrations=working.integrations_listed())
             agent = Agent(engine, doings, holder, rhythm, neighbours.route, working.live_target())
             agent.sources = int(working.stdin) + int(working.watch is not None) + len(neighbours.origins)
             tasks.start_soon(_stop_when_told, agent)
@@ -62,6 +66,13 @@ async def work(working: Working, *, until_quiet: bool) -> None:
                 await serve(agent, until_quiet=until_quiet)
             log.info("agent-stopped", holder=holder)
             tasks.cancel_scope.cancel()
+
+
+def _skills(skills: Skills) -> list[Json]:
+    """The skills that were added to the shipped ones."""
+    return [
+        {"name": skill.name, "triggers": [*skill.triggers], "description": skill.description} for skill in skills.own
+    ]
 
 
 def _delivers_to(working: Working) -> dict[str, str]:

@@ -20,6 +20,7 @@ from agent.integrations.neighbours_file import read_neighbours
 from agent.sources.otlp_judging import Judging
 from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.configured import Chosen, db_path, engine_config
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.speaker import REMOTE_AGENT
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
@@ -117,6 +118,13 @@ class Working:
         """The addressees whose answers are a person's word, as the file of integrations names them."""
         return () if self.integrations is None else read_neighbours(self.integrations.absolute()).people
 
+    def integrations_listed(self) -> list[Json]:
+        """Who is notified or read, and how, in the words of `status`."""
+        listed: list[Json] = [] if self.integrations is None else read_neighbours(self.integrations.absolute()).listed()
+        if self.deliver_to is not None:
+            listed.append({"name": "*", "does": "notified by", "how": f"the folder {self.deliver_to.absolute()}"})
+        return listed
+
     @asynccontextmanager
     async def opened_neighbours(self) -> AsyncGenerator[Neighbours]:
         """Yields who is told and read; raises `BadInputError` where the file that names them does not fit."""
@@ -161,7 +169,7 @@ async def engine_on(
 
 
 def store_path(db: Path | None) -> Path:
-    """The store's file: the option, else the environment, else the platform's data folder."""
+    """The store's file: the option, else the environment or the project file, else the project's own, else the user's."""
     return db_path(db, read_settings())
 
 

@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.messages.payloads import OWN
 from minions_evals_mcp.messages.send_message import UNREADABLE
+from minions_evals_mcp.operations.agent_work import MOST_MISSED, schedules, started_with
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
@@ -32,6 +33,9 @@ class Status(Value):
 
     `lagSeconds`: the age of the oldest message that is not settled; `eventsBehind`: so many that start something.
 
+    `schedules`: benchmarks with a schedule, when each is due next, and the times that were missed while no agent ran (of which
+    the next start makes up for the last). `skills`, `integrations`: what the agent was last started with.
+
     `cannotWrite`: since when, and what is free on the disk, where the agent lives and its lease has run out all the same.
     """
 
@@ -46,6 +50,10 @@ class Status(Value):
     deliveries: list[Json]
     refused: list[Json]
     dead_letters: list[Json]
+    dismissed: list[Json] = []
+    schedules: list[Json] = []
+    skills: list[Json] = []
+    integrations: list[Json] = []
     last_events: list[Json]
 
 
@@ -57,6 +65,7 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
     stalled = is_here and not fresh and is_alive_here(store)
     running = stalled or (fresh and not (is_here and not is_alive_here(store)))
     oldest, last = inbox.oldest_pending(db), last_event(db)
+    skills, integrations = started_with(db)
     counted, sent = inbox.counts(db), inbox.counts(db, besides=OWN)
     return Status(
         running=running,
@@ -70,6 +79,10 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
         deliveries=[letter.wire() for letter in delivery.queue(db)],
         refused=[letter.wire() for letter in delivery.refused(db, limit=SHOWN)],
         dead_letters=[letter.wire() for letter in inbox.dead_letters(db, limit=SHOWN)],
+        dismissed=[{"id": ident, "reason": why} for ident, why in inbox.dismissed(db, limit=SHOWN)],
+        schedules=schedules(db, now),
+        skills=skills,
+        integrations=integrations,
         last_events=[
             {"seq": event.seq, "at": iso(event.at), "type": event.type, "subjectId": event.subject_id}
             for event in reversed(happened(db, after=max(0, last - SHOWN)))
@@ -99,9 +112,28 @@ def in_words(state: Status) -> str:
         *(f"refused by {letter['addressee']}: {letter['id']}: {_short(letter['reason'])}" for letter in state.refused),
         *(f"dead: {letter['id']} ({letter['type']}): {_short(letter['reason'])}" for letter in state.dead_letters),
         *_what_can_be_done([*state.dead_letters, *state.refused]),
+        *(f"dismissed: {letter['id']}: {_short(letter['reason'])}" for letter in state.dismissed),
+        *map(_schedule, state.schedules),
+        *(f"skill {skill['name']}: on {', '.join(map(str, _listed(skill['triggers'])))}" for skill in state.skills),
+        *(f"integration {one['name']}: {one['does']} {one['how']}" for one in state.integrations),
         *(f"event {event['seq']} {event['at']} {event['type']} {event['subjectId']}" for event in state.last_events),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _schedule(row: Json) -> str:
+    line = f"schedule {row['benchmarkId']} ({row['schedule']}): "
+    if "reason" in row:
+        return f"{line}{_short(row['reason'])}"
+    if not row["missed"]:
+        return f"{line}next {row['nextAt']}"
+    number = f"{row['missed']}{' or more' if row['missed'] == MOST_MISSED else ''}"
+    times = "time" if row["missed"] == 1 else "times"
+    return f"{line}next {row['nextAt']}; missed {number} {times}, the last at {_listed(row['missedAt'])[0]}"
+
+
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
 
 
 def _counted(messages: dict[str, int]) -> str:
@@ -114,7 +146,9 @@ def _what_can_be_done(failed: list[Json]) -> list[str]:
     unreadable = [letter.get("type") == UNREADABLE for letter in failed]
     ways = ["again, once it is mended: minions-eval-agent retry ID"] if not all(unreadable) else []
     ways += ["what is unreadable is sent again, corrected"] if any(unreadable) else []
-    return [f"  whole: minions-eval-agent show ID; {'; '.join(ways)}"]
+    return [
+        f"  whole: minions-eval-agent show ID; {'; '.join(ways)}; never: minions-eval-agent dismiss ID --reason WHY"
+    ]
 
 
 def _waiting(letter: Json) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.prompt_scoring.evaluators import embedding_similarity, llm_judge, rule_based
     from minions_evals_mcp.engine.prompt_scoring.score import compare_versions, run_test, run_test_suite
     from minions_evals_mcp.evaluation.case import Case
-    from minions_evals_mcp.evaluation.checks import Rubric, Verdict
+    from minions_evals_mcp.evaluation.checks import Rubric, Score, Verdict
     from minions_evals_mcp.evaluation.evaluate import evaluate, evaluate_async
     from minions_evals_mcp.evaluation.result import EvaluationResult
     from minions_evals_mcp.opening import open_engine, open_engine_sync
@@ -23,6 +23,7 @@ __all__ = [
     "EvaluationResult",
     "Output",
     "Rubric",
+    "Score",
     "Verdict",
     "compare_versions",
     "embedding_similarity",
@@ -45,6 +46,7 @@ _HOMES = {
     "EvaluationResult": "evaluation.result",
     "Output": "targets.function.output",
     "Rubric": "evaluation.checks",
+    "Score": "evaluation.checks",
     "Verdict": "evaluation.checks",
     "compare_versions": "engine.prompt_scoring.score",
     "embedding_similarity": "engine.prompt_scoring.evaluators",
@@ -96,3 +98,8 @@ def __getattr__(name: str) -> Any:
             if now in module.__all__:
                 return getattr(module, now)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, which are imported at first use."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from platformdirs import user_data_path
-
+from minions_evals_mcp.default_store import default_store
 from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER
@@ -33,13 +32,13 @@ NOTHING_CHOSEN = Chosen()
 
 
 def default_db() -> Path:
-    """The store in the platform's data folder."""
-    return user_data_path("minions-evals") / "evals.db"
+    """The store where nobody names one: of the project that the current folder is in, else the user's."""
+    return default_store(None)
 
 
 def db_path(chosen: Path | None, settings: Settings) -> Path:
-    """The store's file: the one chosen, else the environment's, else the one in the data folder."""
-    return (chosen or settings.db or default_db()).absolute()
+    """The store's file: the one chosen, else the environment's or the project file's, else the project's own, else the user's."""
+    return (chosen or settings.db or default_store(settings.project)).absolute()
 
 
 def world_folder(settings: Settings) -> Path:

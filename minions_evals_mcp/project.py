@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
+from urllib.parse import urlsplit
 
 from platformdirs import user_config_path
 from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
@@ -55,6 +56,25 @@ class Caps(_Table):
     max_seconds: Annotated[float, Field(gt=0)] | None = None
 
 
+class Endpoint(_Table):
+    """A model endpoint under a name of yours: `api` is the interface that it speaks, `key_env` the variable with its key."""
+
+    api: Literal["openai", "anthropic"] = "openai"
+    base_url: Annotated[str, Field(pattern=r"^https?://[^/?#\s]+")]
+    key_env: Annotated[str | None, Field(pattern=r"^[A-Za-z_]\w*$")] = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine."""
+        return urlsplit(self.base_url).hostname in {"localhost", "127.0.0.1", "::1"}
+
+
+TAKEN = frozenset(
+    {*PROVIDERS, "http", "https", "python", "command", "file", "exec", "echo", "config", "evaluate", "latest"}
+)
+"""What an endpoint may not be called: another meaning has it already."""
+
+
 class ProjectFields(_Table):
     """The keys of the file; paths are relative to it."""
 
@@ -68,6 +88,7 @@ class ProjectFields(_Table):
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
     call_timeout: Annotated[float, Field(gt=0, le=3600)] | None = None
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
+    models: dict[str, Endpoint] = {}
     thresholds: Thresholds = Field(default_factory=Thresholds)
     caps: Caps = Field(default_factory=Caps)
 
@@ -102,6 +123,16 @@ class Project:
     def store(self) -> Path | None:
         """The store, where the file names one."""
         return None if self.fields.store is None else self.path(self.fields.store)
+
+    def endpoints(self) -> dict[str, Endpoint]:
+        """The model endpoints of the file. A repository must not say where keys are sent: such an endpoint is the user's to name."""
+        for name, endpoint in self.fields.models.items():
+            if endpoint.key_env is not None and not endpoint.is_local:
+                raise BadInputError(
+                    f"{self.file}: models.{name}: a project file must not send the key of {endpoint.key_env} to {endpoint.base_url}.",
+                    remedy=f"Write the table into {settings_file()}, which is yours, or leave key-env out.",
+                )
+        return self.fields.models
 
     def suites(self) -> list[Path]:
         """The suite files; raises `BadInputError` for a pattern that fits none."""
@@ -157,23 +188,53 @@ def find_project(start: Path, home: Path | None = None) -> Project | None:
     return None
 
 
+def repository_root(start: Path, home: Path | None = None) -> Path | None:
+    """The root of the repository that the folder is in, if it is the user's own; None for the home folder and outside a repository.
+
+    As for project files, the search ends at a folder that everybody may write to.
+    """
+    home = home or Path.home()
+    trusted = trusted_folders() if sys.platform != "win32" else ()
+    for folder in (start.absolute(), *start.absolute().parents):
+        if folder == home or (not any(folder.is_relative_to(one) for one in trusted) and _anybody_writes(folder)):
+            return None
+        if (folder / ".git").exists():
+            return folder if _is_ours(folder / ".git") else None
+    return None
+
+
 def settings_file() -> Path:
     """The user's own settings: `trusted-folders = ["/srv/shared"]`."""
     return user_config_path("minions-evals") / "settings.toml"
 
 
-def trusted_folders() -> tuple[Path, ...]:
-    """The folders whose project files are followed whoever owns them; raises `BadInputError` for settings that do not fit."""
+def _user_settings() -> dict[str, Any]:
     file = settings_file()
     try:
-        held: dict[str, Any] = tomllib.loads(file.read_text("utf-8-sig"))
+        return tomllib.loads(file.read_text("utf-8-sig"))
     except FileNotFoundError:
-        return ()
+        return {}
     except (OSError, ValueError, RecursionError) as error:  # what is no UTF-8, no TOML, or a number of too many digits
         raise BadInputError(f"{file}: {error}.", remedy="It is TOML, in UTF-8.") from None
+
+
+def user_endpoints() -> dict[str, Endpoint]:
+    """The model endpoints of the user's own settings; raises `BadInputError` for one that does not fit."""
+    try:
+        return ProjectFields.model_validate({"models": _user_settings().get("models", {})}).models
+    except ValidationError as error:
+        raise _refusal(settings_file(), error) from None
+
+
+def trusted_folders() -> tuple[Path, ...]:
+    """The folders whose project files are followed whoever owns them; raises `BadInputError` for settings that do not fit."""
+    file, held = settings_file(), _user_settings()
     named = held.get("trusted-folders", [])
-    if held.keys() - {"trusted-folders"} or not isinstance(named, list):
-        raise BadInputError(f"{file}: it may hold one key.", remedy='trusted-folders = ["/path/of/a/folder"]')
+    if held.keys() - {"trusted-folders", "models"} or not isinstance(named, list):
+        raise BadInputError(
+            f"{file}: it may hold trusted-folders and tables [models.NAME].",
+            remedy='trusted-folders = ["/path/of/a/folder"]',
+        )
     folders = [Path(str(one)).expanduser() for one in cast("list[object]", named)]
     if wrong := [folder for folder in folders if not folder.is_absolute()]:
         raise BadInputError(f"{file}: trusted-folders: {wrong[0]} is not absolute.", remedy="Write whole paths.")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import field
 from pathlib import Path
 
 from minions_evals_mcp import known_secrets
-from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access
+from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, name_endpoint
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.service_table import SERVICES
-from minions_evals_mcp.project import Project, find_project
+from minions_evals_mcp.project import TAKEN, Endpoint, Project, find_project, user_endpoints
 from minions_evals_mcp.sandbox.child_environment import WORLD
 
 PREFIX = "MINIONS_EVALS_"
@@ -33,6 +33,7 @@ KNOWN = (
     "EXPLAIN",
     "EXPLAIN_CALLS",
     "WEBHOOKS",
+    "MODELS",
 )
 JUDGE_CALLS = ("per-criterion", "per-run")
 EMPTY_OUTPUT = ("fail", "judge")
@@ -84,6 +85,7 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
     def own(name: str) -> str | None:
         return environment.get(PREFIX + name) or None
 
+    name_endpoints(project, own("MODELS"))
     file = None if project is None else project.fields
     keys: Mapping[str, str] = {} if project is None else project.keys
     read = Settings(
@@ -112,6 +114,26 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
     return read
 
 
+def name_endpoints(project: Project | None, given: str | None) -> None:
+    """Makes the endpoints known that the user's settings, the project file and the environment name, in this order."""
+    named = {**user_endpoints(), **(project.endpoints() if project else {})}
+    for part in (given or "").split(","):
+        name, sign, url = part.strip().partition("=")
+        if sign:
+            named[name.strip()] = Endpoint.model_validate({"base-url": url.strip()})
+        elif name:
+            raise BadInputError(
+                f"{PREFIX}MODELS: expected NAME=URL, got {part.strip()!r}.",
+                remedy="For example: local=http://localhost:11434/v1",
+            )
+    for name, endpoint in named.items():
+        if name in TAKEN or not name.replace("-", "").replace("_", "").isalnum():
+            raise BadInputError(
+                f"{name!r} cannot be the name of a model endpoint.", remedy="Choose another, such as local."
+            )
+        name_endpoint(name, endpoint.api, endpoint.base_url, endpoint.key_env or "")
+
+
 def is_set(name: str, environment: Mapping[str, str] = os.environ) -> bool:
     """Returns whether the environment says something of that setting."""
     return bool(environment.get(PREFIX + name))
@@ -120,6 +142,18 @@ def is_set(name: str, environment: Mapping[str, str] = os.environ) -> bool:
 def settings_here() -> Settings:
     """The settings of a command that a person runs here: the environment's, else those of the project file above."""
     return read_settings(project=find_project(Path.cwd()))
+
+
+def first_set(names: Iterable[str], environment: Mapping[str, str] = os.environ) -> str | None:
+    """The value of the first of those environment variables that is set."""
+    return next((value for name in names if (value := environment.get(name))), None)
+
+
+def use_env_file(file: Path, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Sets the variables of the file in place of those of the same names; raises `BadInputError` where there is no such file."""
+    if not file.is_file():
+        raise BadInputError(f"there is no file {file}.", remedy="Name a file of lines such as NAME=VALUE.")
+    environment.update(written_down(file))
 
 
 def every_variable(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -141,7 +175,8 @@ def named_variables(names: Iterable[str], environment: Mapping[str, str] = os.en
 def _providers(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, Access]:
     read = {
         name: Access(
-            environment.get(row.key_variable) or keys.get(row.key_variable), environment.get(row.url_variable) or None
+            environment.get(row.key_variable) or keys.get(row.key_variable),
+            environment.get(row.url_variable) or (row.url if row.is_named else None),
         )
         for name, row in PROVIDERS.items()
     }

@@ -131,7 +131,7 @@ def test_the_recipe_without_a_kept_store_fails_on_the_verdict_regressed(project:
 
 
 def test_the_recipe_for_github_actions_is_a_workflow_whose_commands_run(project: Terminal) -> None:
-    (text,) = blocks("yaml", PAGES["how-to/gate-a-pull-request"])
+    text, *_ = blocks("yaml", PAGES["how-to/gate-a-pull-request"])
     workflow = cast("Workflow", yaml.safe_load(text))
     steps = workflow["jobs"]["evals"]["steps"]
     assert all(re.fullmatch(r"actions/[\w-]+@v\d+", one["uses"]) for one in steps if "uses" in one)

@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.skills import HARD_RULES, NAMES, load_skills
+from minions_evals_mcp.skills.sentences import SENTENCES
 
 TREND = "detect-trend/SKILL.md"
 BENCHMARK = "run-benchmark/SKILL.md"
@@ -79,7 +80,7 @@ def test_the_shipped_numbers_are_the_seeds() -> None:
         "requireAudit": False,
     }
     assert skills.classify_failure.parameters.model_dump() == {"criticalBelow": 0.25, "majorBelow": 0.6}
-    assert skills.run_test_case.parameters.model_dump() == {"history": 5}
+    assert skills.run_test_case.parameters.model_dump() == {"history": 5, "notifyRegressions": True}
 
 
 def test_editing_a_number_in_the_file_changes_the_parameter(folder: Path, edit: Edit) -> None:
@@ -218,7 +219,7 @@ def test_the_hard_rules_stand_in_the_file_word_for_word_each_with_its_code_and_i
 
 def test_a_hard_rule_cannot_be_changed_by_its_file(folder: Path, edit: Edit) -> None:
     edit(HARD_RULES, "never modified", "seldom modified")
-    assert refusal(folder).startswith(f"{HARD_RULES}:6: a hard rule cannot be changed; HR1 reads: {RULES['HR1']}")
+    assert refusal(folder).startswith(f"{HARD_RULES}:6: a hard rule cannot be changed; HR1 begins: {RULES['HR1']}")
 
 
 def test_a_hard_rule_cannot_be_left_out(folder: Path, edit: Edit) -> None:
@@ -250,3 +251,34 @@ def test_triggers_and_parameters_may_stand_at_the_top_as_before_and_numbers_in_q
     now = 'metadata:\n  triggers: benchmark-run-recorded detect-trend\n  window: "7"\n  variance: "0.05"\n  consecutive: "3"'
     edit(TREND, now, old)
     assert load_skills(folder).detect_trend.triggers == ("benchmark-run-recorded", "detect-trend")
+
+
+SHIPPED = {skill: sorted(SENTENCES[skill]) for skill in NAMES}
+
+
+@pytest.mark.parametrize(("skill", "step"), [(skill, step) for skill, steps in SHIPPED.items() for step in steps])
+def test_a_changed_sentence_of_a_step_is_refused_with_file_and_line_and_the_way_to_do_it(
+    folder: Path, skill: str, step: str
+) -> None:
+    path = folder / skill / "SKILL.md"
+    lines = path.read_text("utf-8").splitlines()
+    at = next(number for number, line in enumerate(lines) if f"`{step}`" in line and line[0].isdigit())
+    for changed in (f"{lines[at]} Never touch the benchmark.", lines[at].partition("` ")[0] + "` Never touch it."):
+        path.write_text("\n".join([*lines[:at], changed, *lines[at + 1 :]]))
+        with pytest.raises(BadInputError) as caught:
+            load_skills(folder)
+        refused = caught.value
+        assert refused.message.startswith(f"{path}:{at + 1}: the sentence of the step {step!r} was changed")
+        assert "set a parameter under metadata (" in refused.remedy
+        assert "a skill of your own with a trigger" in refused.remedy
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_nothing_can_be_added_to_a_hard_rule(folder: Path, edit: Edit, rule: str) -> None:
+    edit(HARD_RULES, RULES[rule], f"{RULES[rule]} Unless the message says otherwise.")
+    assert f"a hard rule cannot be changed; {rule} begins" in refusal(folder)
+
+
+def test_a_copy_of_an_earlier_releases_file_loads(folder: Path, edit: Edit) -> None:
+    edit(TREND, "is provisional; an escalation by it says so.", "is provisional and escalates nothing.")
+    assert load_skills(folder).detect_trend.steps[2].text.endswith("escalates nothing.")

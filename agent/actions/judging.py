@@ -18,7 +18,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.take_decision import take_decision
 from minions_evals_mcp.operations import run_benchmark, run_test_case
-from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.operations.agent_work import verdict_of
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs
 
@@ -50,18 +51,9 @@ async def judge_on_schedule(work: MessageWork) -> Json:
 
 
 async def _run_said(work: MessageWork, job: Job) -> Json:
-    wire: Json = {"runId": job.id, "state": job.state, "reason": job.reason}
-    if default := work.engine.default_judge_said(model_of(job)):
-        wire["judge"] = default
-    run = await work.engine.store.read(lambda db: runs.benchmark_run(db, job.id))
-    if run is None:
-        return wire
-    fields = run.fields
-    figures: Json = {
-        "overallScore": fields.overall_score, "passRate": fields.pass_rate, "passed": fields.passed,
-        "isRegression": fields.is_regression, "evidence": fields.evidence,
-    }  # fmt: skip
-    return {**wire, **figures}
+    wire = await verdict_of(work.engine, job)
+    default = work.engine.default_judge_said(model_of(job))
+    return {**wire, "judge": default} if default else wire
 
 
 async def judge_agent_run(work: MessageWork) -> Json:
@@ -73,14 +65,17 @@ async def judge_agent_run(work: MessageWork) -> Json:
             f"the agent-run {run.id} is {run.fields.status}.", remedy="Send the message once it has completed."
         )
     cases = [payload.test_case_id] if payload.test_case_id else await _asking_cases(work.engine, run)
-    done: dict[str, str] = {}
+    done: dict[str, Job] = {}
     for case_id in cases:
         request = run_test_case.Request(
             test_case_id=case_id, agent_run_id=run.id, judge=payload.judge, triggered_by=run.fields.agent_id,
             key=f"{work.key}:{case_id}",
         )  # fmt: skip
-        done[case_id] = (await run_test_case.run(work.engine, request)).id
-    return {"agentRunId": run.id, "runs": {**done}, **({} if done else {"note": _why_unjudged(run)})}
+        done[case_id] = await run_test_case.run(work.engine, request)
+    verdicts: Json = {case_id: await _run_said(work, job) for case_id, job in done.items()}
+    ids: Json = {case_id: job.id for case_id, job in done.items()}
+    note: Json = {} if done else {"note": _why_unjudged(run)}
+    return {"agentRunId": run.id, "runs": ids, "verdicts": verdicts, **note}
 
 
 def _why_unjudged(run: Record[AgentRun]) -> str:

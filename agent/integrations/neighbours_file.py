@@ -101,6 +101,21 @@ class NeighboursFile(Value):
                     raise ValueError(f"{place}.{name}.server: there is no server {way.server!r} in the file")
         return self
 
+    def listed(self) -> list[Json]:
+        """Who is notified or read, and how."""
+        notified: list[Json] = [
+            {
+                "name": name,
+                "does": "notified by",
+                "how": _way(way, f"the folder {way.folder}" if way.folder else "its own pull"),
+            }
+            for name, way in self.tell.items()
+        ]
+        read: list[Json] = [
+            {"name": name, "does": "read from", "how": _way(way, str(way.path))} for name, way in self.read.items()
+        ]
+        return [*notified, *read]
+
     def vet_programs(self, path: Path) -> None:
         """Raises `BadInputError` naming the first server whose program is not there."""
         for name, server in self.servers.items():
@@ -116,6 +131,10 @@ class NeighboursFile(Value):
     def variables(self) -> list[str]:
         """The environment variables that the servers need."""
         return [name for server in self.servers.values() for name in server.variables()]
+
+
+def _way(way: _Tool, otherwise: str) -> str:
+    return otherwise if way.tool is None else f"the tool {way.tool} of {way.server}"
 
 
 def read_neighbours(path: Path) -> NeighboursFile:

@@ -24,7 +24,7 @@ from minions_evals_mcp.interop.logs.otlp_requests import Rejected
 from minions_evals_mcp.interop.sessions.telemetry import FORM, Read, Turns
 from minions_evals_mcp.interop.spans import Span
 from minions_evals_mcp.interop.traces import Traces, kind_of
-from minions_evals_mcp.messages.send_message import Letter, keep_unreadable, send_message
+from minions_evals_mcp.messages.send_message import FROM_TRACES, Letter, keep_unreadable, send_message
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import traces_judged
@@ -134,7 +134,7 @@ class TraceIntake:
             payload: Json = {"agentRun": wire, **({} if case_id is None else {"testCaseId": case_id})}
             await send_message(
                 engine,
-                Letter(type="agent-run-completed", payload=payload, id=f"otlp:{digest(run_id)}"),
+                Letter(type="agent-run-completed", payload=payload, id=f"{FROM_TRACES}{digest(run_id)}"),
                 from_source=True,
             )
             self._taken += 1

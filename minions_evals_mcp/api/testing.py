@@ -8,6 +8,7 @@ from minions_evals_mcp.engine.cases.test_history import test_case_stats as get_t
 from minions_evals_mcp.engine.cases.test_history import test_cases as list_test_cases
 from minions_evals_mcp.engine.cases.testing import (
     batch_run_tests,
+    create_prompt_version,
     create_test_case,
     delete_test_case,
     execute_test_case,
@@ -17,6 +18,7 @@ from minions_evals_mcp.engine.cases.testing import (
 __all__ = [
     "Promoted",
     "batch_run_tests",
+    "create_prompt_version",
     "create_test_case",
     "delete_test_case",
     "execute_test_case",

@@ -11,14 +11,18 @@ from minions_evals_mcp.cli.helping import Help
 from minions_evals_mcp.errors import BadInputError
 
 OF_PROMPTFOO = {
-    **dict.fromkeys(("-j", "--max-concurrency"), "It is --concurrency here."),
-    **dict.fromkeys(("-p", "--prompts"), "It is --prompt here, once for each."),
-    **dict.fromkeys(("-r", "--providers"), "It is --provider here, once for each."),
-    "--no-cache": "An unchanged config runs anew under another name: --key NAME.",
-    "--grader": "It is --judge-model here.",
-    "--repeat": "Say it in the config: evaluateOptions: {repeat: N}.",
-    **dict.fromkeys(("-t", "--tests", "-a", "--assertions", "--filter-first-n", "--filter-pattern"), "Say it in the config's tests."),
-    **dict.fromkeys(("--verbose", "--no-table", "--no-progress-bar", "--no-write", "--no-share"), "Leave it out: -q shows no progress."),
+    **dict.fromkeys(("-a", "--assertions", "--model-outputs"), "Write the checks and outputs into the config's tests."),
+    **dict.fromkeys(("--filter-providers", "--filter-targets"), "Name the providers to ask: --provider, once for each."),
+    **dict.fromkeys(("--filter-errors-only",), "Run the same command again: outputs that failed to be made are asked for again."),
+    **dict.fromkeys(("--filter-metadata", "--filter-sample"), "Use --filter-pattern or --filter-first-n."),
+    **dict.fromkeys(("-w", "--watch"), "Run the command again after an edit: what did not change comes from the cache."),
+    **dict.fromkeys(("--delay",), "Set it in the config: evaluateOptions: {delay: MILLISECONDS}."),
+    **dict.fromkeys(("--prompt-prefix", "--prompt-suffix"), "Set it in the config: defaultTest: {options: {prefix: …, suffix: …}}."),
+    **dict.fromkeys(("--suggest-prompts", "--vars", "-v"), "Write the prompts and the tests into the config."),
+    **dict.fromkeys(("--description",), "Set it in the config: description."),
+    **dict.fromkeys(("--resume", "--retry-errors"), "Run the same command again: it resumes where it stopped."),
+    **dict.fromkeys(("--share", "--remote", "--no-share", "--no-write"), "Leave it out: results stay in the store on this machine."),
+    **dict.fromkeys(("--table", "--no-table", "--table-cell-max-length", "--no-progress-bar"), "Leave it out: -q shows no progress."),
 }  # fmt: skip
 """What is done here instead of an option of `promptfoo eval` that is not here."""
 GROUPS = {title: Group(title, sort_key=place) for place, title in enumerate(SHOWN)}

@@ -19,6 +19,7 @@ from pydantic import BaseModel, JsonValue
 from minions_evals_mcp import configured
 from minions_evals_mcp.cli.telling import tell, wire_rendered
 from minions_evals_mcp.configured import Chosen
+from minions_evals_mcp.default_store import left_behind
 from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.near_ids import with_near_ids
@@ -117,7 +118,7 @@ async def session(
     try:
         async with open_engine(config) as engine:
             if is_new and not common.quiet:
-                tell(f"Made a new store at {short_path(config.db)}.\n", aside=True)
+                tell(f"Made a new store at {short_path(config.db)}.\n{_earlier_words(config.db)}", aside=True)
             try:
                 with ungrouped():
                     yield engine
@@ -129,6 +130,16 @@ async def session(
         raise
 
 
+def _earlier_words(store: Path) -> str:
+    """Where the user's earlier runs are, told when a project's store is begun."""
+    before = left_behind(store)
+    if before is None:
+        return ""
+    return (
+        f"  Runs of all your projects from before are in {short_path(before)}: --db {short_path(before)} reads them.\n"
+    )
+
+
 def missing_store(path: Path, *, is_default: bool) -> StoreError:
     """Returns why a command that only looks at what is kept cannot: there is no store; named is the file that may have been meant."""
     folder = path.parent
@@ -137,7 +148,9 @@ def missing_store(path: Path, *, is_default: bool) -> StoreError:
     if near:
         remedy = f"Did you mean --db {short_path(folder / near[0])}?"
     elif is_default:
-        remedy = "The first run makes it: minions-evals demo shows one, minions-evals init begins your own."
+        before = left_behind(path)
+        earlier = f" Earlier runs are in {short_path(before)}: --db {short_path(before)}." if before else ""
+        remedy = "The first run makes it: minions-evals demo shows one, minions-evals init begins your own." + earlier
     else:
         remedy = "See --db, MINIONS_EVALS_DB and `store` of the project file; `import`, `eval`, `run`, `add` and `lift` begin a new one."
     return StoreError(f"there is no store at {path}.", remedy=remedy)

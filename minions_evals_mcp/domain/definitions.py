@@ -153,8 +153,12 @@ class Benchmark(Fields):
         return self
 
 
+TEMPERATURE, TOP_P, MAX_TOKENS = 0.7, 1.0, 2048
+"""What a branch is asked with where it does not say. A limit is always sent: Anthropic's API demands one, and a cap needs one."""
+
+
 class TestBranch(Fields):
-    """One model configuration of an A/B test; what is not given is not sent."""
+    """One model configuration of an A/B test; what is not given is sent with the documented default."""
 
     __test__ = False
     slug: ClassVar[str] = "test-branch"
@@ -178,6 +182,16 @@ class TestBranch(Fields):
     avg_tokens_per_sec: float | None = None
     consistency_score: Unit | None = None
     pass_rate: Annotated[float, Field(ge=0, le=100)] | None = None
+
+    def with_defaults(self) -> Self:
+        """The branch as it is shown and asked: what it does not give has the documented default."""
+        given = {"temperature": self.temperature, "top_p": self.top_p}
+        defaults = {"temperature": TEMPERATURE, "top_p": TOP_P}
+        shown = {
+            name: self.other_params.get(name, defaults[name]) if value is None else value
+            for name, value in given.items()
+        }
+        return self.model_copy(update={**shown, "max_tokens": self.max_tokens or MAX_TOKENS})
 
 
 class World(Fields):

@@ -75,12 +75,13 @@ class Verdict(Value):
     rationale: str
     judged_by: str
     judged_by_type: JudgeType
-    confidence: Unit
+    confidence: Unit | None
     handed_in_by: str | None = None
     is_imported: bool = False
     input_tokens: Count = 0
     output_tokens: Count = 0
     cost_usd: float | None = 0.0
+    duration_ms: Annotated[Amount | None, Field(exclude_if=lambda value: value is None)] = None
     answered_by: str | None = None
 
 

@@ -6,7 +6,7 @@ A provider that speaks an interface which is known is a row; another interface i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
 from minions_evals_mcp.frozen_types import frozen_type
@@ -52,22 +52,30 @@ class ModelProvider:
     """Whether a server at another address than its own may go without a key."""
     system_apart: bool = False
     """Whether the system's text travels beside the turns, not as the first of them."""
+    key_env: str = ""
+    """The environment variable with its key, where that is not called by its name."""
+    is_named: bool = False
+    """Whether it is an endpoint that somebody named in their settings."""
 
     @property
     def key_variable(self) -> str:
         """The environment variable with its key."""
-        return f"{self.name.upper()}_API_KEY"
+        return self.key_env or f"{_variable(self.name)}_API_KEY"
 
     @property
     def url_variable(self) -> str:
         """The environment variable with another address."""
-        return f"{self.name.upper()}_BASE_URL"
+        return f"{_variable(self.name)}_BASE_URL"
 
     @property
     def embedders_known_as(self) -> tuple[str, ...]:
         """The prefixes of its embedders in promptfoo's configs."""
         roots = dict.fromkeys(prefix.partition(":")[0] for prefix in self.known_as) if self.embeddings else ()
         return tuple(f"{root}:{kind}:" for root in roots for kind in ("embedding", "embeddings"))
+
+
+def _variable(name: str) -> str:
+    return name.upper().replace("-", "_")
 
 
 _ROWS = (
@@ -84,13 +92,23 @@ _ROWS = (
         ("google:", "gemini:"), embeddings="embeddings_client", price_name="google",
     ),
 )  # fmt: skip
-PROVIDERS: Mapping[str, ModelProvider] = {row.name: row for row in _ROWS}
+_BY_NAME = {row.name: row for row in _ROWS}
+PROVIDERS: Mapping[str, ModelProvider] = _BY_NAME
+"""The providers that every program knows, and the endpoints that are named in the settings of this one."""
 
 if TYPE_CHECKING:
     Provider = str
 else:
     Provider = Literal[tuple(PROVIDERS)]
 """The name of a provider; in a record or an argument any other is refused."""
+
+
+def name_endpoint(name: str, api: str, url: str, key_env: str = "") -> None:
+    """Makes an endpoint known under that name, in place of an earlier one: it speaks the interface of the provider `api`."""
+    like = _BY_NAME[api]
+    _BY_NAME[name] = replace(
+        like, name=name, url=url, known_as=(f"{name}:",), price_name="", keyless_elsewhere=True, key_env=key_env, is_named=True
+    )  # fmt: skip
 
 
 def examples(providers: Iterable[ModelProvider] = PROVIDERS.values()) -> str:

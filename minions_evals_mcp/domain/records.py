@@ -50,6 +50,9 @@ MADE_BY_PYTHON = "evaluate"
 FINAL: tuple[str, ...] = (neighbours.AgentRun.slug, neighbours.PromptVersion.slug, neighbours.ProposalDraft.slug)
 """Copies of what a neighbour made: once complete, never edited."""
 
+ACTIVE = "active"
+"""The status of an envelope that says nothing else."""
+
 
 @frozen_type
 class Record(Generic[F_co]):
@@ -61,7 +64,7 @@ class Record(Generic[F_co]):
     created_at: datetime
     updated_at: datetime
     tags: tuple[str, ...] = ()
-    status: str = "active"
+    status: str = ACTIVE
     created_by: str | None = None
     deleted_at: datetime | None = None
 
@@ -69,6 +72,12 @@ class Record(Generic[F_co]):
     def type(self) -> str:
         """The slug of the record's type."""
         return self.fields.slug
+
+    @property
+    def shown_status(self) -> str:
+        """The status that a reader sees: that of its fields, as "draft", where its type has one; else the envelope's."""
+        status: object = getattr(self.fields, "status", None)
+        return status if isinstance(status, str) else self.status
 
     def wire(self) -> dict[str, JsonValue]:
         """The record as it stands in a file or an answer; absent values are left out."""
@@ -78,7 +87,7 @@ class Record(Generic[F_co]):
             "title": self.title,
             "fields": wire_fields(self.fields),
             "tags": list(self.tags),
-            "status": self.status,
+            "status": self.shown_status,
             "createdAt": iso(self.created_at),
             "updatedAt": iso(self.updated_at),
         }
@@ -111,7 +120,7 @@ class Envelope(Value):
     title: Text | None = None
     fields: dict[str, JsonValue]
     tags: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    status: Text = "active"
+    status: Text = ACTIVE
     created_at: Timestamp | None = None
     updated_at: Timestamp | None = None
     created_by: str | None = None
@@ -161,7 +170,7 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
         created_at=created,
         updated_at=envelope.updated_at or created,
         tags=envelope.tags,
-        status=envelope.status,
+        status=ACTIVE if envelope.status == getattr(fields, "status", None) else envelope.status,
         created_by=envelope.created_by,
         deleted_at=envelope.deleted_at,
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field, StringConstraints
 
 from minions_evals_mcp.domain.providers import PROVIDERS, examples
+from minions_evals_mcp.domain.values import Text
 from minions_evals_mcp.frozen_types import frozen_type
 
 MAX_REPEATS = 1000
@@ -45,3 +46,5 @@ class NameSaysIt:
 
 
 NAME_SAYS_IT: Final = NameSaysIt()
+Asker = Annotated[Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT]
+"""Who asks."""

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from minions_evals_mcp.domain.definitions import Fields, Ids, Json, JudgeType
 from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, Unit, Value, Visible
 
 Outcome = Literal[
@@ -55,8 +56,9 @@ class DiffPart(Value):
 class TestRun(Fields):
     """One output of one test case, judged. Only the outcomes `scored` and `timed-out` become test runs.
 
-    `group` is the test case's, else the agent-run's, when it was judged. `answeredBy`: the models that the replies of the judges
-    name, which change where a provider moves an alias.
+    `group` is the test case's, else the agent-run's, when it was judged. `checks` are the scores of the case's own checks;
+    `askedDigest` is the digest of the case without them. `answeredBy`: the models that the replies of the judges name, which
+    change where a provider moves an alias.
     """
 
     __test__ = False
@@ -97,6 +99,8 @@ class TestRun(Fields):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cost_usd: Amount | None = None
+    checks: Annotated[tuple[CheckScore, ...], Field(strict=False)] = ()
+    asked_digest: str | None = None
     group: Annotated[str | None, Field(exclude_if=lambda group: group is None)] = None
     answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
 
@@ -119,7 +123,7 @@ class EvalJudgment(Fields):
     judged_by: Visible
     judged_by_type: JudgeType
     judged_at: Timestamp
-    confidence: Unit
+    confidence: Unit | None = None
     handed_in_by: str | None = None
     origin: Literal["submitted", "imported"] | None = None
 
@@ -146,7 +150,8 @@ class BenchmarkRun(Fields):
     `canariesPassed` are cases that no honest output passes and this run did: it approves nothing. `fallenSince` is the last
     passing run, where this one is still below it though no further below the run before. `groups`: the independent groups
     that its cases form, where some share one; `effectiveCases`: the number of independent cases that would tell as much.
-    `fall`: passes or scores fell significantly since the run that it is compared with.
+    `fall`: passes or scores fell significantly since the run that it is compared with. `cached`: all its outputs came from the
+    target's cache.
     """
 
     slug: ClassVar[str] = "benchmark-run"
@@ -175,8 +180,14 @@ class BenchmarkRun(Fields):
     canaries_passed: Annotated[Ids, Field(exclude_if=lambda passed: not passed)] = ()
     groups: Annotated[Count | None, Field(exclude_if=lambda groups: groups is None)] = None
     effective_cases: Annotated[Amount | None, Field(exclude_if=lambda cases: cases is None)] = None
+    cached: Annotated[bool, Field(exclude_if=lambda cached: not cached)] = False
     answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
     digests: Digests = Digests.trusted()
+
+    @property
+    def is_standing(self) -> bool:
+        """Whether it is a point of the benchmark's standing: a whole run, of no comparison, with outputs of its own."""
+        return self.purpose != "comparison" and self.selection is None and not self.cached
 
 
 class EvalMetric(Fields):

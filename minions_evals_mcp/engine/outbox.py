@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentMessage, ContextRef, MemoryItem, Task
 from minions_evals_mcp.domain.records import Record, title_of
 from minions_evals_mcp.domain.values import ID_PATTERN, to_millis
+from minions_evals_mcp.engine.run_verdict import run_verdict
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message
@@ -79,8 +80,13 @@ def tell_asker(db: Db, job_id: str, *, at: datetime) -> None:
         and question.state == "done"
         and (question.result or {}).get("state") == "awaiting-judgments"
     ):
-        wire: Json = {"runId": job.id, "state": job.state, "reason": job.reason}
-        reply(db, question, {"result": wire}, ended="complete" if job.state == "completed" else "failed", at=at)
+        reply(
+            db,
+            question,
+            {"result": run_verdict(db, job)},
+            ended="complete" if job.state == "completed" else "failed",
+            at=at,
+        )
 
 
 def _addressee(fields: Task | AgentMessage | MemoryItem) -> str:

@@ -8,12 +8,28 @@ from pydantic import BaseModel, Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Ids, Json
 from minions_evals_mcp.domain.providers import examples
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More, Repeats, Seconds
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, Dollars, More, Repeats, Seconds
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 from minions_evals_mcp.domain.worlds import Fault
 
+CONFIG_PREFIX = "config:"
+"""The target of a config's column: its outputs are of one trial each, and so are those in the cache."""
 JudgeChoice = Literal["auto", "heuristic", "llm", "human", "caller"]
 JudgeKind = Literal["heuristic", "llm", "human", "caller"]
+
+
+MOST_CASES = 1000
+"""The most test cases that a request names."""
+PromptVersionChoice = Annotated[
+    VersionName | None,
+    Field(description="The prompt version"),
+    NAME_SAYS_IT,
+    More(
+        "The prompt version: its id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Default: each case's own, else the"
+        " latest of its prompt."
+    ),
+]
+"""The version that a run is of."""
 
 
 class RunSettings(Value):
@@ -41,9 +57,7 @@ class RunSettings(Value):
     ] = False
     trials: Annotated[Repeats, Field(description="Repetitions of each case"), NAME_SAYS_IT] = 1
     fresh: Annotated[bool, Field(description="Reuse no judgment"), More("Ignore cached judgments.")] = False
-    triggered_by: Annotated[
-        Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT
-    ] = "command-line"
+    triggered_by: Asker = "command-line"
     key: Annotated[
         Text | None,
         Field(description="Same key, same run"),
@@ -100,7 +114,7 @@ class RunRequest(RunSettings):
     `order_seed`: the cases run in that random order.
     `case_ids`: only these of the benchmark's cases, chosen as `selection` says; such a run is no measure of the benchmark.
     `label_chance`: with which each of those cases was drawn at random, for people to label.
-    `cache`: an output that the same target made from the same prompt version and inputs is used again.
+    `cache`: an output that the same target made from the same prompt version and inputs in the same trial is used again.
     `world`: in place of the world that a case names. `faults`: what agents meet there, besides the case's and the world's own.
     `attacks`: ids of shipped attack texts; each trial plants the next.
     """
@@ -122,7 +136,7 @@ class RunRequest(RunSettings):
 
     @model_validator(mode="after")
     def _can_be_carried_out(self) -> Self:
-        if self.cache and self.trials > 1:
+        if self.cache and self.trials > 1 and not (self.target or "").startswith(CONFIG_PREFIX):
             raise ValueError("cache: trials ask how much outputs differ; leave one of them out")
         if (self.case_ids is None) != (self.selection is None):
             raise ValueError("selection: it says how caseIds were chosen; give both or neither")

@@ -14,7 +14,7 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import version_rows
+from minions_evals_mcp.store.queries import case_history, version_rows
 
 LATEST = "latest"
 _PLACE = re.compile(rf"[1-9]\d{{0,8}}|{LATEST}")
@@ -96,17 +96,30 @@ def default_version(db: Db, case: TestCase) -> Record[PromptVersion] | None:
         return None
 
 
+def prompt_of_case(db: Db, case: TestCase) -> str | None:
+    """The prompt that a case is of: the one that it names, else that of the version that it names."""
+    if case.prompt_id is not None or case.prompt_version_ref is None:
+        return case.prompt_id
+    version = default_version(db, case)
+    if version is not None:
+        return prompt_chain(db, version.id).prompt_id
+    placed = _PLACED.fullmatch(case.prompt_version_ref)
+    return None if placed is None else placed["prompt"]
+
+
+def cases_of_prompt(db: Db, prompt_id: str) -> list[Record[TestCase]]:
+    """The test cases of the prompt, as `prompt_of_case` has it, in the order in which they were made."""
+    try:
+        versions = prompt_chain(db, prompt_id).version_ids
+    except NotFoundError:
+        versions = ()
+    return case_history.cases_of_prompt(db, prompt_id, versions)
+
+
 def common_prompt(db: Db, cases: Iterable[TestCase]) -> str | None:
     """The prompt that all of those cases are of, None where they are of several or of none."""
-    named = {case.prompt_id or _prompt_of(db, case.prompt_version_ref) for case in cases}
+    named = {prompt_of_case(db, case) for case in cases}
     return named.pop() if len(named) == 1 else None
-
-
-def _prompt_of(db: Db, version: str | None) -> str | None:
-    if version_record(db, version) is None:
-        return None
-    assert version is not None
-    return prompt_chain(db, version).prompt_id
 
 
 def _at(db: Db, prompt: str, place: str) -> Record[PromptVersion]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -16,8 +17,10 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
 from minions_evals_mcp.evaluation.code_version import source_digest, whole_source
 from minions_evals_mcp.interop.score_rows import read_assertion
+from minions_evals_mcp.scoring.assertions.check_scores import RUBRIC
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
 from minions_evals_mcp.scoring.assertions.table import KINDS, vet
+from minions_evals_mcp.scoring.checks import OwnVerdict
 from minions_evals_mcp.targets.function.messages import plain_json
 from minions_evals_mcp.targets.function.task import function_name
 
@@ -32,6 +35,19 @@ class Verdict:
     passed: bool | None
     reason: str = ""
     score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score from 0 to 1, with its reason. Without `passed` it passes from the threshold of the evaluation on.
+
+    `cost_usd` is what your check paid for it, in US dollars.
+    """
+
+    score: float
+    reason: str = ""
+    passed: bool | None = None
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -54,7 +70,7 @@ class Rubric:
 
 
 Function = Callable[[Any, Any], object]
-"""A check of yours: `(output, case) → bool | float | Verdict`, sync or async."""
+"""A check of yours: `(output, case) → bool | float | Score | Verdict`, or a mapping of several, sync or async."""
 Check = str | Mapping[str, Any] | Rubric | Function
 
 
@@ -151,7 +167,9 @@ def _as_set(rubric: Rubric) -> Assertion:
         Assertion(type="llm-rubric", value=criterion_text(criterion), weight=weight_of(criterion), metric=criterion_name(criterion, number))
         for number, criterion in enumerate(rubric.criteria, 1)
     )  # fmt: skip
-    return Assertion(type=SET, assertions=parts, threshold=rubric.threshold)
+    return Assertion(
+        type=SET, assertions=parts, threshold=rubric.threshold, metric=None if rubric.name == RUBRIC else rubric.name
+    )
 
 
 def criterion_text(criterion: str | Mapping[str, Any]) -> str:
@@ -188,16 +206,44 @@ def _plain(answer: object) -> object:
     return cast("np.generic[object]", answer).item() if isinstance(answer, np.generic) else answer
 
 
-async def called(function: Function, output: object, case: object) -> Verdict:
-    """Returns what a function says; raises what it raises, and `NoAnswerError` for an answer that is none."""
+async def called(function: Function, output: object, case: object) -> OwnVerdict:
+    """The verdict of a function; raises what it raises, and `NoAnswerError` for an answer that is none."""
+    began = time.perf_counter()
     result = function(output, case)
     answer = _plain(await result if inspect.isawaitable(result) else result)
+    taken_ms = round((time.perf_counter() - began) * 1000, 3)
+    if not isinstance(answer, Mapping):
+        return _verdict(answer)._replace(duration_ms=taken_ms)
+    parts = tuple((str(name), _part(str(name), part)) for name, part in cast("Mapping[object, object]", answer).items())
+    if not parts:
+        raise NoAnswerError("it returned an empty mapping; return a score for each name")
+    return OwnVerdict(None, duration_ms=taken_ms, parts=parts)
+
+
+def _verdict(answer: object) -> OwnVerdict:
     match answer:
         case Verdict():
-            return answer
+            return OwnVerdict(answer.passed, answer.score, answer.reason)
+        case Score() if 0 <= answer.score <= 1:
+            return OwnVerdict(answer.passed, float(answer.score), answer.reason, cost_usd=answer.cost_usd)
         case bool():
-            return Verdict(answer)
+            return OwnVerdict(answer)
         case int() | float() if 0 <= answer <= 1:
-            return Verdict(passed=None, score=float(answer))
+            return OwnVerdict(passed=None, score=float(answer))
         case _:
-            raise NoAnswerError(f"it returned {answer!r}; return a bool, a number from 0 to 1, or a Verdict")
+            raise NoAnswerError(
+                f"it returned {answer!r}; return a bool, a number from 0 to 1, a Score, a Verdict, or a mapping of them"
+            )
+
+
+def _part(name: str, answer: object) -> OwnVerdict:
+    """The verdict under one name; a part that cannot be judged gives none."""
+    if not name.strip():
+        raise NoAnswerError("it returned a score without a name")
+    try:
+        part = _verdict(_plain(answer))
+    except NoAnswerError as error:
+        raise NoAnswerError(f"{name}: {error}") from None
+    if part.passed is None and part.score is None:
+        raise NoAnswerError(f"{name}: {part.reason or 'it cannot be judged'}")
+    return part

@@ -81,9 +81,10 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
 
     `task` is given a case's inputs as keyword arguments, or as one mapping where it has one parameter; it returns a text,
     a mapping, an `Output`, or a list of messages. `checks`: the name of an assertion type whose value is what the case
-    expects, a mapping {type, value, …}, a `Rubric`, or a function `(output, case) → bool | float | Verdict`; without any,
-    the expected text must stand in the output. `version` is by default the commit and a digest of the task's source and of your
-    code that it calls. `judge` is `provider:model`. `key` names the run: the same key goes on where a run was stopped.
+    expects, a mapping {type, value, …}, a `Rubric`, or a function `(output, case) → bool | float | Score | Verdict`,
+    or a mapping of several; without any, the expected text must stand in the output. `version` is by default the
+    commit and a digest of the task's source and of your code that it calls. `judge` is `provider:model`. `key` names
+    the run: the same key goes on where a run was stopped.
     `world` is what the task acts on: the fields of a world, or the id of one in the store; each case gets a fresh copy.
     `min_pass_rate` (0 to 1) fails where the rate and its whole interval are below it; where only the rate is, `passed` is None,
     unless `undecided` is "pass" or "fail", or `literal` compares the rate alone.
@@ -262,9 +263,9 @@ async def _own_verdict(name: str, function: Function, known: dict[str, Case], wo
         return Unmet(f"{name}: {error}")
     except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
         return Unmet(f"{name} raised {type(error).__name__}: {error}")
-    if verdict.passed is None and verdict.score is None:
+    if verdict.passed is None and verdict.score is None and not verdict.parts:
         return Unmet(f"{name}: {verdict.reason or 'it cannot be judged'}", not_judgeable=True)
-    return OwnVerdict(verdict.passed, verdict.score, verdict.reason)
+    return verdict
 
 
 def _expected(expected: Json | None) -> object:

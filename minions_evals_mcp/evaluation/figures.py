@@ -11,6 +11,7 @@ from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.stats.intervals import rate_bounds
 from minions_evals_mcp.stats.limits import Limit, Undecided, limit_gate, settled
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
+from minions_evals_mcp.store.queries.judging.shared_checks import CheckMean
 from minions_evals_mcp.store.queries.shared_cases import Shared
 
 
@@ -39,6 +40,8 @@ class Figures:
     changes: RunDiff | None = field(default=None, repr=False)
     beside: Shared | None = field(default=None, repr=False)
     """Both runs on the cases that were asked alike, what broke now counted as not passed: the figures of the gate."""
+    check_means: tuple[tuple[CheckMean, CheckMean | None], ...] = field(default=(), repr=False)
+    """Each check's average over the run, and over the run before where it has the check."""
     problem: str = ""
     """Why the run did not come to its end, if it did not."""
 

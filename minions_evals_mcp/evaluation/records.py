@@ -103,7 +103,8 @@ class Suite:
         ident = self._ident(case, inputs)
         if held and self.checks.functions_given(case):
             self.known[ident] = case
-        title = case.name or _title(inputs)
+        named = case.id if len(inputs) > 1 else None  # several inputs make no name that is read
+        title = case.name or named or _title(inputs)
         where = ident if case.id or title == ident else f"{ident} ({title})"
         self.task.vet(inputs, where)
         alone = self.checks.rubric() is not None and not case.checks

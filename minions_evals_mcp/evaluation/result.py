@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import answer_given, output_value
-from minions_evals_mcp.domain.results import UNSCORED, Outcome
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import UNSCORED, Outcome, TestRun
 from minions_evals_mcp.engine.answers.report_data import find_subject, read_report
 from minions_evals_mcp.engine.answers.run_diff import RunDiff, diff_runs
 from minions_evals_mcp.engine.answers.run_summary import summarize
@@ -29,6 +32,7 @@ from minions_evals_mcp.report.documents.forms import form_of
 from minions_evals_mcp.report.writing import written
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.shared_checks import CheckMean, check_means
 from minions_evals_mcp.store.queries.shared_cases import Shared, shared, shared_with_broken
 from minions_evals_mcp.store.queries.side_by_side import same_yardsticks
 
@@ -39,11 +43,42 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SHOWN = 20
+EXPECTED, RUBRIC = "expected", "rubric"
+"""The names of the checks of a case that has an expected output only, and of one whose rubric is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One check's own verdict on an output. `passed` is None for a criterion that only counts in its rubric's total.
+
+    `duration_ms` and `cost_usd` are None where they were not measured. `parts` are the criteria of a rubric, or the checks of a set.
+    """
+
+    name: str
+    score: float
+    passed: bool | None
+    reason: str
+    duration_ms: float | None = None
+    cost_usd: float | None = None
+    parts: Mapping[str, CheckResult] = field(default_factory=dict[str, "CheckResult"])
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAverage:
+    """A check over all outputs that it judged: its mean score, and how many of them passed it."""
+
+    name: str
+    score: float
+    passed: int | None
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One trial of one case. `passed` is None where there is no verdict; `reason` says why, or what the checks found."""
+    """One trial of one case. `passed` is None where there is no verdict; `reason` says why, or what the checks found.
+
+    `checks` are the verdicts of its checks by name.
+    """
 
     id: str
     name: str
@@ -59,6 +94,7 @@ class CaseResult:
     cost_usd: float | None
     tool_calls: tuple[ToolCall, ...] | None
     test_run_id: str | None
+    checks: Mapping[str, CheckResult] = field(default_factory=dict[str, CheckResult])
 
 
 class ResultDiff(RunDiff):
@@ -71,6 +107,11 @@ class ResultDiff(RunDiff):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from minions_evals_mcp.evaluation.shown import diff_html  # noqa: PLC0415  as above
+
+        return diff_html(self)
+
 
 @dataclass(eq=False, repr=False)
 class EvaluationResult(Figures):
@@ -80,6 +121,11 @@ class EvaluationResult(Figures):
     def cases(self) -> list[CaseResult]:
         """Every trial of every case, in order, read from the store."""
         return run_sync(partial(self._read, _cases))
+
+    @cached_property
+    def checks(self) -> dict[str, CheckAverage]:
+        """Each check's average over all outputs that it judged, by name."""
+        return averages(case.checks for case in self.cases)
 
     @property
     def failures(self) -> list[CaseResult]:
@@ -149,7 +195,38 @@ def _row(result: CaseResult) -> dict[str, Any]:
         "id": result.id, "trial": result.trial, **{f"inputs.{key}": value for key, value in inputs.items()},
         "expected": result.expected, "output": result.output, "passed": result.passed, "score": result.score, "outcome": result.outcome,
         "reason": result.reason, "latency_ms": result.latency_ms, "cost_usd": result.cost_usd, "tool_calls": calls,
+        **_columns("checks", result.checks),
     }  # fmt: skip
+
+
+def _columns(before: str, checks: Mapping[str, CheckResult]) -> dict[str, Any]:
+    """The columns of each check, those of its parts after its own."""
+    columns: dict[str, Any] = {}
+    for name, check in checks.items():
+        at = f"{before}.{name}"
+        columns |= {
+            f"{at}.score": check.score, f"{at}.passed": check.passed, f"{at}.reason": check.reason,
+            f"{at}.duration_ms": check.duration_ms, f"{at}.cost_usd": check.cost_usd,
+        }  # fmt: skip
+        columns |= _columns(at, check.parts)
+    return columns
+
+
+def averages(cases: Iterable[Mapping[str, CheckResult]]) -> dict[str, CheckAverage]:
+    """The average of each check over the outputs that it judged."""
+    judged: dict[str, list[CheckResult]] = {}
+    for checks in cases:
+        for name, check in checks.items():
+            judged.setdefault(name, []).append(check)
+    return {
+        name: CheckAverage(
+            name,
+            fmean(check.score for check in checks),
+            None if any(check.passed is None for check in checks) else sum(bool(check.passed) for check in checks),
+            len(checks),
+        )
+        for name, checks in judged.items()
+    }
 
 
 def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
@@ -159,6 +236,7 @@ def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
     judged = {run.id: run for run in runs.job_runs(db, job_id, limit=job.total)}
     known = records.minions(db, {unit.case_id for unit in units.values()})
     reasons = runs.rationales(db, job_id)
+    checks = _checks(db, job_id, [*judged.values()])
     cases: list[CaseResult] = []
     for unit in units.values():
         if unit.outcome is None:
@@ -186,9 +264,45 @@ def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
                 cost_usd=seen.cost_usd if seen else None,
                 tool_calls=seen.tool_calls if seen else None,
                 test_run_id=unit.test_run_id,
+                checks=checks.get(unit.test_run_id or "", {}),
             )
         )
     return cases
+
+
+def _checks(db: Db, job_id: str, judged: Sequence[Record[TestRun]]) -> dict[str, dict[str, CheckResult]]:
+    """The checks of each test-run by name: its own, else its rubric with the criteria, else what was expected."""
+    checks = {run.id: {score.name: _check(score) for score in run.fields.checks} for run in judged}
+    bare = {run.id: run.fields for run in judged if not run.fields.checks}
+    if not bare:
+        return checks
+    known = records.minions(db, {run.rubric_id for run in bare.values() if run.rubric_id is not None})
+    for run_id, judgments in runs.judgments_in(db, job_id).items():
+        if run_id in bare:
+            run = bare[run_id]
+            name = (
+                EXPECTED if run.rubric_id is None else known[run.rubric_id].title if run.rubric_id in known else RUBRIC
+            )
+            checks[run_id] = {name: _of_judgments(name, run, judgments)}
+    return checks
+
+
+def _check(score: CheckScore) -> CheckResult:
+    return CheckResult(
+        score.name, score.score, score.passed, score.reason, score.duration_ms, score.cost_usd,
+        {part.name: _check(part) for part in score.parts},
+    )  # fmt: skip
+
+
+def _of_judgments(name: str, run: TestRun, judgments: Sequence[runs.NamedJudgment]) -> CheckResult:
+    """The whole verdict as one check, a rubric's criteria as its parts."""
+    parts = {
+        part.name: CheckResult(part.name, part.fraction, None, part.rationale)
+        for part in judgments
+        if run.rubric_id is not None
+    }
+    reason = "; ".join(f"{part.name}: {part.rationale}" if parts else part.rationale for part in judgments)
+    return CheckResult(name, run.total_score / run.max_possible_score, run.passed, reason, parts=parts)
 
 
 async def result_of(engine: Engine, run_id: str, limits: ResultOptions, *, problem: str) -> EvaluationResult:
@@ -198,6 +312,7 @@ async def result_of(engine: Engine, run_id: str, limits: ResultOptions, *, probl
     known = fall.get("previousRunId")
     before = str(known) if known else await engine.store.read(partial(runs.run_before, run_id=run_id))
     result = EvaluationResult(summary, limits, before, problem=problem)
+    result.check_means = await engine.store.read(partial(_means, before=before, run_id=run_id))
     if before is None or summary.benchmark_run is None:
         return result
     result.beside = await engine.store.read(
@@ -206,6 +321,12 @@ async def result_of(engine: Engine, run_id: str, limits: ResultOptions, *, probl
     with suppress(BadInputError):  # no case in common: all are new
         result.changes = await diff_runs(engine, before, run_id, limit=SHOWN)
     return result
+
+
+def _means(db: Db, *, before: str | None, run_id: str) -> tuple[tuple[CheckMean, CheckMean | None], ...]:
+    """Each check's average, beside that of the run before."""
+    then = {mean.name: mean for mean in check_means(db, before)} if before is not None else {}
+    return tuple((mean, then.get(mean.name)) for mean in check_means(db, run_id))
 
 
 def _beside(db: Db, *, before: str, run_id: str, broke: bool, fallen: bool) -> Shared | None:

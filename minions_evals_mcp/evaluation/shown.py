@@ -10,19 +10,21 @@ from html import escape
 from pathlib import Path
 
 from rich.console import Console, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from minions_evals_mcp.configured import default_db
+from minions_evals_mcp.default_store import left_behind, user_store
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.gates import limit_words, stays_red
 from minions_evals_mcp.engine.answers.names import short_id
-from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff, Totals
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.presentation.next_steps import PythonCalls, Terminal, in_terms
 from minions_evals_mcp.report.diffs import diff_view
 from minions_evals_mcp.report.failed_cases import failures_table, reason_line, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.sentences import passed_words
+from minions_evals_mcp.report.sentences import change_words, checks_words, passed_words
 from minions_evals_mcp.report.tables import EVIDENCE, headline
 from minions_evals_mcp.store.queries.shared_cases import Shared
 
@@ -73,6 +75,8 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     summary = result.summary
     no_figures = summary.benchmark_run is None
     yield Text(f"{result.name}  {_judged(result)}") if no_figures else headline(summary, width)
+    if len(result.check_means) > 1:
+        yield checks_table(result)
     if summary.failures:
         yield failures_table(summary, width, _store(result))
     if summary.unscored:
@@ -93,13 +97,41 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     yield f"next: {next_command(result)}"
 
 
+def checks_table(result: Figures) -> Table:
+    """Each check's mean score in the run before and in this one, and how many outputs passed it."""
+    has_before = any(before is not None for _, before in result.check_means)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("  check")
+    for title in ("before", "score", "change") if has_before else ("score",):
+        table.add_column(title, justify="right")
+    table.add_column("passed", justify="right")
+    for row in _check_rows(result, has_before=has_before):
+        table.add_row(f"  {row[0]}", *row[1:])
+    return table
+
+
+def _check_rows(result: Figures, *, has_before: bool) -> Iterator[tuple[str, ...]]:
+    for now, before in result.check_means:
+        was = "–" if before is None else f"{before.score:.2f}"
+        change = "new" if before is None else _signed(now.score - before.score)
+        scores = (was, f"{now.score:.2f}", change) if has_before else (f"{now.score:.2f}",)
+        yield shortened(now.name, 40), *scores, f"{now.passed} of {now.total}"
+
+
+def _signed(change: float) -> str:
+    text = f"{change:+.2f}".replace("-", "−")
+    return "0.00" if text in {"+0.00", "−0.00"} else text
+
+
 def _store_line(result: Figures) -> str:
     """Returns where it is kept; at first also what that place is, and how to have another."""
     db = result.asked.config.db
-    is_shared = db == default_db() and result.before is None
-    return f"kept in {db}" + (
-        "\n  as all projects are; store=…, here or in a minions-evals.toml, keeps it apart" if is_shared else ""
-    )
+    if result.before is not None:
+        return f"kept in {db}"
+    if db == user_store():
+        return f"kept in {db}\n  as all runs outside a project are; store=… keeps it apart"
+    before = left_behind(db)
+    return f"kept in {db}" + (f"\n  runs of all your projects from before are in {before}" if before else "")
 
 
 def _judged(result: Figures) -> str:
@@ -184,6 +216,8 @@ def change_lines(result: Figures) -> Iterator[str]:
             named = changes_of_kind and first_named([*map(_title, changes_of_kind)], NAMED, of=count)
             label = f"{SINCE[kind]}{since}" if since and kind in SINCE else words
             yield f"  {label}: {count}" + (f" ({named})" if named else "")
+    if words := checks_words(changes):
+        yield f"  {words}"
     if before == after and not any(changes.counts.get(kind) for kind in CHANGED):
         yield "  nothing changed that can be seen"
 
@@ -241,8 +275,46 @@ def html_of(result: Figures) -> str:
         f"<div><p><b style='{badge}'>{VERDICTS[result.passed]}</b> <b>{escape(result.name)}</b> {escape(figures)}</p>"
         f"<p>{escape(_standing(result))}</p>"
         + (f"<ul>{changes}</ul>" if changes else "")
+        + (_checks_html(result) if len(result.check_means) > 1 else "")
         + (f"<p>{escape(result.problem)}</p>" if result.problem else "")
         + (table if rows else "")
         + (f"<p>not scored</p><ul>{unscored}</ul>" if unscored else "")
         + f"<p><code>{escape(next_command(result))}</code></p></div>"
     )
+
+
+def _checks_html(result: Figures) -> str:
+    has_before = any(before is not None for _, before in result.check_means)
+    titles = ("check", *(("before", "score", "change") if has_before else ("score",)), "passed")
+    return _table(titles, _check_rows(result, has_before=has_before))
+
+
+def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = "".join(f"<th {LEFT}>{escape(title)}</th>" for title in titles)
+    body = "".join(f"<tr>{''.join(f'<td {LEFT}>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def diff_html(diff: RunDiff) -> str:
+    """The changes between two runs as a notebook shows them: the figures of both, and each case that changed."""
+    figures = _table(
+        ("", "run", "version", "passed", "score"),
+        (_totals_row("before", diff.before), _totals_row("after", diff.after)),
+    )
+    rows = [(shortened(_title(change), 60), change_words(change), _output_words(change)) for change in diff.changes]
+    words = "".join(f"<p>{escape(line)}</p>" for line in (EVIDENCE[diff.evidence], checks_words(diff)) if line)
+    more = f"<p>and {diff.more} more</p>" if diff.more else ""
+    changes = _table(("case", "change", "output"), rows) if rows else "<p>no case changed</p>"
+    return f"<div><p><b>{escape(diff.title)}</b></p>{figures}{words}{changes}{more}</div>"
+
+
+def _totals_row(name: str, totals: Totals) -> tuple[str, ...]:
+    score = "–" if totals.score is None else f"{totals.score:.3f}"
+    return name, totals.run_id, totals.version or "", f"{totals.passed} of {totals.trials}", score
+
+
+def _output_words(change: CaseChange) -> str:
+    """The output with what is gone in [-…-] and what is new in {+…+}, as a pipe shows it."""
+    marks = {"equal": "{}", "delete": "[-{}-]", "insert": "{{+{}+}}"}
+    parts = (marks[part.op].format(part.text) for part in change.output_diff or ())
+    return shortened("".join(parts), 300)

@@ -53,7 +53,10 @@ class PickRow:
 def _picked(ident: str, selection: Selection) -> Answer:
     aggregates: list[JsonValue] = [standing.named_scores.max_score for standing in selection.standings]
     reasons: list[JsonValue] = [standing.verdict.reason for standing in selection.standings]
-    return {"id": ident, "selected": selection.selected, "scores": aggregates, "reasons": reasons}
+    named: list[JsonValue] = [standing.named_scores.model_dump(mode="json") for standing in selection.standings]
+    return {
+        "id": ident, "selected": selection.selected, "scores": aggregates, "reasons": reasons, "namedScores": named,
+    }  # fmt: skip
 
 
 def read_pick_row(line: str | bytes) -> PickRow:

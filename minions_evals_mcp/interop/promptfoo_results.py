@@ -193,10 +193,16 @@ def _choices(row: Row, cell: Cell, written: Written) -> list[Json]:
         {
             "pass": selection.selected == cell.column, "score": float(selection.selected == cell.column),
             "reason": selection.reasons[cell.column] if selection.reasons else "", "assertion": assertion,
+            **_named(selection, cell),
         }
         for selection, assertion in zip(row.selections, written.choosers, strict=True)
         if _chose(selection, cell)
     ]  # fmt: skip
+
+
+def _named(selection: Selected, cell: Cell) -> Json:
+    named = selection.named_scores[cell.column] if selection.named_scores else None
+    return {} if named is None else {"namedScores": named.model_dump(mode="json")}
 
 
 def _chose(selection: Selected, cell: Cell) -> bool:

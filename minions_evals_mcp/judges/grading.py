@@ -24,7 +24,6 @@ from minions_evals_mcp.judges.graded_types import TYPES, Reasoned, TypeQuestion,
 from minions_evals_mcp.judges.llm import (
     FORGED,
     MAX_TOKENS,
-    UNCALIBRATED,
     LlmJudge,
     Question,
     Spent,
@@ -110,7 +109,7 @@ async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | Judge
     excuse = None if by_judge else no_answer(work)
     if excuse is not None:
         return criterion.verdict(
-            0.0, f"{FAILS}no answer: {excuse}", judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED
+            0.0, f"{FAILS}no answer: {excuse}", judged_by=judge.name, judged_by_type="llm", confidence=None
         )
     graded = await (grade_by_code(judge, need) if judge.is_code else _put(judge, need, work))
     if isinstance(graded, JudgeErrored):
@@ -119,7 +118,7 @@ async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | Judge
     (share,) = spent.shares(1)
     rationale = f"{PASSES if answer.passed else FAILS}{answer.reason}"
     return criterion.verdict(
-        answer.score, rationale, judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED, **share
+        answer.score, rationale, judged_by=judge.name, judged_by_type="llm", confidence=None, **share
     )
 
 
@@ -132,16 +131,24 @@ def grade_of(verdict: Verdict) -> Grade:
     """The grade that a verdict holds."""
     passed = verdict.rationale.startswith(PASSES)
     reason = verdict.rationale.removeprefix(PASSES if passed else FAILS)
-    return Grade(passed, verdict.score, reason, verdict.input_tokens or 0, verdict.output_tokens or 0)
+    return Grade(
+        passed,
+        verdict.score,
+        reason,
+        verdict.input_tokens or 0,
+        verdict.output_tokens or 0,
+        verdict.cost_usd,
+        verdict.duration_ms,
+    )
 
 
 def by_grader(verdict: Verdict, judges: Sequence[LlmJudge]) -> Verdict:
-    """A verdict by rules that rest on models' grades: the models are who judged, and as sure as a model may be."""
+    """A verdict by rules that rest on models' grades: the models are who judged, and told nothing of how sure they are."""
     names = dict.fromkeys(judge.name for judge in judges)
     judged_by = {
         "judged_by": AND.join(names),
         "judged_by_type": "llm",
-        "confidence": min(verdict.confidence, UNCALIBRATED),
+        "confidence": None,
     }
     return verdict.model_copy(update=judged_by)
 

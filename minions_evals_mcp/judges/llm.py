@@ -69,7 +69,7 @@ class Answer(Value):
     rationale: str
     verdict: str = "scored"
     score: float
-    confidence: Unit = UNCALIBRATED
+    confidence: Unit | None = None
 
 
 @frozen_type
@@ -183,7 +183,7 @@ class LlmJudge:
             return NotJudgeable(criterion.id, answer.rationale)
         return criterion.verdict(
             answer.score, answer.rationale, judged_by=self.name, judged_by_type="llm",
-            confidence=min(answer.confidence, UNCALIBRATED), **spent,
+            confidence=None if answer.confidence is None else min(answer.confidence, UNCALIBRATED), **spent,
         )  # fmt: skip
 
 

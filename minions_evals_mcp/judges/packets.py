@@ -30,7 +30,7 @@ class GivenJudgment(Value):
     criterion_id: Id
     score: float
     rationale: str
-    confidence: Unit = 1.0
+    confidence: Unit | None = None
 
 
 class AnsweredPacket(Value):

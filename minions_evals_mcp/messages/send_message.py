@@ -21,6 +21,8 @@ UNREADABLE = "unreadable"
 SHOWN = 2000
 OWN_IDS = ("event:", "schedule:", "step:", "stdin:", "read:")
 """How the ids begin under which the agent keeps what it puts to itself: a sender who took one would keep it from being done."""
+FROM_TRACES = "otlp:"
+"""How the ids begin of the messages that traces become, each about an agent-run of its own."""
 
 
 class Letter(Value):

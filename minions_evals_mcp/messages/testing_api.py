@@ -11,16 +11,14 @@ from pydantic import BaseModel, Field, JsonValue
 from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
 from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.request_fields import ModelTarget
-from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
+from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.ab_test import branches
 from minions_evals_mcp.engine.cases import test_history as history
 from minions_evals_mcp.engine.cases import testing
-from minions_evals_mcp.engine.cases.baselines import update_expected_output
+from minions_evals_mcp.engine.cases.baselines import output_record, update_expected_output
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
 from minions_evals_mcp.messages.derived import DerivedPayload, payload_of
-from minions_evals_mcp.operations import ab_test
+from minions_evals_mcp.operations import ab_test, batch_run_tests
 from minions_evals_mcp.store import records
 
 Limit = Annotated[int, Field(ge=1, le=200)]
@@ -90,7 +88,7 @@ class UpdateExpectedOutput(Value):
 
 
 class BranchFields(Value):
-    """A branch as it is given; what is not given is not sent to its provider."""
+    """A branch as it is given; what is not given has its documented default."""
 
     name: Text | None = None
     description: str | None = None
@@ -120,21 +118,6 @@ class UpdateTestBranch(BranchFields):
 
     branch_id: Id
     test_case_id: Id | None = None
-
-
-class BatchRunTests(Value):
-    """Run several test cases of a prompt, else all active ones."""
-
-    prompt_id: Id
-    test_case_ids: Annotated[tuple[Id, ...], Field(strict=False, max_length=1000)] | None = None
-    prompt_version_ref: VersionName | None = None
-    target: ModelTarget | None = None
-    recorded: bool = False
-    judge: JudgeChoice = "auto"
-    fresh: bool = False
-    triggered_by: Text | None = None
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-    max_seconds: Annotated[float, Field(gt=0)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +179,8 @@ def _records(read: Sequence[Record[Any]]) -> list[JsonValue]:
 
 async def _create_case(engine: Engine, request: CreateTestCase, asking: Asking) -> Json:
     ident = request.test_case_id or asking.ident
-    if ident == asking.ident and await _stored(engine, ident) is not None:  # the message was carried out before
+    stored = await _stored(engine, ident)
+    if stored is not None and (ident == asking.ident or _is_what_was_asked(stored, request)):  # carried out before
         return {"testCase": _wire(await history.test_case(engine, ident))}
     made = await testing.create_test_case(
         engine,
@@ -208,6 +192,16 @@ async def _create_case(engine: Engine, request: CreateTestCase, asking: Asking) 
         id=ident,
     )
     return {"testCase": _wire(made)}
+
+
+def _is_what_was_asked(stored: Record[Fields], request: CreateTestCase) -> bool:
+    """Tells whether the record is the very case: the agent was stopped before it could note that it had made it."""
+    case = stored.fields
+    return isinstance(case, TestCase) and stored.deleted_at is None and (
+        (case.prompt_id, case.name, case.description, case.inputs, case.expected_outputs)
+        == (request.prompt_id, request.name, request.description, testing.inputs_of(request.input),
+            None if request.expected_output is None else output_record(request.expected_output, {}))
+    )  # fmt: skip
 
 
 async def _stored(engine: Engine, ident: str) -> Record[Fields] | None:
@@ -226,12 +220,9 @@ async def _delete_case(engine: Engine, request: OfTestCase, _: Asking) -> Json:
     return {"testCaseId": request.test_case_id, "deleted": True}
 
 
-async def _run_batch(engine: Engine, batch: BatchRunTests, asking: Asking) -> Json:
-    by = batch.triggered_by or asking.by
-    request = RunRequest.asked_with_default(
-        batch, asking.target, subject_id=batch.prompt_id, triggered_by=by, key=asking.key
-    )
-    return _wire(await testing.run_batch(engine, request, batch.test_case_ids))
+async def _run_batch(engine: Engine, asked: DerivedPayload, asking: Asking) -> Json:
+    request = asked.request(batch_run_tests.Request, by=asking.by, key=asking.key)
+    return _wire(await batch_run_tests.run(engine, request, default_target=asking.target))
 
 
 async def _accept(engine: Engine, request: UpdateExpectedOutput, asking: Asking) -> Json:
@@ -286,7 +277,7 @@ VERBS: dict[str, Verb[Any]] = {
     "create-test-case": Verb(CreateTestCase, _of_case, _create_case),
     "update-test-case": Verb(UpdateTestCase, _of_case, _update_case),
     "delete-test-case": Verb(OfTestCase, _of_case, _delete_case),
-    "batch-run-tests": Verb(BatchRunTests, _of_prompt, _run_batch),
+    "batch-run-tests": Verb(payload_of("batch-run-tests"), _of_prompt, _run_batch),
     "update-expected-output": Verb(UpdateExpectedOutput, _of_case, _accept),
     "create-test-branch": Verb(CreateTestBranch, _of_case, _create_branch),
     "update-test-branch": Verb(UpdateTestBranch, _of_branch, _update_branch),

@@ -101,7 +101,9 @@ class Retrying:
             terms = self.negotiation.terms(request.model)
             outcome, latency_s = await self._try(terms.adapted(request), deadline_s)
             if not isinstance(outcome, Fault):
-                return self._measured(request, outcome, latency_ms=latency_s * 1000, faults=tuple(faults))
+                dropped = tuple(name for name in request.params if name in terms.dropped)
+                answer = replace(outcome, dropped=dropped) if dropped else outcome
+                return self._measured(request, answer, latency_ms=latency_s * 1000, faults=tuple(faults))
             if self.negotiation.learns(request, terms, outcome):
                 continue
             faults.append(outcome.kind)

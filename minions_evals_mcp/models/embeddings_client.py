@@ -1,4 +1,4 @@
-"""Embeddings at any OpenAI-compatible endpoint, Gemini's included, through the `openai` SDK (an extra).
+"""Embeddings at any OpenAI-compatible endpoint, Gemini's included, through the `openai` SDK.
 
 The texts of one call travel as a JSON list in the request's `user`, their vectors come back as one in the reply's
 `text`: so the deadline, the retries, the classified faults and the adaptive limit are those of every other call.
@@ -46,7 +46,7 @@ class OpenAIEmbeddings(RetriedClient):
 
     def __init__(self, connection: Connection) -> None:
         self._sdk = open_sdk(connection)
-        import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
+        import openai  # noqa: PLC0415 - slow: imported at first use
 
         self.provider = connection.provider
         self._errors = openai

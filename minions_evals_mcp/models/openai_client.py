@@ -1,4 +1,4 @@
-"""Chat completions at any OpenAI-compatible endpoint, Gemini's included, through the `openai` SDK (an extra)."""
+"""Chat completions at any OpenAI-compatible endpoint, Gemini's included, through the `openai` SDK."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class _Gathered:
 
 def open_web(connection: Connection) -> httpx2.AsyncClient:
     """Returns what the SDK sends by."""
-    import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
+    import openai  # noqa: PLC0415 - slow: imported at first use
 
     return openai.DefaultAioHttpClient(
         event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
@@ -158,7 +158,7 @@ def open_web(connection: Connection) -> httpx2.AsyncClient:
 
 def open_sdk(connection: Connection, web: httpx2.AsyncClient | None = None) -> AsyncOpenAI:
     """The SDK's client without retries and limits of its own."""
-    import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
+    import openai  # noqa: PLC0415 - slow: imported at first use
 
     web = web or open_web(connection)
     key, address = connection.api_key, connection.base_url
@@ -171,7 +171,7 @@ class OpenAIClient(RetriedClient):
     def __init__(self, connection: Connection) -> None:
         web = open_web(connection)
         self._sdk = open_sdk(connection, web)
-        import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
+        import openai  # noqa: PLC0415 - slow: imported at first use
 
         self.provider = connection.provider
         self._errors = openai

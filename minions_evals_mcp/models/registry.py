@@ -210,7 +210,7 @@ def _require(package: str, who: str) -> None:
     if find_spec(package) is None:
         raise UnsupportedError(
             f"{who} the package {package}, which is not installed.",
-            remedy=f"Install it with: pip install 'minions-evals-mcp[{package}]'",
+            remedy=f"Install it with: pip install {package}",
         )
 
 

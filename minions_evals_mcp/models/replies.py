@@ -26,7 +26,7 @@ class _Spoken:
     """`latency_ms`, `first_token_ms` and `cost_usd` are those of the attempt that answered; `faults` is what the ones
     before it met. The first token's time is known where the reply was streamed and says something. `value` is what it says
     where that is no text alone (calls of tools), `log_probs` the logarithm of each token's probability, where they were
-    asked for.
+    asked for. `dropped`: the optional parameters that the endpoint refuses by name, and that were left out.
     """
 
     text: str
@@ -40,6 +40,7 @@ class _Spoken:
     first_token_ms: float | None = None
     value: JsonValue = None
     log_probs: tuple[float, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 @frozen_type

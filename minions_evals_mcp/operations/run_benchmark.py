@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
-from minions_evals_mcp.domain.values import Id, Text, VersionName
-from minions_evals_mcp.engine.request import RunRequest, RunSettings
+from minions_evals_mcp.domain.values import Id, Text
+from minions_evals_mcp.engine.request import MOST_CASES, PromptVersionChoice, RunRequest, RunSettings
 from minions_evals_mcp.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.run.run_benchmark import Started
     from minions_evals_mcp.store.jobs import Job as Answer
 
-MOST_CASES = 1000
 SELECTION = "named by the caller"
 """How `test_case_ids` were chosen, as the run records it."""
 
@@ -27,15 +26,7 @@ class Request(RunSettings):
     """Run a benchmark, or some of its cases, or judge the stored outputs of one of its runs anew."""
 
     benchmark_id: Annotated[Id, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
-    prompt_version_ref: Annotated[
-        VersionName | None,
-        Field(description="The prompt version"),
-        NAME_SAYS_IT,
-        More(
-            "The prompt version: its id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Default: each case's own, else the"
-            " latest of its prompt."
-        ),
-    ] = None
+    prompt_version_ref: PromptVersionChoice = None
     rejudge_run_id: Annotated[
         Text | None, Field(description="Judge the stored outputs of this run; no target is called"), NAME_SAYS_IT
     ] = None

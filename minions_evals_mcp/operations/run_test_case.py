@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Self
 from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
-from minions_evals_mcp.domain.values import Id, VersionName
-from minions_evals_mcp.engine.request import RunRequest, RunSettings
+from minions_evals_mcp.domain.values import Id
+from minions_evals_mcp.engine.request import MOST_CASES, PromptVersionChoice, RunRequest, RunSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
     from minions_evals_mcp.engine.context import Engine
     from minions_evals_mcp.engine.run.estimate import Estimate
     from minions_evals_mcp.engine.run.pipeline import Progress
     from minions_evals_mcp.engine.run.run_benchmark import Started
     from minions_evals_mcp.store.jobs import Job as Answer
-
-MOST_CASES = 1000
 
 
 class Request(RunSettings):
@@ -39,15 +38,7 @@ class Request(RunSettings):
         Field(description="Judge this recorded output"),
         More("Judge the output of this recorded agent-run."),
     ] = None
-    prompt_version_ref: Annotated[
-        VersionName | None,
-        Field(description="The prompt version"),
-        NAME_SAYS_IT,
-        More(
-            "The prompt version: its id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Default: each case's own, else the"
-            " latest of its prompt."
-        ),
-    ] = None
+    prompt_version_ref: PromptVersionChoice = None
 
     @model_validator(mode="after")
     def _one_case_or_a_batch(self) -> Self:
@@ -81,6 +72,13 @@ async def run(
 
     asked = run_request(request, default_target=default_target)
     return await run_test_case(engine, asked, progress=progress or silent)
+
+
+async def execution(engine: Engine, request: Request, *, default_target: str | None = None) -> TestCaseExecution:
+    """The execution of a request that names one test case; raises `InstrumentError` where there is none."""
+    from minions_evals_mcp.engine.cases.testing import execution_of_job  # noqa: PLC0415  as above
+
+    return await execution_of_job(engine, await run(engine, request, default_target=default_target))
 
 
 async def start(engine: Engine, request: Request, *, default_target: str | None = None) -> Started:

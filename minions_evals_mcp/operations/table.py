@@ -112,6 +112,11 @@ LIMITED: Mapping[Interface, Mapping[str, str]] = {
 _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
 _KNOWN_SPEAKER = "the terminal, or the token of the call, identifies the person"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
+_OF_DOCUMENT_5: Mapping[str, str] = dict.fromkeys(
+    ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds"),
+    "document 5 names a case and a version; the operator's target makes what is not recorded",
+)
+_PERSONS_COMMAND = "a person's command: what is erased cannot be brought back"
 _RUN_CLI = {"prompt_version_ref": "prompt_version"}
 
 TABLE: Mapping[str, Operation] = {
@@ -174,10 +179,28 @@ TABLE: Mapping[str, Operation] = {
             left_out=dict.fromkeys(("prompt_id", "test_case_ids"), "`batch-run-tests` is a message of its own"),
             required={"test_case_id": "without a prompt it is what is run"},
         ),
-        graphql="declared in server/graphql/inputs.py as document 5 has it, until the next step",
+        graphql=Offer(
+            "runTestCase",
+            names={"prompt_version_ref": "prompt_version"},
+            left_out={
+                **_OF_DOCUMENT_5,
+                "prompt_id": "`batchRunTests` is a mutation of its own",
+                "test_case_ids": "`batchRunTests` is a mutation of its own",
+                "agent_run_id": "document 5 runs a case against a version of its prompt",
+            },
+            required={"test_case_id": "document 5 requires it"},
+        ),
         python=_ENGINE_REQUEST.format("run_test_case", "RunRequest"),
         long_running=True,
         dry_run=True,
+    ),
+    "batch_run_tests": Operation(
+        "batch_run_tests",
+        cli=Offer("batch-run-tests", names={**_RUN_CLI, "prompt_id": "PROMPT", "test_case_ids": "CASES"}),
+        mcp="`run_test_case` takes promptId: a host pays for every tool",
+        message=Offer("batch-run-tests", left_out={"trials": "a batch runs each case once"}),
+        graphql=Offer("batchRunTests", names={"prompt_version_ref": "prompt_version"}, left_out=_OF_DOCUMENT_5),
+        python="`batch_run_tests` takes the fields themselves, as document 5 has them",
     ),
     "compare_versions": Operation(
         "compare_versions",
@@ -196,6 +219,15 @@ TABLE: Mapping[str, Operation] = {
         python=_ENGINE_REQUEST.format("compare_prompt_versions", "ComparisonRequest"),
         long_running=True,
         dry_run=True,
+    ),
+    "forget": Operation(
+        "forget",
+        cli=Offer("forget", names={"record_id": "record"}, left_out={"triggered_by": "whoever types the command asks"}),
+        mcp=_PERSONS_COMMAND,
+        message=_PERSONS_COMMAND,
+        graphql=_PERSONS_COMMAND,
+        python="a person's command: a program runs it as one",
+        callers=frozenset({"person"}),
     ),
     "try_version": Operation(
         "try_version",

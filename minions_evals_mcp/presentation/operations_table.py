@@ -46,7 +46,7 @@ class Row:
 OPTIONS: Mapping[str, str] = {
     "version_a": "--from", "version_b": "--to", "prompt_version_ref": "--prompt-version", "branch_ids": "--branch",
     "agent_run_id": "--agent-run", "with_": "--with", "as_": "--as", "from_file": "--from",
-    "winner_criteria": "--criteria",
+    "winner_criteria": "--criteria", "branches": "--inline", "comparison_id": "--comparison", "decided_by": "--by",
 }  # fmt: skip
 """Options that are called otherwise than their argument."""
 
@@ -84,7 +84,7 @@ OPERATIONS: Mapping[str, Row] = {
     "agreement": Row("agreement", ("benchmark_id",), person=True),
     "approve": Row("approve", ("prompt_version_ref",), At("approve_prompt_version")),
     "approve-as-person": Row("approve", ("prompt_version_ref",), person=True),
-    "audit": Row("audit", ("benchmark_id",), At("audit_benchmark", {"json": ""})),
+    "audit": Row("audit", ("benchmark_id",), At("audit_benchmark", {"json": "", "subject": "benchmarkId"})),
     "branches": Row(
         "branches", ("test_case_id",), At("list_records", {"test_case_id": ""}, fixed={"type": "test-branch"}),
         At("testBranches"),

@@ -110,7 +110,9 @@ def _closing(result: AbTestResult) -> list[str]:
         lines.append(f"max-score selects {selected}" if not pick.problem else f"max-score: {printable(pick.problem)}")
     left_out = sorted({name for branch in result.branches for name in branch.not_sent})
     if left_out:
-        lines.append(f"Not sent, for a branch gave none: {', '.join(left_out)}; the provider's own defaults held.")
+        lines.append(
+            f"Not sent, because the provider refuses it: {', '.join(left_out)}. The provider's own default applies."
+        )
     version = "" if result.prompt_version is None else f", prompt version {result.prompt_version}"
     lines.append(f"run {result.run_id}{version}")
     return lines

@@ -15,7 +15,7 @@ from minions_evals_mcp.presentation.verdict_words import pair_words
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console, whole
-from minions_evals_mcp.report.sentences import KIND_WORDS, change_words, set_up_words
+from minions_evals_mcp.report.sentences import KIND_WORDS, change_words, checks_words, set_up_words
 
 GLYPHS = {
     "newly-failing": ("✗", "bold red"),
@@ -38,20 +38,24 @@ def show_diff(diff: RunDiff) -> None:
 
 
 def show_written(
-    file: Path, answer: str, *, columns: Sequence[tuple[str, str]] = (), store: Path | None = None
+    files: Path | Sequence[Path],
+    answer: str,
+    *,
+    columns: Sequence[tuple[str, str]] = (),
+    benchmark: str = "",
+    store: Path | None = None,
 ) -> None:
     """The report's answer, where it was written, and which other columns of its config there are to report."""
     out = console()
     out.print(Text(printable(answer, 600), style="bold"))
-    out.print(Text(f"written to {file}", style="dim"), soft_wrap=True)
+    for file in [files] if isinstance(files, Path) else files:
+        out.print(Text(f"written to {file}", style="dim"), soft_wrap=True)
     if columns:
         others = [f"{ident} ({shortened(name, 50)})" for ident, name in columns]
         named = first_named(others, NAMED, between="; ")
-        report, together = (
-            in_store(text, store) for text in ("minions-evals report", "minions-evals view, or minions-evals eval")
-        )
+        report, together = (in_store(f"minions-evals {verb}", store) for verb in ("report", "view"))
         sentence = f"This is one of {len(columns) + 1} columns of its config. The others: {report} {named}."
-        out.print(Text(f"{sentence} All side by side: {together} CONFIG -o matrix.csv."))
+        out.print(Text(f"{sentence} All side by side: {together}, or {report} {benchmark} -o matrix.html."))
 
 
 def diff_view(diff: RunDiff, out: Console) -> Group:
@@ -79,6 +83,8 @@ def _figures(diff: RunDiff, out: Console) -> Iterator[Text]:
     apart = ", ".join(f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in diff.counts)
     if apart:
         yield from _indented(Text(f"left out of these figures: {apart}", style="yellow"), 2, out)
+    if words := checks_words(diff):
+        yield from _indented(Text(printable(words, 600), style="yellow"), 2, out)
     yield from _indented(Text(printable(set_up_words(diff), 400)), 2, out)
     yield Text("")
 

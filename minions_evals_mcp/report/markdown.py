@@ -169,7 +169,7 @@ def _case(case: ReportedCase) -> str:
     score = "" if shown.score is None else f", {shown.score:.2f}"
     change_text = f" · {_escaped(change_words(case.change))}" if case.change is not None else ""
     lines = [
-        f"<details><summary>{sentences.STATUS_WORDS[case.status]}{score}: {_code(case_title(case))}{change_text}</summary>",
+        f"<details><summary>{sentences.STATUS_WORDS[case.status]}{score}: {as_code(case_title(case))}{change_text}</summary>",
         *_lines(case, shown),
         "</details>",
     ]
@@ -177,24 +177,24 @@ def _case(case: ReportedCase) -> str:
 
 
 def _lines(case: ReportedCase, shown: Tried) -> Iterator[str]:
-    yield f"Case {_code(case.test_case_id)}" + (
-        f": {shown.outcome} {_code(shown.reason)}" if shown.passed is None else ""
+    yield f"Case {as_code(case.test_case_id)}" + (
+        f": {shown.outcome} {as_code(shown.reason)}" if shown.passed is None else ""
     )
     for name, value in (("Input", case.inputs), ("Expected", case.expected or {})):
         for key, part in value.items():
-            yield f"{name} {_code(key)}: {_block(value_text(part))}"
+            yield f"{name} {as_code(key)}: {as_block(value_text(part))}"
     if case.before is not None and case.tried is not None and case.before.text != case.tried.text:
         yield f"Output: {_changes(case.before.text, case.tried.text)}"
     elif shown.output is not None:
-        yield f"Output: {_block(shown.text)}"
+        yield f"Output: {as_block(shown.text)}"
     for judged in shown.judgments:
-        yield f"{_code(judged.criterion_id)} {judged.score:.3g} of {judged.max_score:g}: {_block(judged.rationale)}"
+        yield f"{as_code(judged.criterion_id)} {judged.score:.3g} of {judged.max_score:g}: {as_block(judged.rationale)}"
     if shown.cause is not None:
-        yield f"Failed: {_block(shown.cause.description)}"
-        guess = f": {_block(shown.cause.root_cause)}" if shown.cause.root_cause else ""
+        yield f"Failed: {as_block(shown.cause.description)}"
+        guess = f": {as_block(shown.cause.root_cause)}" if shown.cause.root_cause else ""
         yield f"Likely cause: {shown.cause.failure_type}, {shown.cause.severity}{guess}"
         if shown.cause.model_says:
-            yield f"Beside that: {_block(shown.cause.model_says)}"
+            yield f"Beside that: {as_block(shown.cause.model_says)}"
 
 
 def _escaped(text: str) -> str:
@@ -202,11 +202,13 @@ def _escaped(text: str) -> str:
     return html.escape(revealed(text)).replace("\n", "&#10;")
 
 
-def _code(text: str) -> str:
+def as_code(text: str) -> str:
+    """The text as code on one line, in HTML."""
     return f"<code>{_escaped(printable(text, 160))}</code>"
 
 
-def _block(text: str) -> str:
+def as_block(text: str) -> str:
+    """The text as a block of HTML, shortened."""
     more = f"\n… {len(text) - LONG} more characters" if len(text) > LONG else ""
     return f"<pre>{_escaped(text[:LONG] + more)}</pre>"
 

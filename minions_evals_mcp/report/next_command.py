@@ -28,5 +28,7 @@ def next_command(summary: RunSummary) -> str:
     if summary.failures or summary.unscored:
         return f"report {short_id(summary.run_id)} -o report.html"
     run = summary.benchmark_run
-    is_point = run is not None and run.get("purpose") != "comparison" and not run.get("selection")
+    is_point = (
+        run is not None and run.get("purpose") != "comparison" and not (run.get("selection") or run.get("cached"))
+    )
     return f"trend {summary.subject_id}" if is_point else "view"

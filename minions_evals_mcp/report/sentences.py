@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
-from minions_evals_mcp.domain.values import minute
+from minions_evals_mcp.domain.values import first_named, minute
 from minions_evals_mcp.engine.answers.comparison_summary import labels_words
 from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase, Side, Status
 from minions_evals_mcp.engine.answers.run_before import Before
@@ -92,6 +92,19 @@ def since_words(since: Before) -> str:
     moved = since.reading is None or since.reading.verdict is None or bool(since.reading.better or since.reading.worse)
     verdict = "not concluded" if since.reading is None else pair_words(since.reading)
     return f"Beside the run before of {minute(since.at)} UTC: {verdict}. {changes_sentence(since.changed, moved=moved)}"
+
+
+MOST_CHECKS = 8
+
+
+def checks_words(diff: RunDiff) -> str:
+    """The checks by which cases with edited checks are compared, and those that only one run has; empty where none was edited."""
+    checks = diff.checks
+    if checks is None:
+        return ""
+    new, gone = first_named(checks.new, MOST_CHECKS), first_named(checks.gone, MOST_CHECKS)
+    only = (f"; new: {new}" if new else "") + (f"; gone: {gone}" if gone else "")
+    return f"compared by the checks of both runs: {first_named(checks.compared, MOST_CHECKS)}{only}"
 
 
 def set_up_words(diff: RunDiff) -> str:

@@ -196,14 +196,22 @@ class Grade(NamedTuple):
     reason: str
     input_tokens: int = 0
     output_tokens: int = 0
+    cost_usd: float | None = None
+    duration_ms: float | None = None
 
 
 class OwnVerdict(NamedTuple):
-    """The verdict of a function of the user's on an output. Without `passed` the score (0–1) decides."""
+    """The verdict of a function of the user's on an output. Without `passed` the score (0–1) decides.
+
+    `parts` are the several scores that it gave, by their names.
+    """
 
     passed: bool | None
     score: float | None = None
     reason: str = ""
+    duration_ms: float | None = None
+    cost_usd: float | None = None
+    parts: tuple[tuple[str, OwnVerdict], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

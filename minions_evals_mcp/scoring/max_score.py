@@ -18,6 +18,9 @@ SELECT_BEST = "select-best"
 SELECTING = frozenset({MAX_SCORE, SELECT_BEST})
 """Types that choose between outputs: their verdicts are no part of an aggregate."""
 
+NOTHING_TO_AGGREGATE = (
+    f"{MAX_SCORE} requires at least one assertion to aggregate besides {SELECT_BEST}: add one to the test"
+)
 SLACK = 1e-9
 """Scores this close are a tie, and reach a threshold: 0.1 + 0.2 is 0.3."""
 
@@ -123,7 +126,7 @@ def parted(assertions: Sequence[Assertion]) -> tuple[tuple[Assertion, ...], MaxS
     if len(settings) > 1:
         raise InvalidRecordError(f"a second {MAX_SCORE}: one chooses", field="type")
     if settings and not checks:
-        raise InvalidRecordError(f"{MAX_SCORE} requires at least one assertion to aggregate", field="type")
+        raise InvalidRecordError(NOTHING_TO_AGGREGATE, field="type")
     return checks, settings[0] if settings else _BY_DEFAULT
 
 

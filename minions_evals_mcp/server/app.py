@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -43,6 +44,7 @@ from minions_evals_mcp.settings import Settings, read_settings
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
 
+STDOUT = 1
 UNCONNECTED = Start()
 
 INSTRUCTIONS = """\
@@ -218,3 +220,5 @@ def main() -> None:
         sys.exit(EXIT_CODE if run_out(error) else error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:  # the client closed both pipes at once: it has gone, which is how stdio ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)

@@ -207,7 +207,7 @@ Errors: unknown branch, no key of a provider, a parameter that it lacks.""",
         "analysis", "Read statistics", analysis.GetStatistics, analysis.StatisticsAnswer, "statistics:get_statistics", writes=False,
         search="pass rate and history of a test case",
         description="""\
-Returns a test case's history: runs, pass rate, mean score, regressions, trend by day. Or a prompt's cases, or a branch.
+Returns a test case's history: runs, pass rate, mean score, regressions, trend by day. Or a prompt's or skill's cases, or a branch.
 Use: to see how a case did over time and prompt versions.
 Not: for a benchmark's trend (detect_trend).
 Costs: nothing.

@@ -49,12 +49,12 @@ def named_path(options: Options, settings: Settings) -> Path | None:
 
 
 def store_path(options: Options, settings: Settings) -> Path:
-    """The store's file: the option, else the environment, else the data folder."""
+    """The store's file: the option, else the environment or the project file, else the project's own, else the user's."""
     named = named_path(options, settings)
     if named is None:
-        from platformdirs import user_data_path  # noqa: PLC0415  20 ms of the start that a named store does not need
+        from minions_evals_mcp.default_store import default_store  # noqa: PLC0415  what a named store does not need
 
-        named = user_data_path("minions-evals") / "evals.db"
+        named = default_store(settings.project)
     return named.absolute()
 
 

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.rules import RULES
+from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.skills.front_matter import FrontMatter, closing_line, front_matter, line_of, line_starting
+from minions_evals_mcp.skills.sentences import SENTENCES
 from minions_evals_mcp.skills.skill import (
     ClassifyFailureParameters,
     ComparePromptVersionsParameters,
@@ -72,6 +75,7 @@ def _skill(folder: Path, name: str, kind: type[P]) -> Skill[P]:
     front, parameters, body, first_line = _parts(path, name, kind)
     steps = _steps(path, body, first_line)
     _vet_steps(path, STEPS[name], steps)
+    _vet_sentences(path, name, steps, parameters)
     return Skill(name, front.description, front.triggers, parameters, steps, "\n".join(_marked(body)).strip())
 
 
@@ -117,6 +121,18 @@ def _vet_steps(path: Path, known: Sequence[str], steps: tuple[Step, ...]) -> Non
         )
 
 
+def _vet_sentences(path: Path, name: str, steps: Iterable[Step], parameters: Value) -> None:
+    """A file cannot change what a step does, so it must not say that it does: only its parameters are followed."""
+    for step in steps:
+        if text_digest(step.text) not in SENTENCES[name][step.id]:
+            names = ", ".join(str(info.alias) for info in type(parameters).model_fields.values())
+            raise BadInputError(
+                f"{path}:{step.line}: the sentence of the step {step.id!r} was changed, which would change nothing.",
+                remedy=f"Write it as in the shipped file. To have something else done, set a parameter under metadata ({names}), or put"
+                " a skill of your own with a trigger into a folder beside this one.",
+            )
+
+
 def _marked(body: list[str]) -> Iterator[str]:
     """The body with prose that nothing follows marked as description; steps and headings stay as they are."""
     in_step = begun = False
@@ -157,23 +173,28 @@ def _continue(steps: list[Step], text: str) -> None:
 
 
 def _hard_rules(path: Path) -> tuple[HardRule, ...]:
-    rules: list[HardRule] = []
     lines = _read(path).splitlines()
-    for text in lines:
-        match = RULE.match(text)
-        if match is not None:
-            rules.append(HardRule(*match.groups()))
-        elif rules and text.startswith("  "):
-            rules[-1] = HardRule(rules[-1].id, f"{rules[-1].text} {text.strip()}")
+    rules = _rules(lines)
     if [rule.id for rule in rules] != list(RULES):
         raise BadInputError(f"{path}:1: the five rules HR1 to HR5 must stand there in order.")
     _refuse_reworded(path, lines, rules)
     return tuple(rules)
 
 
+def _rules(lines: Iterable[str]) -> list[HardRule]:
+    rules: list[HardRule] = []
+    for text in lines:
+        match = RULE.match(text)
+        if match is not None:
+            rules.append(HardRule(*match.groups()))
+        elif rules and text.startswith("  "):
+            rules[-1] = HardRule(rules[-1].id, f"{rules[-1].text} {text.strip()}")
+    return rules
+
+
 def _refuse_reworded(path: Path, lines: list[str], rules: Iterable[HardRule]) -> None:
     """A file cannot change a rule, so it must not say that it does."""
     for rule in rules:
-        if not rule.text.startswith(RULES[rule.id]):
-            sentence = f"a hard rule cannot be changed; {rule.id} reads: {RULES[rule.id]}"
+        if text_digest(rule.text) not in SENTENCES["hard-rules"][rule.id]:
+            sentence = f"a hard rule cannot be changed; {rule.id} begins: {RULES[rule.id]}"
             raise BadInputError(f"{path}:{line_starting(lines, f'- `{rule.id}`')}: {sentence}")

@@ -12,9 +12,13 @@ from minions_evals_mcp.frozen_types import frozen_type
 
 
 class RunTestCaseParameters(Value):
-    """With how many earlier runs of its case a run is compared; the rubric says what passes."""
+    """With how many earlier runs of its case a run is compared; the rubric says what passes.
+
+    `notify_regressions`: the orchestrator is told when a run is a regression of its case.
+    """
 
     history: Annotated[int, Field(ge=1, le=100)]
+    notify_regressions: bool = True
 
 
 class RunBenchmarkParameters(Value):

@@ -30,6 +30,10 @@ from minions_evals_mcp.store.connection import (
 from minions_evals_mcp.store.migrate import migrate, refuse_foreign, require_store, vet_version
 from minions_evals_mcp.store.veil import connect_veiled, is_anything_sealed
 
+FOLDER = ".minions-evals"
+"""The folder of a project's own store."""
+IGNORES_ALL = "# Made by minions-evals: results stay on this machine.\n*\n"
+
 T = TypeVar("T")
 GROUP = 200
 """How many callers one transaction serves at most."""
@@ -323,8 +327,12 @@ async def open_store(path: Path, *, read_only: bool = False) -> AsyncGenerator[S
 
 
 def _make_folder(path: Path) -> None:
+    """Makes the store's folder; git ignores that of a project."""
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        ignoring = path.parent / ".gitignore"
+        if path.parent.name == FOLDER and not ignoring.exists():
+            ignoring.write_text(IGNORES_ALL, "utf-8")
 
 
 def _migrated(db: Db, path: Path) -> None:

@@ -157,15 +157,15 @@ def observed(db: Db, test_run_id: str) -> Observed | None:
     return None if row is None or row[0] is None else Observed.model_validate_json(row[0])
 
 
-def made_outputs(db: Db, target: str) -> dict[str, UnitKey]:
-    """The newest unit that keeps an output of that target, by what the output was made from; failures to answer are none."""
+def made_outputs(db: Db, target: str) -> dict[tuple[str, int], UnitKey]:
+    """The newest unit that keeps an output of that target, by what the output was made from and its trial; failures to answer are none."""
     rows = db.execute(
         "SELECT json_extract(u.output, '$.madeFrom') AS made, u.job_id, u.position, u.trial FROM job j JOIN unit u ON u.job_id = j.id"
         " WHERE json_extract(j.spec, '$.measured.target') = ? AND made IS NOT NULL"
         " AND json_extract(u.output, '$.timedOut') IS NULL ORDER BY j.created_at, u.position",
         (target,),
     )
-    return {made: UnitKey(job_id, position, trial) for made, job_id, position, trial in rows}
+    return {(made, trial): UnitKey(job_id, position, trial) for made, job_id, position, trial in rows}
 
 
 def output_of(db: Db, key: UnitKey) -> Observed:

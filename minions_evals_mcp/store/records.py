@@ -21,7 +21,7 @@ from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.stats.limits import Limit, limit_gate
 from minions_evals_mcp.store import events, sealed_content
 from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
-from minions_evals_mcp.store.rows import TABLES, UNSELECTED, record_of, select, table_of
+from minions_evals_mcp.store.rows import TABLES, WHOLE, record_of, select, table_of
 
 _COLUMNS = "seq, id, type, title, fields, tags, status, created_at, updated_at, created_by, deleted_at"
 CHUNK = 500
@@ -352,13 +352,14 @@ def follows(db: Db, ident: str) -> list[Relation]:
 
 @frozen_type
 class Gate:
-    """A skill's quality gate beside the newest run of its benchmark; `score` is None where it never ran."""
+    """A skill's quality gate beside its benchmark's standing; `score` is None where it never ran."""
 
     benchmark_id: str
     min_score: float
     score: float | None
     run_id: str | None
     limit: Limit | None = None
+    judged_by: tuple[str, ...] = ()
 
     def wire(self) -> Json:
         """The gate as it stands in an answer."""
@@ -371,17 +372,18 @@ class Gate:
             "holds": gate == "held",
             "gate": gate,
             "casesNeeded": None if self.limit is None else self.limit.cases_needed,
+            "judgedBy": [*self.judged_by],
         }
 
 
 def gates(db: Db, record: Record[Fields]) -> list[Gate]:
-    """Returns which quality gates of a skill hold, by the newest whole benchmark-run of each."""
+    """The quality gates of a skill, each beside its benchmark's standing: the newest run that counts, and who judged it."""
     skill = of_type(record, SkillDefinition)
     gates_read: list[Gate] = []
     for gate in skill.fields.quality_gates if skill else ():
         row = db.execute(
             "SELECT overall_score, id, json_extract(rest, '$.scoreCi'), total_count, coalesce(json_extract(rest, '$.trials'), 1)"
-            f" FROM benchmark_run WHERE benchmark_id = ? AND {UNSELECTED} ORDER BY ran_at DESC, seq DESC LIMIT 1",
+            f" FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT 1",
             (gate.benchmark_id,),
         ).fetchone()
         if row is None:
@@ -390,8 +392,18 @@ def gates(db: Db, record: Record[Fields]) -> list[Gate]:
         score, run_id, interval, total, trials = row
         bounds = None if interval is None else cast("tuple[float, float]", tuple(from_json(interval)))
         limit = limit_gate(score, bounds, gate.min_score, cases=max(1, round(total / trials)))
-        gates_read.append(Gate(gate.benchmark_id, gate.min_score, score, run_id, limit))
+        gates_read.append(Gate(gate.benchmark_id, gate.min_score, score, run_id, limit, _judged_by(db, run_id)))
     return gates_read
+
+
+def _judged_by(db: Db, run_id: str | None) -> tuple[str, ...]:
+    """The models, callers and people that judged the benchmark-run; none where rules did."""
+    rows = db.execute(
+        "SELECT DISTINCT j.judged_by FROM test_run r JOIN eval_judgment j ON j.test_run_id = r.id"
+        " WHERE r.benchmark_run_id = ? AND j.judged_by_type <> 'heuristic' ORDER BY j.judged_by LIMIT 10",
+        (run_id,),
+    )
+    return tuple(row[0] for row in rows)
 
 
 def counts(db: Db) -> Mapping[str, int]:

@@ -142,8 +142,10 @@ TABLES: dict[str, Table[Fields]] = {
 }  # fmt: skip
 UNSELECTED = "json_extract(rest, '$.selection') IS NULL"
 """The benchmark-runs of all active cases of their benchmark."""
-WHOLE = f"purpose <> 'comparison' AND {UNSELECTED}"
-"""The benchmark-runs that measure their benchmark over time: no side of a comparison, no selection of its cases."""
+WHOLE = f"purpose <> 'comparison' AND {UNSELECTED} AND json_extract(rest, '$.cached') IS NULL"
+"""The benchmark-runs that are their benchmark's standing, as `BenchmarkRun.is_standing` has it: no side of a comparison, no
+selection of its cases, and not of outputs that all came from a cache. Last score, trend, gates and lists read these.
+"""
 WIRE_NAMES = {column: to_camel(column) for table in TABLES.values() for column in table.columns}
 """What each column is called in the record."""
 TIMES = frozenset(

@@ -345,6 +345,29 @@ def rationales_of(db: Db, test_run_ids: Iterable[str]) -> dict[str, str]:
     return _rationales(db, "SELECT value FROM json_each(?)", json.dumps([*test_run_ids]))
 
 
+@frozen_type
+class NamedJudgment:
+    """A judgment of a test-run: its criterion's name, the share of its range that it reached, and why."""
+
+    name: str
+    fraction: float
+    rationale: str
+
+
+def judgments_in(db: Db, job_id: str) -> dict[str, list[NamedJudgment]]:
+    """The judgments of a job's test-runs, by test-run, in the order of the rubric."""
+    rows = db.execute(
+        "SELECT j.test_run_id, coalesce((SELECT json_extract(fields, '$.name') FROM minion WHERE id = j.criterion_id), j.criterion_id),"
+        " (j.score - j.min_score) / (j.max_score - j.min_score), j.rationale"
+        " FROM unit u CROSS JOIN eval_judgment j ON j.test_run_id = u.test_run_id WHERE u.job_id = ? ORDER BY j.seq",
+        (job_id,),
+    )
+    judgments: dict[str, list[NamedJudgment]] = {}
+    for run_id, *judgment in rows:
+        judgments.setdefault(run_id, []).append(NamedJudgment(*judgment))
+    return judgments
+
+
 def _rationales(db: Db, whose: str, given: str) -> dict[str, str]:
     rows = db.execute(
         f"SELECT test_run_id, rationale FROM eval_judgment WHERE test_run_id IN ({whose}) ORDER BY seq", (given,)

@@ -44,6 +44,12 @@ class UnitRows(NamedTuple):
     events: Sequence[EventRow] = ()
 
 
+def is_regression(run: Values) -> bool:
+    """Tells whether the test-run may be a regression of its case: read from the text of its JSON column, for most are none."""
+    rest = run[-1]
+    return isinstance(rest, str) and '"isRegression":true' in rest
+
+
 Ending = Ended | UnitRows
 """How a unit ended, or, where it was judged, the rows that it becomes."""
 

@@ -12,6 +12,7 @@ import pytest
 from agent.__main__ import app
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.people.judge_queue import hand_in, next_question
 from minions_evals_mcp.errors import (
@@ -24,10 +25,10 @@ from minions_evals_mcp.errors import (
 )
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.messages.send_message import keep_unreadable
-from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent import inbox, lease
 from minions_evals_mcp.store.agent.inbox import Arriving
 from tests.shared.agent.inside import drained
-from tests.workshop import answer, case, config_in, rubric, save
+from tests.workshop import answer, benchmark, case, config_in, rubric, save
 
 
 class Commands:
@@ -140,7 +141,7 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
     with pytest.raises(BadInputError, match="begins several ids: message-2, message-1"):
         commands.said("show", "message")
     unreadable = commands.unreadable("{")
-    both = "retry ID; what is unreadable is sent again, corrected"
+    both = "retry ID; what is unreadable is sent again, corrected; never: minions-eval-agent dismiss ID --reason WHY"
     assert both in commands.said("status")
     assert commands.said("retry", "latest") == "message-1: the message is pending again\n"
     assert f"show ID; {both[10:]}\n" in commands.said("status"), unreadable
@@ -154,6 +155,49 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
     assert "has just its inputs (keys: q; `minions-evals show a2`): save one" in commands.said("show", "latest")
     with pytest.raises(NotFoundError, match="no message or delivery with the id 'nothing'"):
         commands.said("show", "nothing")
+
+
+def test_a_dead_letter_is_dismissed_with_a_reason_and_can_be_tried_again_all_the_same(commands: Commands) -> None:
+    commands.said("send", "run-test-case", "--payload", '{"testCaseId": "c"}', "--id", "message-1")
+    commands.drained()
+    with pytest.raises(BadInputError, match="the reason is empty"):
+        commands.said("dismiss", "message-1", "--reason", " ")
+    dismissed = commands.said("dismiss", "messag", "--reason", "the case was deleted")
+    assert dismissed == "message-1: the message is dismissed\n"
+    state = json.loads(commands.said("status", "--json"))
+    assert (state["deadLetters"], state["messages"]["dead"]) == ([], 0)
+    assert state["dismissed"] == [{"id": "message-1", "reason": "the case was deleted"}]
+    assert "dismissed: message-1: the case was deleted" in commands.said("status")
+    assert commands.said("retry", "message-1") == "message-1: the message is pending again\n"
+    assert json.loads(commands.said("status", "--json"))["dismissed"] == []
+    with pytest.raises(ConflictError, match="is pending"):
+        commands.said("dismiss", "message-1", "--reason", "because")
+    with pytest.raises(NotFoundError, match="with the id 'nothing'"):
+        commands.said("dismiss", "nothing", "--reason", "because")
+
+
+def test_status_lists_schedules_with_their_next_and_missed_times(commands: Commands) -> None:
+    hours = 3
+
+    async def stopped_for_hours(*, before: int) -> None:
+        async with open_engine(config_in(commands.folder)) as engine:
+            if not before:
+                hourly, yearly = ({"schedule": when} for when in ("0 * * * *", "0 0 1 1 *"))
+                await save(engine, case("c"), benchmark("hourly", "c", **hourly), benchmark("yearly", "c", **yearly))
+            else:
+                at = to_millis(engine.clock()) - before * 3_600_000
+                await engine.store.write(partial(lease.advance, name="schedules", to=at))
+
+    anyio.run(partial(stopped_for_hours, before=0))
+    first, second = json.loads(commands.said("status", "--json"))["schedules"]
+    assert (first["benchmarkId"], second["benchmarkId"]) == ("hourly", "yearly")
+    assert first["nextAt"] < second["nextAt"]
+    assert first["missed"] == second["missed"] == 0, "no agent has looked yet"
+    anyio.run(partial(stopped_for_hours, before=hours))
+    first, second = json.loads(commands.said("status", "--json"))["schedules"]
+    assert (first["missed"], len(first["missedAt"]), second["missed"]) == (hours, hours, 0)
+    assert first["missedAt"] == sorted(first["missedAt"], reverse=True)
+    assert f"missed {hours} times, the last at {first['missedAt'][0]}" in commands.said("status")
 
 
 def test_what_was_asked_of_people_is_told_with_the_message(commands: Commands) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from minions_evals_mcp.shipped import shipped_folder
 from tests.bench.daemon.agent import resident_mb
 from tests.hang import HANG_S
 from tests.shared.agent.desk import AGENT, DAEMON, EVALS, Desk, Json
@@ -161,3 +163,28 @@ def test_a_criterion_for_a_model_is_judged_by_the_model_that_is_set_up(tmp_path:
     assert judged[1:] == ("llm", 1)
     assert "claude-haiku" in judged[0]
     assert desk.ran(EVALS, "db", "check").code == 0
+
+
+def test_status_lists_the_skills_and_integrations_that_the_agent_was_started_with(tmp_path: Path) -> None:
+    skills = tmp_path / "skills"
+    shutil.copytree(shipped_folder("skills"), skills)
+    (skills / "tidy-up").mkdir()
+    (skills / "tidy-up" / "SKILL.md").write_text(
+        "---\nname: tidy-up\ndescription: Looks around.\nmetadata:\n  triggers: benchmark-run-recorded\n---\n\nLook.\n"
+    )
+    (tmp_path / "integrations.yaml").write_text("tell:\n  anna: {folder: for-anna}\n  '*': {pulls: true}\n")
+    desk = Desk(tmp_path, {"MINIONS_EVALS_SKILLS": str(skills)})
+    desk.drained(options=("--integrations", str(tmp_path / "integrations.yaml")))
+    state = desk.status()
+    assert state["skills"] == [
+        {"name": "tidy-up", "triggers": ["benchmark-run-recorded"], "description": "Looks around."}
+    ]
+    assert state["integrations"] == [
+        {"name": "anna", "does": "notified by", "how": "the folder for-anna"},
+        {"name": "*", "does": "notified by", "how": "its own pull"},
+    ]
+    told = desk.ran(AGENT, "status").out
+    assert "skill tidy-up: on benchmark-run-recorded" in told
+    assert "integration anna: notified by the folder for-anna" in told
+    desk.drained()
+    assert desk.status()["integrations"] == []

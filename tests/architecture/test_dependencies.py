@@ -51,3 +51,10 @@ def test_every_package_that_is_imported_is_declared() -> None:
         if known.isdisjoint({plain(CARRIED.get(top, top)), *map(plain, brought.get(top, ()))})
     }
     assert missing == {}
+
+
+def test_the_base_install_can_ask_the_models_of_every_provider() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert {"anthropic", "openai"} <= {
+        plain(re.split(r"[^\w.-]", one, maxsplit=1)[0]) for one in project["dependencies"]
+    }

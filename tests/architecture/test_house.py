@@ -102,7 +102,7 @@ def test_top_level_names_are_fixed() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = {line.split("/")[0] for line in listed.splitlines()}
     assert names <= {
-        ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "agent", "docs", "examples", "fixtures",
+        ".ci", ".github", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "agent", "docs", "examples", "fixtures",
         "minions_evals_mcp", "pyproject.toml", "skills", "tests",
     }  # fmt: skip
 

@@ -13,7 +13,7 @@ BELOW = ("minions_evals_mcp.engine", "minions_evals_mcp.store")
 LEFT = {
     "minions_evals_mcp/cli": 159,
     "minions_evals_mcp/server": 102,
-    "minions_evals_mcp/messages": 26,
+    "minions_evals_mcp/messages": 25,
     "minions_evals_mcp/api": 22,
     "agent": 86,
 }

@@ -44,7 +44,6 @@ BAD: dict[str, tuple[list[str], str]] = {
     "unknown run": (["runs", "nobody"], "'nobody'"),
     "id with an escape": (["show", "\x1b[31mred"], "[31mred"),
     "missing suite": (["import", "missing.yaml"], "missing.yaml"),
-    "folder as suite": (["import", "."], "directory"),
     "junk as suite": (["import", "junk"], "it is not UTF-8 (invalid start byte at byte 4)"),
     "missing judgments": (["submit", "missing.json"], "missing.json"),
     "folder as judgments": (["submit", "."], "directory"),

@@ -107,3 +107,75 @@ async def test_what_does_not_fit_is_refused_by_name(at: Terminal, server: Server
     for ended, word in zip(refusals, words, strict=True):
         assert word in ended.err
     assert server.requests == 0
+
+
+def test_a_prompt_version_is_made_and_follows_the_latest(at: Terminal) -> None:
+    words = ["add", "prompt-version", "promptId=song"]
+    made, again, next_one, listed, colour, bare = at.many(
+        [*words, "content=Say {{x}}", "--id", "song-1"],
+        [*words, "content=Say {{x}}"],
+        [*words, "content=Sing {{x}}", "changelog=livelier", "--json"],
+        ["versions", "song", "--json"],
+        [*words, "content=x", "colour=red"],
+        words,
+    )
+    assert made.out == "made prompt-version song-1\n"
+    assert (again.code, "has that text already" in again.err) == (2, True)
+    fields = next_one.one()["fields"]
+    assert isinstance(fields, dict)
+    assert (fields["versionNumber"], fields["promptId"], fields["changelog"]) == (2, "song", "livelier")
+    assert '"song-1"' in listed.out
+    assert [colour.code, bare.code] == [2, 2]
+    assert "colour is no field of a prompt version here" in colour.err
+    assert "content is missing" in bare.err
+
+
+def test_cases_that_name_a_version_of_the_prompt_are_cases_of_the_prompt(at: Terminal) -> None:
+    versions = [
+        record(f"s{n}", "prompt-version", content=f"Sing {n}", versionNumber=n, promptId="song") for n in (1, 2)
+    ]
+    named = {"by-id": "s1", "by-place": "song@2", "of-another": "else@1"}
+    asked = [
+        record(name, "test-case", name=name, inputs={"q": name}, promptVersionRef=ref, expectedOutputs={"output": "la"})
+        for name, ref in named.items()
+    ]
+    said = [
+        record(
+            f"a-{name}",
+            "agent-run",
+            agentId="x",
+            promptVersionRef=version,
+            inputs={"q": name},
+            outputs={"output": "la"},
+        )
+        for name, version in (("by-id", "s1"), ("by-place", "s2"))
+    ]
+    at.file("suite.json", suite(*versions, *asked, *said))
+    _, batch, listed = at.many(["import", "suite.json"], ["batch-run-tests", "song"], ["cases", "song", "--json"])
+    assert batch.out.startswith("song: 2 of 2 passed")
+    cases = rows(listed.one(), "testCases")
+    assert [(case["id"], case["promptId"], case["totalRuns"]) for case in cases] == [
+        ("by-id", "song", 1), ("by-place", "song", 1)
+    ]  # fmt: skip
+
+
+def test_the_cases_of_a_skill_are_listed_with_their_figures_and_run_alone(at: Terminal) -> None:
+    asked = [
+        record(name, "test-case", name=name, inputs={"q": name}, expectedOutputs={"output": "la"}, skillId=skill)
+        for name, skill in (("c1", "sing"), ("c2", "sing"), ("c3", "dance"))
+    ]
+    said = [
+        record(f"a-{name}", "agent-run", agentId="x", inputs={"q": name}, outputs={"output": output})
+        for name, output in (("c1", "la"), ("c2", "lo"), ("c3", "la"))
+    ]
+    at.file("suite.json", suite(*asked, *said, record("b", "benchmark", name="b", testCaseIds=["c1", "c2", "c3"])))
+    _, ran_alone, listed, told, neither = at.many(
+        ["import", "suite.json"], ["run-benchmark", "b", "--filter", "skill=sing", "--json"],
+        ["cases", "--skill", "sing", "--json"], ["cases", "--skill", "sing"], ["cases"],
+    )  # fmt: skip
+    assert '"totalCount":2' in ran_alone.out.replace(" ", "")
+    answer = listed.one()
+    assert answer["figures"] == {"cases": 2, "totalRuns": 2, "passRate": 50.0, "avgScore": 0.5}
+    assert [case["id"] for case in rows(answer, "testCases")] == ["c1", "c2"]
+    assert told.out.startswith("sing: 2 cases, 2 runs, 50 % passed, mean score 0.500")
+    assert neither.code == 2

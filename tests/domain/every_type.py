@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase, World
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.neighbours import (
     AgentMessage,
     AgentRun,
@@ -94,7 +95,10 @@ FULL: tuple[Fields, ...] = (
         pass_rule="rubric_threshold", exact_match=True, semantic_score=0.9, length_diff=-3, token_diff=-1,
         output_diff=(DiffPart(op="equal", text="y"), DiffPart(op="insert", text="es")), is_regression=True,
         regression_type="FAILED", regression_types=("FAILED", "SCORE_DROP"), flipped=True, latency_ms=12.5,
-        input_tokens=10, output_tokens=4, cost_usd=0.001, warnings=("a number differs",), group="refunds", answered_by="judge-2",
+        input_tokens=10, output_tokens=4, cost_usd=0.001, warnings=("a number differs",), group="refunds",
+        checks=(CheckScore(name="tone", digest="ab12", score=0.5, passed=False, reason="rude", weight=2.0, duration_ms=3.5,
+                           cost_usd=0.002, parts=(CheckScore(name="polite", digest="cd34", score=0.5, passed=False),)),),
+        asked_digest="ef56", answered_by="judge-2",
     ),
     EvalJudgment(test_run_id="run1", criterion_id="c1", score=3.5, min_score=0, max_score=4, rationale="It says yes.",
                  judged_by="anthropic:judge", judged_by_type="llm", judged_at=AT, confidence=0.9,
@@ -105,7 +109,7 @@ FULL: tuple[Fields, ...] = (
         prompt_version_ref="p3", purpose="scheduled", canaries_passed=("trap",),
         selection="tag=x: 2 of 9 cases", trials=2, score_ci=(0.5, 0.9),
         pass_rate_ci=(10.5, 90.5), evidence="undecidable", is_regression=True, fallen_since="br0", digests=DIGESTS,
-        groups=2, effective_cases=1.5, answered_by="judge-2",
+        groups=2, effective_cases=1.5, cached=True, answered_by="judge-2",
         fall=SupportedFall(since="br0", of="passes", delta=-0.5, p_value=0.01, cases=2, changed=2),
     ),
     EvalMetric(benchmark_run_id="br1", dimension="Tone", score=3.1, max_score=4, notes="2 runs"),

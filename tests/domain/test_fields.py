@@ -105,7 +105,7 @@ def test_a_test_run_has_the_seeds_fields_and_the_contracts() -> None:
         "testCaseId agentRunId promptVersionRef actualOutput passed totalScore maxPossibleScore ranAt durationMs judgeType",
         added="benchmarkRunId trial outcome rubricId rubricVersion digests producedBy selfJudged executionId promptVersion"
         " passRule exactMatch semanticScore lengthDiff tokenDiff outputDiff isRegression regressionType regressionTypes"
-        " flipped latencyMs inputTokens outputTokens costUsd warnings group answeredBy",
+        " flipped latencyMs inputTokens outputTokens costUsd warnings group checks askedDigest answeredBy",
     )
     assert options("test-run", "judgeType") == ("llm", "heuristic", "human")
     assert options("test-run", "passRule") == ("rubric_threshold", "assertions", "max_score", "similarity_0_8")
@@ -159,7 +159,7 @@ def test_a_benchmark_run_has_the_seeds_fields_and_a_pass_rate_from_0_to_100() ->
         "benchmarkId testRunIds overallScore passRate ranAt triggeredBy notes",
         added="promptVersionRef purpose trials passed passedCount totalCount errorCount scoreCi passRateCi evidence",
         # `isRegression`: the quality gate and the outbox; `digests`: which earlier run it is compared with
-        read_by_us="isRegression fallenSince fall groups effectiveCases digests selection canariesPassed answeredBy",
+        read_by_us="isRegression fallenSince fall groups effectiveCases cached digests selection canariesPassed answeredBy",
     )
     assert options("benchmark-run", "purpose") == ("scheduled", "manual", "comparison")
     assert options("benchmark-run", "evidence") == ("supported", "within-noise", "undecidable")

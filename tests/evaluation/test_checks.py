@@ -117,7 +117,10 @@ def test_a_check_may_return_what_numpy_compares(evaluated: Any) -> None:
 
 def test_what_a_check_returns_that_is_no_answer_was_not_raised(evaluated: Any) -> None:
     (reason, _) = [one.reason for one in evaluated(answer, CASES, checks=[undecided], name="own").cases]
-    assert "undecided: it returned 'yes'; return a bool, a number from 0 to 1, or a Verdict" in reason
+    assert (
+        "undecided: it returned 'yes'; return a bool, a number from 0 to 1, a Score, a Verdict, or a mapping of them"
+        in reason
+    )
     assert "raised" not in reason
 
 

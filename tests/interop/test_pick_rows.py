@@ -51,6 +51,7 @@ async def test_a_row_is_answered_with_the_selection_the_aggregates_and_the_reaso
             "selected: score 1 is the highest of 3",
             "not selected: score 0.5, the highest is 1",
         ],
+        "namedScores": [{"maxScore": score, "assertionCount": 2, "totalWeight": 2.0} for score in (0.0, 1.0, 0.5)],
     }
 
 

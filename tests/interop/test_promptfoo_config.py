@@ -345,9 +345,9 @@ def test_variables_are_transformed_by_code_in_the_sandbox(tmp_path: Path) -> Non
     ("text", "said"),
     [
         ("prompts: [a\n", "c.yaml:2: no YAML"),
-        ("prompts: [a]\nprompts: [b]\n", "comes twice"),
+        ("prompts: [a]\nprompts: [b]\n", "duplicate"),
         ("- a\n", "must be a mapping"),
-        (HEAD + "providers: [b]\n", "comes twice"),
+        (HEAD + "providers: [b]\n", "duplicate"),
         (HEAD + "targets: [b]\n", "providers and targets are the same"),
         (HEAD.replace("{{w}}", "p/none.txt"), "c.yaml:1: prompts.0: there is no file"),
         (HEAD + "tests: [{vars: [a]}]", "c.yaml:3: tests.0.vars: there is no file"),

@@ -81,7 +81,7 @@ async def test_after_each_gives_scores_and_what_is_not_kept_of_it_is_noted(engin
     matrix = await run(engine, f"return {given} if name == 'afterEach' else None", text=CONFIG + TESTS + derived)
     assert matrix.rows[0].cells[0].metrics == {"m": 0.25, "new": 2.0}
     assert (matrix.columns[0].metric_sums, matrix.columns[0].derived) == ({"m": 0.25, "new": 2.0}, {"twice": 4.0})
-    assert any("metadata that an afterEach gives is not kept" in note for note in matrix.notes)
+    assert any("metadata that an afterEach gives is not saved" in note for note in matrix.notes)
     failed = await run(engine, "if name == 'afterEach':\n        raise OSError('full')")
     assert "extensions: afterEach in hooks.py: it raised OSError: full" in failed.notes
     assert failed.rows[0].cells[0].passed is True

@@ -125,7 +125,7 @@ def test_a_row_without_an_id_gets_one_of_what_it_says_and_equal_rows_are_numbere
         ("a.csv", b"Q,A\n\xff,1\n", None, "no UTF-8"),
         ("a.jsonl", b'{"Q": "x", "A": "1"}\n[1]\n', 2, "a row is a JSON object"),
         ("a.jsonl", b'{"Q": "x", "A": "1"}\n\n{"Q": \n', 3, "no JSON"),
-        ("a.jsonl", b'{"Q": "x", "Q": "1"}\n', 1, "comes twice"),
+        ("a.jsonl", b'{"Q": "x", "Q": "1"}\n', 1, "duplicate"),
         ("a.jsonl", b'{"Q": NaN, "A": "1"}\n', 1, "cannot be JSON"),
         ("a.parquet", b"PAR1 nonsense", None, "no Parquet"),
     ],
@@ -146,7 +146,7 @@ def test_a_bad_row_is_named_by_file_and_line_with_its_reason(
         ({"inputs": "Q"}, "Q\n[1]\n", "fields.inputs", "an object"),
         ({**QA, "maxScore": "n"}, "Q,A,n\nx,1,many\n", "fields.maxScore", "number"),
         ({**QA, "id": "A"}, "Q,A\nx,no id!\n", "id", "pattern"),
-        ({**QA, "id": "A"}, "Q,A\nx,1\ny,1\n", "id", "comes twice"),
+        ({**QA, "id": "A"}, "Q,A\nx,1\ny,1\n", "id", "duplicate"),
         ({**QA, "status": "A"}, "Q,A\nx,gone\n", "fields.status", "active"),
     ],
 )

@@ -75,7 +75,7 @@ async def test_a_rubric_is_graded_with_a_pass_and_a_score_that_need_not_agree(sa
         at.replies(said)
         verdict = await at.verdict(RUBRIC)
     assert grade_of(verdict) == wanted
-    assert (verdict.judged_by, verdict.judged_by_type, verdict.confidence) == ("anthropic:fake-judge", "llm", 0.9)
+    assert (verdict.judged_by, verdict.judged_by_type, verdict.confidence) == ("anthropic:fake-judge", "llm", None)
     assert (verdict.input_tokens, verdict.output_tokens) == (100, 20)
     assert verdict.criterion_id == grade_criterion(RUBRIC).id
 

@@ -72,7 +72,7 @@ def test_the_digest_of_a_packet_changes_with_unit_output_question_reference_and_
 
 def test_verdicts_come_back_in_the_order_of_the_criteria_with_who_gave_them() -> None:
     made = verdicts(given("fact", 1, "it is so", confidence=0.5), given("tone", 3))
-    assert [(one.criterion_id, one.score, one.confidence) for one in made] == [("tone", 3, 1), ("fact", 1, 0.5)]
+    assert [(one.criterion_id, one.score, one.confidence) for one in made] == [("tone", 3, None), ("fact", 1, 0.5)]
     assert {(one.judged_by, one.judged_by_type, one.handed_in_by) for one in made} == {("ada", "llm", "agent")}
     by_ada = verdicts(given("fact", 1, "it is so"), given("tone", 3), speaker=person("ada"))
     assert {(one.judged_by_type, one.handed_in_by) for one in by_ada} == {("human", "person:ada")}

@@ -24,6 +24,7 @@ NORMAL = (
     (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?)?"), "TIME"),
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|seconds?|minutes?)\b"), "DURATION"),
     (re.compile(r"person-[\w-]+"), "person-TOKEN"),
+    (re.compile(r"\b\d+ bytes\b"), "SIZE"),
     (re.compile(r"/(?:tmp|dev/shm|root|home)/\S*"), "PATH"),
 )
 """Ids and times are put aside before outputs are compared."""

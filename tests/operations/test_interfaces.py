@@ -31,6 +31,8 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "run_benchmark": {"benchmark_id": "b"},
     "run_test_case": {"test_case_id": "c"},
     "compare_versions": {"benchmark_id": "b", "version_a": "p@1", "version_b": "p@2"},
+    "batch_run_tests": {"prompt_id": "p", "test_case_ids": ["c"]},
+    "forget": {"subject": "Ada Lovelace"},
     "try_version": {"benchmark_id": "b", "version": "p@2"},
     "detect_trend": {"benchmark_id": "b"},
     "classify_failure": {"run_id": "run"},

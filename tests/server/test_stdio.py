@@ -6,16 +6,19 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import cast
 
 import anyio
+import anyio.to_thread
 import pytest
 from mcp import Client, stdio_client
 from pydantic import JsonValue
 
 from minions_evals_mcp.server.catalogue import CATALOGUE
+from minions_evals_mcp.server.session.background_runs import CLOSED
 from minions_evals_mcp.store.connection import open_raw
 from tests.hang import HANG_S
 from tests.shared.cli.installed import program
@@ -72,6 +75,66 @@ async def test_a_killed_server_leaves_a_run_that_the_next_start_resumes_by_itsel
                 assert (done["runId"], done["state"]) == (begun["runId"], "completed")
                 assert "of 12 passed" in str(done["summary"])
             assert size <= judge.requests <= asked + 2 + size - kept, "what is kept is not asked again"
+
+
+ENTRY = (sys.executable, "-c", "from minions_evals_mcp.server.entry import server; server()")
+CLIENT: JsonValue = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+
+
+def said(method: str, ident: int | None = None, **params: JsonValue) -> bytes:
+    """A line of the 2025 era."""
+    about: dict[str, JsonValue] = {} if ident is None else {"id": ident}
+    return json.dumps({"jsonrpc": "2.0", **about, "method": method, "params": params}).encode() + b"\n"
+
+
+def left_in_the_middle(env: dict[str, str], after_s: float) -> tuple[int, str]:
+    """How a server ends, and what it says, whose client closes both pipes so long after it asked to wait for a run."""
+    asked = [
+        said("initialize", 1, **cast("dict[str, JsonValue]", CLIENT)),
+        said("notifications/initialized"),
+        said("tools/call", 2, name="run_benchmark", arguments={"benchmarkId": "b", "idempotencyKey": "k", "waitSeconds": 0}),
+        said(
+            "tools/call", 3, name="get_run", arguments={"runId": "k", "waitSeconds": 30}, _meta={"progressToken": "p"}
+        ),
+    ]  # fmt: skip
+    with subprocess.Popen(
+        ENTRY, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        assert server.stderr
+        server.stdin.write(b"".join(asked[:3]))
+        server.stdin.flush()
+        while b'"id":2' not in server.stdout.readline():
+            pass
+        server.stdin.write(asked[3])
+        server.stdin.flush()
+        time.sleep(after_s)  # the moment is what is tried
+        server.stdin.close()
+        server.stdout.close()
+        told = server.stderr.read().decode()
+        return server.wait(HANG_S), told
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.05, 0.1, 0.2, 0.4])
+async def test_a_client_that_closes_both_pipes_while_a_run_ends_is_no_crash_and_the_run_goes_on(
+    tmp_path: Path, after_s: float
+) -> None:
+    size = 80
+    env = environment(tmp_path)
+    async with wired(env) as wire:
+        await wire.call("save_records", records=suite(size))
+    code, told = await anyio.to_thread.run_sync(left_in_the_middle, env, after_s)
+    assert code == 0, told
+    assert "broke" not in told
+    assert "Traceback" not in told
+    with closing(open_raw(tmp_path / "evals.db", read_only=True)) as db:
+        ((state, reason),) = db.execute("SELECT state, reason FROM job")
+    assert (state, reason) in {("completed", ""), ("stopped", CLOSED)}
+    async with wired(env) as wire:
+        done = await wire.call("get_run", runId="k", waitSeconds=50)
+        assert done["state"] == "completed"
+        assert f"of {size} passed" in str(done["summary"])
 
 
 @pytest.mark.parametrize(

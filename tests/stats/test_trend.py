@@ -153,8 +153,8 @@ def test_at_most_5_of_the_120_orders_of_flat_noise_are_degrading() -> None:
     assert sum(read_trend(order).direction == "degrading" for order in tied) <= 5
 
 
-def consecutive_degrading(directions: list[Direction], *, window: int = 5) -> int:
-    start = streak_start(directions, window=window)
+def consecutive_degrading(directions: list[Direction]) -> int:
+    start = streak_start(directions)
     return 0 if start is None else len(directions) - start
 
 
@@ -179,12 +179,10 @@ def test_the_streak_counts_the_newest_degrading_readings() -> None:
     assert (consecutive_degrading([]), streak_start([])) == (0, None)
 
 
-def test_provisional_readings_count_for_no_streak() -> None:
+def test_provisional_readings_count_for_a_streak() -> None:
     falling = times(2, "stable") + times(5, "degrading")
-    assert [consecutive_degrading(falling[:end]) for end in range(1, 8)] == [0, 0, 0, 0, 1, 2, 3]
-    assert streak_start(falling) == 4
-    assert (consecutive_degrading(falling, window=4), streak_start(falling, window=4)) == (0, None)
-    assert (consecutive_degrading(falling, window=8), streak_start(falling, window=8)) == (3, 4)
+    assert [consecutive_degrading(falling[:end]) for end in range(1, 8)] == [0, 0, 1, 2, 3, 4, 5]
+    assert streak_start(falling) == 2
 
 
 @given(st.lists(st.sampled_from(DIRECTIONS), max_size=15))
@@ -194,7 +192,7 @@ def test_a_streak_is_unbroken_and_begins_after_what_is_not_degrading(directions:
     assert start == (len(directions) - count if count else None)
     assert all(one == "degrading" for one in directions[len(directions) - count :])
     first = len(directions) - count
-    assert first <= 4 or directions[first - 1] != "degrading"
+    assert first == 0 or directions[first - 1] != "degrading"
 
 
 def test_scores_count_to_the_ninth_decimal() -> None:

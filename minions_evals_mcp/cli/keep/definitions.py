@@ -7,9 +7,10 @@ from typing import Literal
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
+from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.tagged_values import json_or_text
 from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
-from minions_evals_mcp.engine.cases.testing import create_test_case, update_test_case
+from minions_evals_mcp.engine.cases.testing import create_prompt_version, create_test_case, update_test_case
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.records.save_records import get_record
@@ -17,21 +18,26 @@ from minions_evals_mcp.errors import BadInputError, UnsupportedError
 
 BY = "command-line"
 CASE_FIELDS = ("promptId", "name", "description", "input", "expectedOutput")
-TEXTS = frozenset({"promptId", "name", "description", "expectedOutput", "testCaseId", "provider", "model"})
+VERSION_FIELDS = ("promptId", "content", "changelog", "description")
+TEXTS = frozenset(
+    {"content", "changelog", "promptId", "name", "description", "expectedOutput", "testCaseId", "provider", "model"}
+)
 """Fields whose value is a text as it stands; of the others it is JSON where it can be."""
 
 
 async def add(
-    type: Literal["test-case", "test-branch"],  # noqa: A002  the argument's name
+    type: Literal["test-case", "test-branch", "prompt-version"],  # noqa: A002  the argument's name
     /,
     *fields: str,
     id: str | None = None,  # noqa: A002  the option's name
     common: Common = DEFAULTS,
 ) -> int:
-    """Make a test case of a prompt, or a branch of a test case.
+    """Make a test case or a version of a prompt, or a branch of a test case.
 
     A test case takes promptId, name, description, input and expectedOutput. A branch testCaseId, name, provider, model and
     what else is sent (temperature, maxTokens, topP, otherParams, isControl).
+    A prompt version takes promptId, content, changelog and description. It follows the latest version of its prompt, and gets
+    the next number.
     Example: minions-evals add test-case promptId=mood name=Happy 'input={"text": "I am happy"}' expectedOutput=positive
 
     Parameters
@@ -46,7 +52,7 @@ async def add(
     values = named_fields(fields)
     async with session(common, makes=True) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is made is theirs
-        made = await (_case_made(engine, values, id) if type == TestCase.slug else _branch_made(engine, values, id))
+        made = await _MAKERS[type](engine, values, id)
     _tell(made, f"made {type} {made['id']}", common)
     return 0
 
@@ -70,6 +76,25 @@ async def _case_made(engine: Engine, values: Json, ident: str | None) -> Json:
 
 async def _branch_made(engine: Engine, values: Json, ident: str | None) -> Json:
     return (await create_branch(engine, values, branch_id=ident)).wire()
+
+
+async def _version_made(engine: Engine, values: Json, ident: str | None) -> Json:
+    unknown = [name for name in values if name not in VERSION_FIELDS]
+    if unknown:
+        raise BadInputError(
+            f"{unknown[0]} is no field of a prompt version here.", remedy=f"It takes {', '.join(VERSION_FIELDS)}."
+        )
+    missing = [name for name in ("promptId", "content") if not values.get(name)]
+    if missing:
+        raise BadInputError(f"{missing[0]} is missing.", remedy=f"Give {missing[0]}=VALUE.")
+    given = {name: str(values.get(name) or "") for name in ("changelog", "description") if name in values}
+    made = await create_prompt_version(
+        engine, prompt_id=str(values["promptId"]), content=str(values["content"]), id=ident, **given
+    )
+    return made.wire()
+
+
+_MAKERS = {TestCase.slug: _case_made, TestBranch.slug: _branch_made, PromptVersion.slug: _version_made}
 
 
 async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name

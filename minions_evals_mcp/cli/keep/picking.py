@@ -21,7 +21,7 @@ def pick(
 ) -> int:
     """Select the best of several recorded outputs by their scores: a JSON row in, its selection out. Nothing is saved.
 
-    A row is {id, outputs: […], assert: […]}. Its answer {id, selected, scores, reasons} or {id, error}. `selected` is
+    A row is {id, outputs: […], assert: […]}. Its answer {id, selected, scores, reasons, namedScores} or {id, error}. `selected` is
     the index of the output with the highest aggregate (the first of equals), null where none reaches the threshold of
     the row's max-score assertion: {"type":"max-score","value":{"method":"average"|"sum","weights":{TYPE:…},"threshold":…}}.
     An output is a text, a record, or {output, latencyMs, cost}. A select-best assertion has no part in it.

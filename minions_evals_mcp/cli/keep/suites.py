@@ -340,7 +340,7 @@ async def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  
 
 
 async def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Hide a record from lists. Runs that refer to it keep it.
+    """Hide a record from lists. Runs that refer to it keep it. `forget` erases its content.
 
     Example: minions-evals delete support/old-case
 
@@ -351,4 +351,11 @@ async def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002
     """
     async with session(common) as engine:
         record = await delete_record(engine, id)
-    return reply(common, record.wire(), [f"{record.type} {record.id} is hidden; importing it again brings it back"])
+    return reply(
+        common,
+        record.wire(),
+        [
+            f"{record.type} {record.id} is hidden, not erased; importing it again brings it back",
+            f"To erase its content: minions-evals forget --record {record.id}",
+        ],
+    )

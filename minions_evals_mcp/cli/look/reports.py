@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -12,8 +12,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
+from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.engine.ab_test.titled import ab_test_under, titled_ab_test
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.operations.evaluations import Matrix, matrix_under
 from minions_evals_mcp.report.writing import written
 
 SHOWN = 20
@@ -23,12 +25,13 @@ async def report(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    out: Annotated[Path, Parameter(name=["--out", "-o"])],
+    out: Annotated[tuple[Path, ...], Parameter(name=["--out", "-o"], negative="")],
     compare: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Write a report of a run, of a benchmark's newest run, of a comparison or of an A/B test.
+    """Write a report of a run, of a benchmark's newest run, of a config's evaluation, of a comparison or of an A/B test.
 
+    Of a config's evaluation (eval/…) it holds the whole matrix, every test under every column.
     The file's extension says which form: .html (one file, opens anywhere, needs no network), .md (fits a pull-request
     comment), .xml (JUnit: a failed case is a failure, an instrument that failed an error), .json (everything), .csv.
     Example: minions-evals report support/quality -o report.html
@@ -36,9 +39,9 @@ async def report(
     Parameters
     ----------
     id
-        A run's id, its beginning, its key or latest. A benchmark's id, or a comparison's.
+        A run's id, its beginning, its key or latest. A benchmark's id (eval/… for a config's), or a comparison's.
     out
-        The file. An existing one is replaced.
+        The file. An existing one is replaced. Repeatable.
     compare
         Another run (or benchmark) to put beside it, as the earlier of the two.
     """
@@ -47,33 +50,61 @@ async def report(
     from minions_evals_mcp.report.documents.forms import form_of  # noqa: PLC0415  charts and templates, which diff does without
     from minions_evals_mcp.report.sentences import answer  # noqa: PLC0415  as above
 
-    form = form_of(out)
+    forms = [form_of(file) for file in out]
     async with session(replace(common, read_only=True)) as engine:
+        matrix = None if compare else await matrix_under(engine, id)
+        if matrix is not None:
+            return await _matrix_report(matrix, out, common)
         if (ab_test := await ab_test_under(engine, id)) is not None:
             return await _ab_report(engine, ab_test, out, common)
         subject = await find_subject(engine, id, compare=compare)
         read = await read_report(engine, subject)
         beside = [] if compare else await engine.store.read(partial(columns_beside, run_id=subject.run_id))
-        async with aclosing(form(engine, read)) as pieces:
-            size = await written(out, pieces)
+        files: list[tuple[Path, int]] = []
+        for file, form in zip(out, forms, strict=True):
+            async with aclosing(form(engine, read)) as pieces:
+                files.append((file, await written(file, pieces)))
     if common.json:
-        say({"file": str(out), "bytes": size, "runId": subject.run_id, "answer": answer(read)})
+        _say_files(files, runId=subject.run_id, answer=answer(read))
         return 0
     from minions_evals_mcp.report.diffs import show_written  # noqa: PLC0415  rich is imported where a person looks
 
-    show_written(out, answer(read), columns=beside, store=common.db)
+    show_written(out, answer(read), columns=beside, benchmark=read.run.summary.subject_id, store=common.db)
     return 0
 
 
-async def _ab_report(engine: Engine, job_id: str, out: Path, common: Common) -> int:
+def _say_files(files: Sequence[tuple[Path, int]], **beside: str) -> None:
+    """Names the files with their sizes; of the first under the names that one file has."""
+    first, size = files[0]
+    several: Json = {"files": [{"file": str(file), "bytes": count} for file, count in files]} if len(files) > 1 else {}
+    say({"file": str(first), "bytes": size, **several, **beside})
+
+
+async def _matrix_report(matrix: Matrix, out: Sequence[Path], common: Common) -> int:
+    from minions_evals_mcp.report.matrix.forms import matrix_form_of  # noqa: PLC0415  as above
+    from minions_evals_mcp.report.matrix.verdict import verdict  # noqa: PLC0415  as above
+
+    files = [(file, await written(file, _whole(matrix_form_of(file)(matrix)))) for file in out]
+    sentence = " ".join(verdict(matrix)[:-1]) or "Nothing is judged yet."
+    if common.json:
+        _say_files(files, benchmarkId=matrix.benchmark_id, answer=sentence)
+        return 0
+    from minions_evals_mcp.report.diffs import show_written  # noqa: PLC0415  as above
+
+    show_written(out, sentence, store=common.db)
+    return 0
+
+
+async def _ab_report(engine: Engine, job_id: str, out: Sequence[Path], common: Common) -> int:
     from minions_evals_mcp.report.ab_words import headline  # noqa: PLC0415  as above
     from minions_evals_mcp.report.documents.ab_report import ab_form_of  # noqa: PLC0415  as above
 
-    form = ab_form_of(out)
+    forms = [ab_form_of(file) for file in out]
     result, title = await titled_ab_test(engine, job_id)
-    size = await written(out, _whole(form(result, title)))
+    pairs = zip(out, forms, strict=True)
+    files = [(file, await written(file, _whole(form(result, title)))) for file, form in pairs]
     if common.json:
-        say({"file": str(out), "bytes": size, "runId": result.run_id, "answer": headline(result)})
+        _say_files(files, runId=result.run_id, answer=headline(result))
         return 0
     from minions_evals_mcp.report.diffs import show_written  # noqa: PLC0415  as above
 

@@ -15,7 +15,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.operations.table import TABLE
 
-BETWEEN = re.compile(r",(?=\s*(?:tag=|status=|text~))")
+BETWEEN = re.compile(r",(?=\s*(?:tag=|skill=|status=|text~))")
 Cases = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 
 
@@ -29,7 +29,7 @@ class Choice:
         Parameter(
             negative="",
             show_default=False,
-            help="Run only cases with tag=TAG, status=passed|failed|new, text~WORDS. Separate several by commas. All must match.",
+            help="Run only cases with tag=TAG, skill=SKILL, status=passed|failed|new, text~WORDS. Separate by commas; all must match.",
         ),
     ] = ()
     rerun_failed: Annotated[

@@ -10,12 +10,14 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated
+from uuid import uuid4
 
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.run.agreeing import vet_config
+from minions_evals_mcp.cli.run.eval_options import branch_here, narrowed, variables_given
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided
-from minions_evals_mcp.cli.run.run_options import Positive
+from minions_evals_mcp.cli.run.run_options import Fraction, Positive
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, kept_in, run, say, session
 from minions_evals_mcp.cli.telling import tell
@@ -30,7 +32,10 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
-from minions_evals_mcp.settings import every_variable, named_variables, settings_here
+from minions_evals_mcp.operations.evaluations import ColumnGate
+from minions_evals_mcp.operations.evaluations import gates as column_gates
+from minions_evals_mcp.report.matrix.verdict import column_words, pass_rate_gates
+from minions_evals_mcp.settings import every_variable, named_variables, settings_here, use_env_file
 
 INTERRUPTED = 130
 SHOWN = 25
@@ -41,7 +46,11 @@ class _How(Value):
 
     out: tuple[Path, ...]
     limit: int
+    verbose: bool
     fail: bool
+    min_pass_rate: float | None
+    fail_on_regression: bool
+    baseline: str | None
     judge_model: str | None
     concurrency: int | None
     embedder: str | None
@@ -51,16 +60,28 @@ class _How(Value):
 def eval_(
     config: Annotated[Path | None, Parameter(name=["--config", "-c"])] = None,
     *,
-    prompt: Annotated[tuple[str, ...], Parameter(negative="")] = (),
-    provider: Annotated[tuple[str, ...], Parameter(negative="")] = (),
-    out: Annotated[tuple[Path, ...], Parameter(name=["--out", "-o"], negative="")] = (),
+    prompt: Annotated[tuple[str, ...], Parameter(name=["--prompt", "--prompts", "-p"], negative="")] = (),
+    provider: Annotated[tuple[str, ...], Parameter(name=["--provider", "--providers", "-r"], negative="")] = (),
+    tests: Annotated[tuple[Path, ...], Parameter(name=["--tests", "-t"], negative="")] = (),
+    var: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    env_file: Annotated[Path | None, Parameter(name=["--env-file", "--env-path"])] = None,
+    filter_pattern: str | None = None,
+    filter_failing: str | None = None,
+    filter_first_n: Annotated[Positive | None, Parameter(name=["--filter-first-n", "-n"])] = None,
+    repeat: Positive | None = None,
+    out: Annotated[tuple[Path, ...], Parameter(name=["--out", "--output", "-o"], negative="")] = (),
     allow_unsupported: Annotated[bool, Parameter(negative="")] = False,
     fail: Annotated[bool, Parameter(negative="")] = False,
+    min_pass_rate: Fraction | None = None,
+    fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
+    baseline: str | None = None,
+    cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
     key: str | None = None,
     max_cost_usd: float | None = None,
     max_seconds: float | None = None,
-    judge_model: str | None = None,
-    concurrency: Positive | None = None,
+    judge_model: Annotated[str | None, Parameter(name=["--judge-model", "--grader"])] = None,
+    concurrency: Annotated[Positive | None, Parameter(name=["--concurrency", "--max-concurrency", "-j"])] = None,
+    verbose: Annotated[bool, Parameter(negative="")] = False,
     embedder: str | None = None,
     trust_code: Annotated[bool, Parameter(negative="")] = False,
     yes: Annotated[bool, Parameter(negative="")] = False,
@@ -70,8 +91,9 @@ def eval_(
     """Run a promptfoo config as it stands: every prompt at every provider on every test, as a matrix of outputs.
 
     What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
-    same command goes on where it was stopped, and an unchanged config that has run is shown again without a call.
-    Exit 3 if an output could not be made, judged or chosen. With --fail, exit 1 if a test failed, 3 if one has no verdict.
+    same command resumes where it was stopped. An output is asked for once: what the same provider answered to the same
+    prompt, variables and options comes from the cache.
+    Exit 3 if an output could not be made, judged or chosen; with --fail, exit 1 if a test failed, 3 if one has no verdict.
     Example: minions-evals eval promptfooconfig.yaml -o results.json
 
     Parameters
@@ -83,15 +105,37 @@ def eval_(
         A prompt, or a file of some, in place of the config's. Repeatable.
     provider
         A provider in place of the config's. Repeatable.
+    tests
+        A file of tests (YAML, JSON, JSONL or CSV) in place of the config's. Repeatable.
+    var
+        NAME=VALUE, a variable of every test that does not set it. Repeatable.
+    env_file
+        A file of environment variables, which replace those of the same names.
+    filter_pattern
+        Evaluate only the tests whose description matches this regular expression.
+    filter_failing
+        Evaluate only the tests that failed: in a results file (.json), or in a stored evaluation (eval/…).
+    filter_first_n
+        Evaluate only this many tests, from the first.
+    repeat
+        Number of times that each test is run (else the config's evaluateOptions.repeat).
     out
-        Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .csv or .html, JUnit as .xml.
-        Repeatable. Missing folders are made.
+        Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .html, .md or .csv, JUnit as
+        .xml. Repeatable. Missing folders are made.
     allow_unsupported
         List what is not carried out, and leave it out.
     fail
         Exit 1 if an output failed, or, where a test chooses among its outputs, the chosen one.
+    cache
+        Use outputs from the cache. With --no-cache every provider is asked again.
+    min_pass_rate
+        Exit 1 if a column passes a smaller share of its tests (0 to 1), beyond chance; 3 if more tests would decide.
+    fail_on_regression
+        Exit 1 if a column passes fewer tests than in the baseline, beyond chance; 3 if too few tests changed to decide.
+    baseline
+        What --fail-on-regression compares with: a branch of the repository, or a run (else the last evaluation of this config).
     key
-        Names the evaluation: another key runs an unchanged config anew.
+        Names the evaluation: another key runs an unchanged config anew, without the cache.
     max_cost_usd
         Stop before spending more than this, over all columns.
     max_seconds
@@ -106,22 +150,34 @@ def eval_(
         Run the code of assertions and transforms with the real interpreters, which can do whatever you can.
     yes
         Agree to what the config names: programs, code, addresses, variables of the environment, paths outside of its folder.
+    verbose
+        Show every test, with the reason of each check.
     limit
         Maximum number of tests shown. Files contain all.
     """
     how = _How(
-        out=out, limit=limit, fail=fail, judge_model=judge_model, concurrency=concurrency, embedder=embedder,
-        trust_code=trust_code,
+        out=out, limit=sys.maxsize if verbose else limit, verbose=verbose, fail=fail,
+        min_pass_rate=min_pass_rate, fail_on_regression=fail_on_regression, baseline=baseline, judge_model=judge_model,
+        concurrency=concurrency, embedder=embedder, trust_code=trust_code,
     )  # fmt: skip
+    if env_file is not None:
+        use_env_file(env_file)
     settings = settings_here()
     configured = engine_config(common, settings, judge_model=judge_model, embedder=embedder)
     overrides = Given(
         prompt, provider, allow_unsupported, judge_model, embedder, every_variable(),
         has_judge=configured.judge_model is not None or default_judge(configured.providers) is not None,
         default_embedder=None if embedder or settings.embedder else default_embedder(configured.providers),
-        trust_code=trust_code,
+        trust_code=trust_code, tests=tuple(str(file.resolve()) for file in tests), variables=variables_given(var),
+        repeat=repeat, narrowed=narrowed(filter_pattern, filter_first_n, filter_failing, common),
     )  # fmt: skip
-    limits = EvalOptions(key, max_cost_usd, max_seconds)
+    limits = EvalOptions(
+        key if cache or key else str(uuid4()),
+        max_cost_usd,
+        max_seconds,
+        cache=cache and key is None,
+        branch=branch_here(),
+    )
     path = config or _config_here()
     vet_config(path, yes=yes or trust_code)
     try:
@@ -156,7 +212,7 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
     environment = {**named_variables(sorted(evaluation.variables)), **evaluation.given_variables}
     remember_named(environment)
     with redirect_stdout(sys.stderr):  # what the config's code prints is no part of the answer
-        matrix = await _evaluated(evaluation, environment, how, limits, common)
+        matrix, gates = await _evaluated(evaluation, environment, how, limits, common)
     for path in paths:
         _write(path, matrix, evaluation)
     if common.json:
@@ -166,13 +222,14 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
     else:
         from minions_evals_mcp.report.matrix.matrices import show_matrix  # noqa: PLC0415  as above
 
-        show_matrix(matrix, limit=how.limit, store=common.db, place=kept_in(common))
-    return _code(matrix, how)
+        show_matrix(matrix, limit=how.limit, verbose=how.verbose, store=common.db, place=kept_in(common))
+    return _code(matrix, how, gates)
 
 
 async def _evaluated(
     evaluation: Evaluation, environment: dict[str, str], how: _How, limits: EvalOptions, common: Common
-) -> Matrix:
+) -> tuple[Matrix, list[ColumnGate] | None]:
+    """The matrix, and how its columns stand beside the baseline; None where there is none or nobody asked."""
     opening = session(
         common,
         judge_model=how.judge_model or evaluation.judge_model,
@@ -186,42 +243,49 @@ async def _evaluated(
             began = engine.clock()
             matrix = await evaluate(engine, evaluation, limits, environment=environment, progress=progress)
         await _say_cached(engine, matrix, began)
-        return matrix
+        gates = None
+        if how.fail_on_regression:
+            gates = await column_gates(engine, matrix, how.baseline)
+        return matrix, gates
 
 
 async def _say_cached(engine: Engine, matrix: Matrix, began: datetime) -> None:
-    """Says which columns were complete before the command began, so that nothing was asked for them."""
+    """Says of an evaluation that had ended before since when it is there."""
     idents = [ident for column in matrix.columns for ident in column.run_ids]
     jobs = [await get_job(engine, ident) for ident in idents]
     cached = [job for job in jobs if job.state == "completed" and job.updated_at < began]
-    if not cached:
+    anew = "To ask again: --no-cache."
+    if len(cached) < len(jobs) or not cached:
         return
     since = minute(max(job.updated_at for job in cached))
-    anew = "To ask again, name the evaluation anew with --key."
-    if len(cached) < len(jobs):
-        tell(f"Cached results from {since} for {len(cached)} of {len(jobs)} runs. {anew}\n", aside=True)
-        return
     newest = await get_job(engine, LATEST)
     also = "" if newest.id in idents else " `latest` is a newer run than these."
     tell(f"Cached result from {since}: nothing was asked, nothing was re-run.{also} {anew}\n", aside=True)
 
 
-def _code(matrix: Matrix, how: _How) -> int:
+def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
     unchosen = any(selection.problem for row in matrix.rows for selection in row.selections)
     if unchosen or any(column.errors or column.problem for column in matrix.columns):
         return BROKEN
-    if not how.fail:
-        return 0
-    verdicts = Counter(row.verdict for row in matrix.rows)
+    verdicts = Counter(row.verdict for row in matrix.rows) if how.fail else Counter[str]()
     total = len(matrix.rows)
-    if verdicts["failed"]:
-        return gate_failed(f"{verdicts['failed']} of {total} tests failed")
+    reasons = [f"{verdicts['failed']} of {total} tests failed"] if verdicts["failed"] else []
+    if how.fail_on_regression and gates is None:
+        tell("There is no earlier evaluation of this config: nothing to compare with.\n", aside=True)
+    limits = [] if how.min_pass_rate is None else pass_rate_gates(matrix, how.min_pass_rate)
+    reasons += [words for gate, words in limits if gate == "failed"]
+    reasons += [column_words(matrix, column) for column in gates or () if column.gate == "failed"]
+    if reasons:
+        return gate_failed("; ".join(reasons))
     unjudged = verdicts["undecided"]
-    return undecided(
-        f"gate undecided: {unjudged} of {total} tests {'has' if unjudged == 1 else 'have'} no verdict"
-        if unjudged
-        else ""
-    )
+    open_gates = [f"{unjudged} of {total} tests {'has' if unjudged == 1 else 'have'} no verdict"] if unjudged else []
+    open_gates += [words for gate, words in limits if gate == "undecided"]
+    open_gates += [
+        f"{column_words(matrix, column)}, and too few tests changed to decide"
+        for column in gates or ()
+        if column.gate == "undecided"
+    ]
+    return undecided(f"gate undecided: {'; '.join(open_gates)}" if open_gates else "")
 
 
 def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:
@@ -238,23 +302,12 @@ def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:
 def _written(suffix: str, matrix: Matrix, evaluation: Evaluation) -> str:
     """The text of a file of that form."""
     from minions_evals_mcp.interop.promptfoo_results import results_json  # noqa: PLC0415  only a file needs it
-    from minions_evals_mcp.report.matrix.matrices import matrix_csv  # noqa: PLC0415  as above
-    from minions_evals_mcp.report.matrix.matrix_files import (  # noqa: PLC0415  as above
-        matrix_html,
-        matrix_junit,
-        result_lines,
-        yaml_text,
-    )
+    from minions_evals_mcp.report.matrix.forms import MATRIX_FORMS  # noqa: PLC0415  as above
+    from minions_evals_mcp.report.matrix.matrix_files import result_lines, yaml_text  # noqa: PLC0415  as above
 
-    match suffix:
-        case ".csv":
-            return matrix_csv(matrix)
-        case ".html":
-            return matrix_html(matrix)
-        case ".xml":
-            return matrix_junit(matrix)
-        case _:
-            results = results_json(matrix, evaluation, at=iso(wall_clock()))
+    if suffix in MATRIX_FORMS and suffix != ".json":
+        return MATRIX_FORMS[suffix](matrix)
+    results = results_json(matrix, evaluation, at=iso(wall_clock()))
     if suffix == ".jsonl":
         return result_lines(results)
     return yaml_text(results) if suffix != ".json" else json.dumps(results, ensure_ascii=False, indent=2) + "\n"

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, say
 from minions_evals_mcp.cli.start.machine import Finding, machine
 from minions_evals_mcp.cli.telling import tell
-from minions_evals_mcp.configured import default_db
+from minions_evals_mcp.default_store import user_store
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, ModelProvider
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.errors import EvalsError
@@ -142,7 +142,7 @@ async def _store(path: Path) -> list[Finding]:
                 remedy="minions-evals db check names them",
             )
         ]
-    shared = ", of all projects that name none (`store =` in a project file)" if path == default_db() else ""
+    shared = ", of all that is run outside a project" if path == user_store() else ""
     left = f"; not checked: {', '.join(report.not_checked)}" if report.not_checked else ""
     remedy = "minions-evals db check --deep checks all of it" if left else ""
     said = f"{path}: {sum(report.checked.values())} records{shared}{left}"
@@ -155,7 +155,7 @@ def _provider(row: ModelProvider, access: Access) -> Finding:
     if access.api_key is None and not (row.keyless_elsewhere and at):
         return Finding(row.name, ok=None, said="no key", remedy=f"Set {row.key_variable} to use it.")
     if importlib.util.find_spec(row.package) is None:
-        remedy = f"pip install 'minions-evals-mcp[{row.package}]'"
+        remedy = f"pip install {row.package}"
         return Finding(row.name, ok=False, said="the SDK is missing", remedy=remedy)
     return Finding(row.name, ok=True, said=f"{'key is set' if access.api_key else 'no key, local server'}{at}")
 

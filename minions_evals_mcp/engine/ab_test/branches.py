@@ -56,7 +56,7 @@ async def _branch(engine: Engine, ident: str) -> Record[TestBranch]:
 
 
 async def branches_of_case(engine: Engine, test_case_id: str) -> list[Record[TestBranch]]:
-    """The branches of a test case with what their executions add up to, consistency included."""
+    """The branches of a test case with what their executions add up to; what one does not give has its default."""
     await engine.store.read(lambda db: records.require(db, test_case_id, TestCase))
     with_outputs = await engine.store.read(lambda db: _with_outputs(db, test_case_id))
     return [await _consistent(engine, record, outputs) for record, outputs in with_outputs]
@@ -87,7 +87,8 @@ async def _consistent(engine: Engine, record: Record[TestBranch], outputs: Outpu
     def similarity(first: str, other: str) -> float:
         return 1.0 if first == other else cosine(vectors[first], vectors[other])
 
-    fields = record.fields.model_copy(update={"consistency_score": consistency_score(repeated, similarity)})
+    measured = record.fields.model_copy(update={"consistency_score": consistency_score(repeated, similarity)})
+    fields = measured.with_defaults()
     return cast("Record[TestBranch]", record.touched(fields, record.updated_at))
 
 

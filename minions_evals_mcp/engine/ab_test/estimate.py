@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.domain.definitions import TestBranch
+from minions_evals_mcp.domain.definitions import MAX_TOKENS, TestBranch
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.ab_test.plan import planned
 from minions_evals_mcp.engine.ab_test.request import AbTestRequest
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.branch_parameters import MAX_TOKENS
 from minions_evals_mcp.models.prices import estimate_usd
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
@@ -9,7 +10,7 @@ from typing import assert_never
 import anyio
 import anyio.to_thread
 
-from minions_evals_mcp.domain.definitions import Json, TestBranch
+from minions_evals_mcp.domain.definitions import MAX_TOKENS, Json, TestBranch
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Outcome, TestBranchExecution
@@ -19,7 +20,11 @@ from minions_evals_mcp.engine.budget import Budget, Metered
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.engine.judge.likeness import expects_text, likeness_of
-from minions_evals_mcp.engine.records.branch_parameters import MAX_TOKENS, not_sent, sent_parameters
+from minions_evals_mcp.engine.records.branch_parameters import (
+    defaulted_parameters,
+    not_sent,
+    sent_parameters,
+)
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.models.replies import Answered, Completion, Failed, Refused, Reply, Truncated
@@ -81,7 +86,7 @@ async def execute(run: AbRun, position: int, iteration: int) -> Outcome:
     asked_at = anyio.current_time()
     reply = await _reply(run, branch.fields)
     took_ms = (anyio.current_time() - asked_at) * 1000
-    detail = _sent(run, branch)
+    detail = _sent(run, branch, () if isinstance(reply, Failed) else reply.dropped)
     if isinstance(reply, Failed):
         fields, outcome = _failed(run, branch, reply, took_ms), "target-error"
     else:
@@ -104,6 +109,7 @@ async def _reply(run: AbRun, branch: TestBranch) -> Reply:
         user=run.plan.prompt,
         max_tokens=branch.max_tokens or MAX_TOKENS,
         params=sent_parameters(branch),
+        optional=defaulted_parameters(branch),
         stream=True,
     )
     # Longer than the case's own limit, so that a slow answer is seen to be slow instead of given up.
@@ -176,8 +182,8 @@ def _answered(run: AbRun, branch: Record[TestBranch], reply: Answered, seen: _Se
         execution_id=run.job.id,
         test_case_id=run.plan.case.id,
         prompt_version_ref=None if run.plan.version is None else run.plan.version.id,
-        configuration=configuration(branch.fields),
-        configuration_digest=configuration_digest(branch.fields),
+        configuration=configuration(branch.fields, reply.dropped),
+        configuration_digest=configuration_digest(branch.fields, reply.dropped),
         output=reply.text,
         error=error,
         status="success" if error is None else "error",
@@ -217,12 +223,13 @@ def _failed(run: AbRun, branch: Record[TestBranch], reply: Failed, took_ms: floa
     )
 
 
-def _sent(run: AbRun, branch: Record[TestBranch]) -> Json:
-    """Returns what the event says of the request: what was sent, and which of the documented defaults were not."""
+def _sent(run: AbRun, branch: Record[TestBranch], dropped: Collection[str]) -> Json:
+    """What the event says of the request: what was sent, and which of the documented defaults the provider refused."""
     limit = branch.fields.max_tokens or MAX_TOKENS
+    sent = sent_parameters(branch.fields, dropped)
     return {
         "branchId": branch.id, "testCaseId": run.plan.case.id, "runId": run.job.id,
-        "sent": {"maxTokens": limit, **sent_parameters(branch.fields)}, "notSent": list(not_sent(branch.fields)),
+        "sent": {"maxTokens": limit, **sent}, "notSent": list(not_sent(branch.fields, sent)),
     }  # fmt: skip
 
 

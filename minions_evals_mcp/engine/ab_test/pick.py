@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.scoring.checks import Subject, Unchecked
-from minions_evals_mcp.scoring.max_score import Selection, parted
+from minions_evals_mcp.scoring.max_score import NamedScores, Selection, parted
 from minions_evals_mcp.scoring.verdicts.examination import Contest, Spoilt
 
 
@@ -22,6 +22,7 @@ class AbPick(Value):
 
     selected: str | None = None
     scores: dict[str, float] = {}
+    named_scores: dict[str, NamedScores] = {}
     problem: str = ""
 
 
@@ -50,4 +51,5 @@ def _picked(idents: Sequence[str], selection: Selection | Spoilt | Unchecked) ->
             return AbPick(
                 selected=None if selected is None else idents[selected],
                 scores=dict(zip(idents, scores, strict=True)),
+                named_scores=dict(zip(idents, (standing.named_scores for standing in standings), strict=True)),
             )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from minions_evals_mcp.domain.definitions import Benchmark, Json, TestBranch, TestCase
+from minions_evals_mcp.domain.definitions import MAX_TOKENS, Benchmark, Json, TestBranch, TestCase
 from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import output_text
@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.ab_test.request import AbTestRequest
 from minions_evals_mcp.engine.budget import vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import expects_text
-from minions_evals_mcp.engine.records.branch_parameters import MAX_TOKENS, sent_parameters, vet_parameters
+from minions_evals_mcp.engine.records.branch_parameters import sent_parameters, vet_parameters
 from minions_evals_mcp.engine.version_chain import common_prompt, default_name, find_version
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.models.registry import ModelRef
@@ -87,16 +87,17 @@ class AbTestPlan:
         }
 
 
-def configuration(branch: TestBranch) -> Json:
-    """Returns what a branch asks its provider with: the model and the parameters that are sent."""
+def configuration(branch: TestBranch, dropped: Collection[str] = ()) -> Json:
+    """The model and the parameters that a branch asks its provider with, without those that the provider refused."""
     limit = branch.max_tokens or MAX_TOKENS
-    return {"provider": branch.provider, "model": branch.model, "maxTokens": limit, **sent_parameters(branch)}
+    sent = sent_parameters(branch, dropped)
+    return {"provider": branch.provider, "model": branch.model, "maxTokens": limit, **sent}
 
 
-def configuration_digest(branch: TestBranch) -> str:
+def configuration_digest(branch: TestBranch, dropped: Collection[str] = ()) -> str:
     """Equal for branches that ask alike."""
     limit = branch.max_tokens or MAX_TOKENS
-    return digest([branch.provider, branch.model, limit, sent_parameters(branch)])
+    return digest([branch.provider, branch.model, limit, sent_parameters(branch, dropped)])
 
 
 async def planned(engine: Engine, request: AbTestRequest) -> AbTestPlan:

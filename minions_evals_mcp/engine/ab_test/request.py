@@ -11,16 +11,16 @@ from minions_evals_mcp.domain.definitions import Json, TestBranch
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More, Repeats
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, Dollars, More, Repeats
 from minions_evals_mcp.domain.values import Id, Text, Unit, Value, VersionName
+from minions_evals_mcp.engine.request import MOST_CASES
 from minions_evals_mcp.scoring.ab import Criterion
 
 LEAST, MOST = 2, 5
-MOST_CASES = 1000
 
 
 class InlineBranch(Value):
-    """One model configuration, given with the test; what is not given is not sent."""
+    """One model configuration, given with the test; what is not given has its documented default."""
 
     name: Text
     provider: Provider
@@ -87,9 +87,7 @@ class AbTestRequest(Value):
         NAME_SAYS_IT,
         More("Runs of each branch on each case. With five or more the answer includes how often each branch wins."),
     ] = 1
-    triggered_by: Annotated[
-        Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT
-    ] = "command-line"
+    triggered_by: Asker = "command-line"
     key: Annotated[
         Text | None,
         Field(description="Same key, same run"),

@@ -322,6 +322,7 @@ def _branch(
     wins = won.get(branch.id, 0)
     units = arms.by_unit(branch.id)
     spread = spreads(units)
+    asked = None if newest is None else newest.fields.configuration
     checked = [execution.checks_passed for execution in good if execution.checks_passed is not None]
     return AbBranch(
         branch_id=branch.id,
@@ -342,8 +343,8 @@ def _branch(
         wins=wins,
         win_share=wins / rounds if rounds else 0.0,
         total_cost=math.fsum(costs) if costs else None,
-        not_sent=list(not_sent(branch.fields)),
-        configuration=configuration(branch.fields),
+        not_sent=[] if asked is None else list(not_sent(branch.fields, asked)),
+        configuration=asked or configuration(branch.fields),
         pass_rate=spread.pass_rate,
         pass_rate_interval=spread.pass_rate_interval,
         quality_interval=spread.quality,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import output_text
@@ -28,6 +28,7 @@ from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units, run_pairs
+from minions_evals_mcp.store.queries.judging import shared_checks
 from minions_evals_mcp.store.queries.run_pairs import BothScores, CaseScores
 
 Kind = Literal["newly-failing", "worse", "newly-passing", "better", "same", "not-alike", "only-before", "only-after"]
@@ -75,9 +76,18 @@ class Totals(Value):
     trials: int
 
 
+class SharedChecks(Value):
+    """The checks by which cases with edited checks are compared: those of both runs, and those that only one of them has."""
+
+    compared: tuple[str, ...]
+    new: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
 class RunDiff(Value):
     """Two runs side by side: figures over the `alike` cases, `counts` of cases by kind, the changes sorted by loss.
 
+    `checks`: the checks by which those cases are compared whose checks were edited in between.
     `reading` is the verdict on the two; `evidence` that on the passes alone.
     """
 
@@ -93,6 +103,7 @@ class RunDiff(Value):
     changes: tuple[CaseChange, ...]
     what_changed: tuple[str, ...] = ()
     more: int = 0
+    checks: Annotated[SharedChecks | None, Field(exclude_if=lambda checks: checks is None)] = None
 
 
 async def diff_runs(engine: Engine, before: str, after: str, *, limit: int) -> RunDiff:
@@ -117,12 +128,13 @@ def first_changes(db: Db, whole: RunDiff, *, limit: int) -> RunDiff:
 
 def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = None) -> RunDiff:
     """The two runs with every case, the largest loss first, those that cannot be compared last; without outputs."""
-    first, other = both = scores or run_pairs.both_scores(db, before, after)
+    first, other = scores or run_pairs.both_scores(db, before, after)
     shared = [case_id for case_id in first if case_id in other]
     if not shared:
         raise BadInputError(
             f"{before} and {after} have no case in common.", remedy="Name two runs of the same benchmark."
         )
+    first, other, checks = _by_shared_checks(db, before, after, first, other)
     changes = [_change(case_id, first.get(case_id), other.get(case_id)) for case_id in {**first, **other}]
     alike = [change.test_case_id for change in changes if change.kind not in APART]
     counts = Counter(change.kind for change in changes)
@@ -136,10 +148,47 @@ def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = Non
         alike=len(alike),
         counts={kind: counts[kind] for kind in KINDS if counts[kind]},
         evidence=evidence(counts["newly-failing"], counts["newly-passing"]),
-        reading=read_pair(db, before, after, scores=both),
+        reading=read_pair(db, before, after, scores=(first, other), by_checks=checks is not None),
         changes=tuple(sorted(changes, key=lambda change: (change.kind in APART, -change.loss, change.kind))),
         what_changed=_what_changed(db, before, after),
+        checks=checks,
     )
+
+
+_EDITED = frozenset({"testCase", "judge"})
+"""The digests that differ where a check was added or edited; a check's own digest names the model that grades for it."""
+
+
+def _by_shared_checks(
+    db: Db, before: str, after: str, first: dict[str, CaseScores], other: dict[str, CaseScores]
+) -> tuple[dict[str, CaseScores], dict[str, CaseScores], SharedChecks | None]:
+    """The scores of both runs; cases of which only checks were edited have those of the checks that both runs have."""
+    edited = [
+        case_id
+        for case_id, scores in other.items()
+        if case_id in first
+        and "testCase" in (differing := unlike(first[case_id], scores))
+        and _EDITED.issuperset(differing)
+    ]
+    restated = shared_checks.by_shared_checks(db, before, after, edited) if edited else {}
+    if not restated:
+        return first, other, None
+    first, other = {**first}, {**other}
+    for case_id, by in restated.items():
+        digests, possible = other[case_id].digests, other[case_id].possible
+        for scores, trials in ((first, by.before), (other, by.after)):
+            scores[case_id] = CaseScores(
+                possible, [score for score, _ in trials], [passed for _, passed in trials], digests,
+                self_judged=scores[case_id].self_judged, group=scores[case_id].group,
+            )  # fmt: skip
+    names = [
+        _distinct(part for by in restated.values() for part in getattr(by, kind)) for kind in ("names", "new", "gone")
+    ]
+    return first, other, SharedChecks(compared=names[0], new=names[1], gone=names[2])
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def _what_changed(db: Db, before: str, after: str) -> tuple[str, ...]:

@@ -98,7 +98,8 @@ class RunSummary(Value):
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
     that a person alone may answer. `reusedJudgments` were given before the run began, `selfJudged` counts test-runs that whoever
-    produced them judged. `minimumDetectable` is the smallest difference of the overall score that 80 % of comparisons find.
+    produced them judged, `repeatedJudgments` those that give one rationale for five different outputs or more.
+    `minimumDetectable` is the smallest difference of the overall score that 80 % of comparisons find.
     """
 
     run_id: str
@@ -130,6 +131,7 @@ class RunSummary(Value):
     for_people: list[str] = []
     reused_judgments: int = 0
     self_judged: int = 0
+    repeated_judgments: int = 0
     lacks_model: bool = False
     started_at: str
     judge: JudgeStanding | None = None
@@ -205,6 +207,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         judge=judge,
         reused_judgments=origins.reused,
         self_judged=origins.own,
+        repeated_judgments=origins.repeated,
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         audit=None if run is None else _audit(db, job),
         minimum_detectable=None if run is None or job.total > MOST_UNITS else detectable(db, run.id, job.subject_id),
@@ -343,7 +346,7 @@ def _change(db: Db, run: Record[BenchmarkRun]) -> PairReading | None:
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
-    if run is None or run.fields.selection is not None:
+    if run is None or not run.fields.is_standing:
         return None
     trend = records.get(db, trend_id(run.fields.benchmark_id), EvalTrend)
     if trend is None:

@@ -15,18 +15,20 @@ from minions_evals_mcp.domain.values import Count, Value, iso
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import HistoryRun, moved_cases, segments, with_setup
 from minions_evals_mcp.engine.answers.trend_summary import no_points
 from minions_evals_mcp.engine.conclude.newly_failing import FailureGroups, groups_of_runs
-from minions_evals_mcp.engine.conclude.setup import changes
+from minions_evals_mcp.engine.conclude.setup import UNSEEN, changes, outputs_exchanged
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import trend_points
+from minions_evals_mcp.store.queries import shared_cases, trend_points
 from minions_evals_mcp.store.queries.pages import level_cases
 from minions_evals_mcp.store.queries.pages.level_cases import CaseRun, CaseShare
 
 FLIPS = 3
 FLAKY_RUNS = 20
 NAMED = 5
+DROP, SLACK = 0.1, 1e-9
+"""A run that falls by more than this, of pass rate or score, is named, whether or not a level begins with it."""
 
 
 class CaseGroups(Value):
@@ -60,6 +62,21 @@ class Level(Value):
     version: str | None
 
 
+class Drop(Value):
+    """A run that scored lower than the one before it, measured alike, though no new level began: with what differs between them.
+
+    `worse` and `better` count the cases that changed.
+    """
+
+    run_id: str
+    at: str
+    score: float
+    delta: float
+    worse: Count
+    better: Count
+    changed: list[str]
+
+
 class FlakyCase(Value):
     """A case that passed and failed in turns while nothing that we can see changed; `flip_rate` is flips per run after the first."""
 
@@ -70,12 +87,16 @@ class FlakyCase(Value):
 
 
 class WhatChanged(Value):
-    """A benchmark's history from `since` on, in levels, oldest first. `spent_usd` is what judging and targets cost the runs."""
+    """A benchmark's history from `since` on, in levels, oldest first. `spent_usd` is what judging and targets cost the runs.
+
+    `drops`: the newest runs that fell by more than ten points and began no level, newest first.
+    """
 
     benchmark_id: str
     since: str | None
     runs: Count
     levels: list[Level]
+    drops: list[Drop] = []
     flaky: list[FlakyCase]
     spent_usd: float
     sentences: list[str]
@@ -105,14 +126,16 @@ def _answer(db: Db, *, benchmark_id: str, since: datetime | None) -> WhatChanged
     cut = [[run for run in segment if since is None or run.point.at >= since] for segment in whole]
     parts = [segment for segment in cut if segment]
     levels = [_level(db, segment, parts[place - 1] if place else None, unsteady) for place, segment in enumerate(parts)]
+    drops = _drops(db, parts)
     return WhatChanged(
         benchmark_id=benchmark_id,
         since=None if since is None else iso(since),
         runs=len(shown),
         levels=levels,
+        drops=drops,
         flaky=flaky,
         spent_usd=level_cases.judged_usd(db, [run.point.run_id for run in shown]),
-        sentences=[*map(_sentence, levels), *map(_flaky_sentence, flaky)],
+        sentences=[*map(_sentence, levels), *map(_drop_sentence, drops), *map(_flaky_sentence, flaky)],
     )
 
 
@@ -138,6 +161,31 @@ def _level(db: Db, segment: Sequence[HistoryRun], before: Sequence[HistoryRun] |
         tokens=spent.tokens,
         latency_ms=spent.latency_ms,
         version=next(iter(versions)) if len(versions) == 1 else None,
+    )
+
+
+def _drops(db: Db, levels: Sequence[Sequence[HistoryRun]]) -> list[Drop]:
+    """The newest falls within a level: one run is seldom enough to begin a new one."""
+    pairs = [pair for level in levels for pair in pairwise(level) if _dropped(*pair)]
+    return [_drop(db, *pair) for pair in reversed(pairs[-NAMED:])]
+
+
+def _dropped(before: HistoryRun, run: HistoryRun) -> bool:
+    fell = before.passed / before.total - run.passed / run.total
+    return max(fell, before.point.score - run.point.score) > DROP + SLACK
+
+
+def _drop(db: Db, before: HistoryRun, run: HistoryRun) -> Drop:
+    then, now = before.point.run_id, run.point.run_id
+    shared = shared_cases.shared(db, then, now)
+    return Drop(
+        run_id=now,
+        at=iso(run.point.at),
+        score=run.point.score,
+        delta=run.point.score - before.point.score,
+        worse=shared.worse,
+        better=shared.better,
+        changed=list(changes(before.setup, run.setup) or outputs_exchanged(db, then, now)),
     )
 
 
@@ -200,6 +248,15 @@ def _sentence(level: Level) -> str:
     word = "fell" if level.delta < 0 else "rose"
     behind = level.worse if level.delta < 0 else level.better
     return f"{day}: {word} by {abs(level.delta):.2f} to {level.score:.2f}: {changed}{_behind_said(behind)}."
+
+
+def _drop_sentence(drop: Drop) -> str:
+    """A fall of one run in one sentence: how far, in how many cases, and what changed at it."""
+    cases = "case" if drop.worse == 1 else "cases"
+    return (
+        f"{drop.at[:10]}: the run {drop.run_id} fell by {-drop.delta:.2f} to {drop.score:.2f} ({drop.worse} {cases} worse,"
+        f" {drop.better} better; not yet a new level): {'; '.join(drop.changed) or UNSEEN}."
+    )
 
 
 def _behind_said(behind: CaseGroups | None) -> str:

@@ -21,6 +21,7 @@ from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, case_record, test_case
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.submit import judge_waiting
+from minions_evals_mcp.engine.records.new_version import numbered
 from minions_evals_mcp.engine.records.save_records import (
     Arrival,
     Saved,
@@ -206,6 +207,11 @@ def _new_baseline(
         return None
     about: Json = {} if test_run_id is None else {"testRunId": test_run_id}
     return Event("expected-output-updated", TestCase.slug, case.id, {"by": by, "from": before, "to": after, **about})
+
+
+async def numbered_versions(engine: Engine, wires: Sequence[Json]) -> tuple[list[Json], list[Relation]]:
+    """The records to be saved, with the number and predecessor of each prompt version that comes without a number."""
+    return await engine.store.read(partial(numbered, wires=wires, new_id=engine.new_id))
 
 
 def output_record(output: JsonValue, before: Json) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, ClassVar
@@ -15,7 +16,7 @@ from minions_evals_mcp.domain.results import DiffPart, RegressionType, TestRun
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import with_likeness
-from minions_evals_mcp.engine.version_chain import LATEST, find_version
+from minions_evals_mcp.engine.version_chain import LATEST, cases_of_prompt, find_version, prompt_of_case
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.scoring.verdicts.history import score_fraction
 from minions_evals_mcp.store import records, runs
@@ -139,8 +140,38 @@ async def test_case(engine: Engine, test_case_id: str) -> TestCaseSummary:
 async def test_cases(engine: Engine, prompt_id: str) -> list[TestCaseSummary]:
     """The cases of a prompt that are not deleted, in the order in which they were made."""
     return await engine.store.read(
-        lambda db: _with_prompt(db, [_summary(db, case) for case in case_history.cases_of_prompt(db, prompt_id)])
+        lambda db: _with_prompt(db, [_summary(db, case) for case in cases_of_prompt(db, prompt_id)])
     )
+
+
+async def test_cases_of_skill(engine: Engine, skill_id: str) -> list[TestCaseSummary]:
+    """The cases that name the skill and are not deleted, in the order in which they were made."""
+    return await engine.store.read(
+        lambda db: [_summary(db, case) for case in case_history.cases_of_skill(db, skill_id)]
+    )
+
+
+class CasesFigures(Value):
+    """The figures of several cases together: each of their runs counts once. `passRate` is 0–100, `avgScore` 0–1."""
+
+    cases: int
+    total_runs: int
+    pass_rate: float | None
+    avg_score: float | None
+
+
+def figures_of(summaries: Sequence[TestCaseSummary]) -> CasesFigures:
+    """The figures of those cases together."""
+    ran = [case for case in summaries if case.total_runs]
+    runs = sum(case.total_runs for case in ran)
+
+    def mean(of: Callable[[TestCaseSummary], float | None]) -> float | None:
+        return sum((of(case) or 0.0) * case.total_runs for case in ran) / runs if runs else None
+
+    return CasesFigures(
+        cases=len(summaries), total_runs=runs, pass_rate=mean(lambda case: case.pass_rate),
+        avg_score=mean(lambda case: case.avg_score),
+    )  # fmt: skip
 
 
 async def test_case_executions(
@@ -215,7 +246,7 @@ def _summary(db: Db, case: Record[TestCase]) -> TestCaseSummary:
     newest = case_history.recent(db, case.id, limit=1)
     return TestCaseSummary(
         id=case.id,
-        prompt_id=fields.prompt_id,
+        prompt_id=prompt_of_case(db, fields),
         name=fields.name,
         description=fields.description,
         input=fields.inputs,

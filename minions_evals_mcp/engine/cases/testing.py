@@ -12,6 +12,7 @@ import anyio
 from pydantic import Field, JsonValue
 
 from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record, record_from_wire
@@ -27,17 +28,17 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_case,
 )
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.new_version import add_version
 from minions_evals_mcp.engine.records.save_records import Arrival, changed_meanwhile, delete_record, write_batch
 from minions_evals_mcp.engine.records.save_records import batch_of as batch_of_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
-from minions_evals_mcp.engine.version_chain import find_ref
+from minions_evals_mcp.engine.version_chain import cases_of_prompt, find_ref, prompt_of_case
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, NotFoundError
 from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries import case_history
 
 
 class NotRun(Value):
@@ -71,7 +72,7 @@ async def create_test_case(  # noqa: PLR0913  the documented fields
 ) -> TestCaseSummary:
     """A new test case of the prompt, which passes by similarity (0.8); raises `InvalidRecordError`, for a taken id too."""
     fields: Json = {"promptId": prompt_id, "name": name, "description": description}
-    fields["inputs"] = _inputs(input)
+    fields["inputs"] = inputs_of(input)
     if expected_output is not None:
         fields["expectedOutputs"] = output_record(expected_output, {})
     wire: Json = {"id": id or engine.new_id(), "type": TestCase.slug, "fields": fields}
@@ -84,6 +85,21 @@ async def create_test_case(  # noqa: PLR0913  the documented fields
 
     await engine.store.write(save)
     return await test_case(engine, record.id)
+
+
+async def create_prompt_version(
+    engine: Engine,
+    *,
+    prompt_id: str,
+    content: str,
+    changelog: str = "",
+    description: str | None = None,
+    id: str | None = None,  # noqa: A002  as above
+) -> Record[PromptVersion]:
+    """The next version of the prompt, following its latest; raises as `add_version`."""
+    return await add_version(
+        engine, prompt_id=prompt_id, content=content, changelog=changelog, description=description, id=id
+    )
 
 
 async def update_test_case(
@@ -104,7 +120,7 @@ async def update_test_case(
         raise changed_meanwhile(replace(case, updated_at=seen))
     named: Json = dict(changes)
     if "input" in named:
-        named["inputs"] = _inputs(named.pop("input"))
+        named["inputs"] = inputs_of(named.pop("input"))
     if "expectedOutput" in named:
         given = named.pop("expectedOutput")
         named["expectedOutputs"] = None if given is None else output_record(given, case.fields.expected_outputs or {})
@@ -235,7 +251,8 @@ async def batch_requests(
     )
 
 
-def _inputs(given: JsonValue) -> Json:
+def inputs_of(given: JsonValue) -> Json:
+    """The documented `input` as the inputs of a case: a plain value is their entry `input`."""
     return given if isinstance(given, dict) else {"input": given}
 
 
@@ -246,7 +263,7 @@ def _vetted_batch(db: Db, *, request: RunRequest, named: Sequence[str] | None) -
     if not idents:
         raise BadInputError("no test case is named.", remedy="Give test_case_ids.")
     for ident in idents:
-        if case_record(db, ident).fields.prompt_id != prompt_id:
+        if prompt_of_case(db, case_record(db, ident).fields) != prompt_id:
             raise BadInputError(f"test-case {ident} is not one of the prompt {prompt_id}.")
     if version is None:
         return idents, None
@@ -256,7 +273,7 @@ def _vetted_batch(db: Db, *, request: RunRequest, named: Sequence[str] | None) -
 
 
 def _active_cases(db: Db, prompt_id: str) -> list[str]:
-    idents = [case.id for case in case_history.cases_of_prompt(db, prompt_id) if case.fields.status == "active"]
+    idents = [case.id for case in cases_of_prompt(db, prompt_id) if case.fields.status == "active"]
     if not idents:
         raise NotFoundError("test-case of the prompt", prompt_id, remedy=list_them("test-case"))
     return idents

@@ -15,6 +15,7 @@ from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import records, speakers
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.judgment_origins import repeated_judgments
 from minions_evals_mcp.store.seals import is_sealed
 
 
@@ -37,6 +38,12 @@ def may_approve(db: Db, comparison: Record[PromptComparison], decider: Decider) 
             raise RuleError(
                 "HR2",
                 f"{own} judgments of {comparison.id} were handed in by agents, and an agent decides.",
+                remedy=remedy,
+            )
+        if repeated := repeated_judgments(db, (fields.benchmark_run_id_a, fields.benchmark_run_id_b)):
+            raise RuleError(
+                "HR2",
+                f"{repeated} judgments of {comparison.id} repeat one rationale for different outputs, and an agent decides.",
                 remedy=remedy,
             )
         for run, version in (

@@ -31,7 +31,7 @@ from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.scoring.failure_causes import tells_cause
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.stats.intervals import pass_rate_interval, score_interval
-from minions_evals_mcp.store import runs
+from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.benchmarks import BenchmarkHead, benchmark_head, note_last_run
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -48,8 +48,7 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     means = runs.means(db, about.run_id)
     beside = standing(db, about, benchmark.id, means)
     run = _benchmark_run(db, about, benchmark, beside)
-    whole = about.request.selection is None and about.request.purpose != "comparison"
-    if whole:
+    if run.fields.is_standing:
         record_causes(db, run, benchmark, at=about.at)
     if beside.canaries:
         tell_canaries(db, run, benchmark)
@@ -59,7 +58,7 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
         tell_fall(db, run, benchmark, beside.fall, changed=changes_said(beside.origins.changed))
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
     _record_metrics(db, run, means)
-    if whole:
+    if run.fields.is_standing:
         note_last_run(db, benchmark.id, ran_at=run.fields.ran_at, score=run.fields.overall_score)
         record_trend(db, run, about.series, rule=about.skills.detect_trend.parameters, benchmark=benchmark)
         if beside.regression is None and run.fields.passed is False:
@@ -107,11 +106,18 @@ def _benchmark_run(
         fallen_since=beside.fallen_since,
         fall=beside.fall,
         canaries_passed=beside.canaries,
+        cached=_is_cached(db, about.run_id),
         digests=beside.origins.digests,
         answered_by=about.answered_by,
     )
     title = f"{benchmark.title}: {_counted(sums.passed, sums.runs, about.request.trials)}"
     return Record(about.run_id, fields, title, about.at, about.at)
+
+
+def _is_cached(db: Db, run_id: str) -> bool:
+    """Tells whether all its outputs came from the cache of a target, and none was made or recorded for it."""
+    origins = jobs.count_origins(db, run_id)
+    return origins.cached > 0 and origins.made == origins.recorded == 0
 
 
 def _counted(passed: int, total: int, trials: int) -> str:
@@ -126,6 +132,8 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, su
     notes += [*grouping_notes(db, about.run_id, sums, effective)]
     if about.request.selection is not None:
         notes.append(f"not the whole benchmark: {about.request.selection}")
+    if _is_cached(db, about.run_id):
+        notes.append("every output came from the cache: no point of the trend, and no last score")
     if origins := output_origins(db, about.run_id, about.request):
         notes.insert(0, origins)
     if about.skipped:
@@ -149,7 +157,7 @@ def _beside_notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing
         yield f"not compared with {beside.alike.id}: {beside.origins.incomparable}"
         return
     if beside.alike is not None and CASES in beside.origins.changed:
-        yield from _edited_notes(shared_cases.edited_between(db, beside.alike.id, about.run_id), beside.alike.id)
+        yield from _edited_notes(shared_cases.not_compared(db, beside.alike.id, about.run_id), beside.alike.id)
     if beside.regression is not None:
         yield changes_said(beside.regression.changed)
 

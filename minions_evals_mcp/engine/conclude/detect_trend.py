@@ -34,7 +34,7 @@ def record_trend(
     last = read_trend([point.score for point in points], window=rule.window, variance=rule.variance)
     trend_points.keep_reading(db, run.id, last.direction)
     directions = directions_of([*points[:-1], replace(points[-1], direction=last.direction)], rule)
-    began = streak_start(directions, window=rule.window)
+    began = streak_start(directions)
     standing = record_levels(db, run, series, points, variance=rule.variance)
     fields = EvalTrend(
         benchmark_id=benchmark.id,
@@ -93,7 +93,8 @@ def _escalate(
     payload: Json = {
         "benchmarkId": trend.benchmark_id, "dimension": trend.dimension, "direction": trend.direction,
         "consecutiveDegrading": trend.consecutive_degrading, "dataPoints": json.loads(trend.data_points),
-        "slope": trend.slope, "pValue": trend.p_value, "evidence": trend.evidence, "changePoints": [*trend.change_points],
+        "slope": trend.slope, "pValue": trend.p_value, "evidence": trend.evidence, "provisional": trend.provisional,
+        "changePoints": [*trend.change_points],
     }  # fmt: skip
     announcement = message("trend-degrading", payload, at=run.fields.ran_at)
     supported = ":supported" if trend.evidence == "supported" else ""

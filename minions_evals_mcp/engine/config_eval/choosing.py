@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.config_eval.matrix import Cell, Selected
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.judges.grading import NoPreference, chooser_digest, preferred
-from minions_evals_mcp.judges.llm import UNCALIBRATED, LlmJudge
+from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.judges.templated import Choice
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked
@@ -72,9 +72,7 @@ def _verdict(criterion: Criterion, choice: Choice | NoPreference, judged_by: str
     """Returns what is kept of the choice, and not paid for again."""
     if isinstance(choice, NoPreference):
         return NotJudgeable(criterion.id, f"no preference: {choice.reason}")
-    return criterion.verdict(
-        choice.chosen, choice.reason, judged_by=judged_by, judged_by_type="llm", confidence=UNCALIBRATED
-    )
+    return criterion.verdict(choice.chosen, choice.reason, judged_by=judged_by, judged_by_type="llm", confidence=None)
 
 
 def _criterion(chooser: SelectBest, outputs: int) -> Criterion:
@@ -99,6 +97,7 @@ def by_score(config: MaxScore, cells: Sequence[Cell], checked: Mapping[int, Aggr
         scores=tuple(
             standings[cell.column].named_scores.max_score if cell.column in standings else None for cell in cells
         ),
+        named_scores=tuple(standings[cell.column].named_scores if cell.column in standings else None for cell in cells),
         reasons=tuple(
             standings[cell.column].verdict.reason if cell.column in standings else _why_not(cell) for cell in cells
         ),

@@ -10,16 +10,26 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.readings.real_change import difference
-from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore
+from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore, Matrix
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, newest
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries.config_labels import EVALUATED
+from minions_evals_mcp.store.queries.config_labels import CHOSEN, EVALUATED
 
 
-def note_columns(db: Db, *, benchmark_id: str, columns: Sequence[tuple[str, str]], at: datetime) -> Sequence[str]:
+def note_columns(
+    db: Db,
+    *,
+    benchmark_id: str,
+    columns: Sequence[tuple[str, str]],
+    at: datetime,
+    parts: Sequence[Sequence[str]] = (),
+    branch: str | None = None,
+) -> Sequence[str]:
     """Notes the columns of the tests, each a run and its provider's label. Result: the runs of the columns before.
+
+    `parts` are all runs of each column, where tests ask for something of their own; `branch` is where it was evaluated.
 
     The same evaluation again is noted once, so it has the same columns before it.
     """
@@ -29,10 +39,29 @@ def note_columns(db: Db, *, benchmark_id: str, columns: Sequence[tuple[str, str]
         "runIds": run_ids,
         "labels": [[run_id, label] for run_id, label in columns],
         "before": noted["before"] if noted["runIds"] == run_ids else noted["runIds"],
+        "parts": [[*idents] for idents in parts],
     }
+    if branch is not None:
+        ours["branch"] = branch
     if noted != ours:
         append(db, Event(EVALUATED, "benchmark", benchmark_id, ours), at=at)
     return [str(ident) for ident in ours["before"]] if isinstance(ours["before"], list) else []
+
+
+def note_choices(db: Db, *, matrix: Matrix, at: datetime) -> None:
+    """Notes which output each test chose, without what was said of it."""
+    chosen: list[JsonValue] = [
+        [
+            row.case_id,
+            row.trial,
+            [{"type": pick.type, "selected": pick.selected, "scores": [*pick.scores]} for pick in row.selections],
+        ]
+        for row in matrix.rows
+        if row.selections
+    ]
+    detail: Json = {"runIds": [column.run_id for column in matrix.columns], "rows": chosen}
+    if newest(db, CHOSEN, matrix.benchmark_id) != detail:
+        append(db, Event(CHOSEN, "benchmark", matrix.benchmark_id, detail), at=at)
 
 
 def columns_before(db: Db, *, run_ids: Sequence[str], before: Sequence[str]) -> tuple[ColumnBefore, ...]:

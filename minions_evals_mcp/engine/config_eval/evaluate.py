@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.budget import Budget, HaltedError
 from minions_evals_mcp.engine.config_eval.choosing import Choosing
-from minions_evals_mcp.engine.config_eval.columns_before import columns_before, note_columns
+from minions_evals_mcp.engine.config_eval.columns_before import columns_before, note_choices, note_columns
 from minions_evals_mcp.engine.config_eval.evaluation import (
     Column,
     EvalOptions,
@@ -41,6 +41,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, start_benchmark
+from minions_evals_mcp.engine.standing import Standing
 from minions_evals_mcp.errors import InstrumentError, StoppedError, UnsupportedError
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.next_steps import SET_KEY, argument
@@ -51,6 +52,8 @@ from minions_evals_mcp.targets.live import Target
 from minions_evals_mcp.targets.memory import Memory
 from minions_evals_mcp.targets.prompted import written_prompt
 
+ENDED = frozenset({"completed", "awaiting-judgments"})
+"""The states of a run of which every output was made."""
 AGAIN = (
     "Run the same command again (where the cost stopped it, with a higher cap): it goes on; what was judged is kept."
 )
@@ -92,6 +95,7 @@ class _Ran:
 
     job_id: str
     problem: str
+    was_complete: bool
 
 
 async def evaluate(
@@ -132,13 +136,7 @@ async def evaluate(
             for part, opening in zip(parts, openings, strict=True)
         ]
         jobs_of_all = [run.job.id for run in started]
-        columns = [
-            (run.job.id, part.column.provider.label)
-            for part, run in zip(parts, started, strict=True)
-            if part.request.subject_id == evaluation.benchmark_id
-        ]
-        note = partial(note_columns, benchmark_id=evaluation.benchmark_id, columns=columns, at=engine.clock())
-        before = await engine.store.write(note)
+        before = await _begun(engine, evaluation, limits, list(zip(parts, started, strict=True)))
         ran: list[_Ran] = []
         for part, run in zip(parts, started, strict=True):
             await _remember(
@@ -146,9 +144,32 @@ async def evaluate(
                 part,
                 [job_id for job_id, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
             )
-            ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, limits, progress)))
+            problem = await _carried_out(engine, part, run.job, jobs_of_all, limits, progress)
+            ran.append(_Ran(run.job.id, problem, was_complete=limits.cache and run.job.state in ENDED))
         matrix = await _matrix(engine, evaluation, ran, limits, before, like=parts[0].request)
+        if any(row.selections for row in matrix.rows):
+            await engine.store.write(partial(note_choices, matrix=matrix, at=engine.clock()))
         return matrix if evaluation.hooks is None else await evaluation.hooks.after(evaluation, matrix)
+
+
+async def _begun(
+    engine: Engine, evaluation: Evaluation, limits: EvalOptions, runs: Sequence[tuple[_Part, StartedCases]]
+) -> Sequence[str]:
+    """Notes the columns, and tells whoever watches of all their cells. Result: the runs of the columns before."""
+    columns = [
+        (run.job.id, part.column.provider.label)
+        for part, run in runs
+        if part.request.subject_id == evaluation.benchmark_id
+    ]
+    by_column = [[run.job.id for part, run in runs if part.column is column] for column in evaluation.columns]
+    note = partial(
+        note_columns, benchmark_id=evaluation.benchmark_id, columns=columns, at=engine.clock(), parts=by_column,
+        branch=limits.branch,
+    )  # fmt: skip
+    for _, run in runs:
+        done = run.job.total if run.job.state in ENDED else 0
+        engine.watch(Standing(run.job.id, run.job.total, done, key=run.job.key))
+    return await engine.store.write(note)
 
 
 def _unmetered(max_cost_usd: float | None) -> Budget:
@@ -197,7 +218,7 @@ async def _remember(engine: Engine, part: _Part, job_ids: Sequence[str]) -> None
     if part.memory is None:
         return
     column = part.column
-    runs_of = [(ident, "") for ident in job_ids]
+    runs_of = [(ident, "", False) for ident in job_ids]
     stored_column = await engine.store.read(lambda db: kept_column(db, column, runs_of))
     cases = [ident for config_part in column.parts for ident in config_part.case_ids]
     measured = await engine.store.read(lambda db: case_measures(db, cases))
@@ -298,7 +319,9 @@ def _kept_columns(db: Db, columns: Sequence[Column], ran: Sequence[_Ran]) -> lis
     """Returns what is kept of each column, whose parts ran one after the other."""
     following = iter(ran)
     return [
-        kept_column(db, column, [(ran.job_id, ran.problem) for ran in islice(following, len(column.parts))])
+        kept_column(
+            db, column, [(ran.job_id, ran.problem, ran.was_complete) for ran in islice(following, len(column.parts))]
+        )
         for column in columns
     ]
 

@@ -293,6 +293,11 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     """What the config says that changes nothing here."""
 
+    @property
+    def is_stateful(self) -> bool:
+        """Whether an output depends on more than its prompt, variables and provider: on other tests, a hook or a trace."""
+        return self.remembers or self.hooks is not None or self.traces is not None
+
 
 @dataclass(frozen=True, slots=True)
 class EvalOptions:
@@ -302,6 +307,10 @@ class EvalOptions:
     max_cost_usd: float | None = None
     max_seconds: float | None = None
     triggered_by: str = "command-line"
+    cache: bool = False
+    """Whether outputs that the same provider gave to the same prompt, variables and options are used again."""
+    branch: str | None = None
+    """The branch of the repository in which it is evaluated."""
 
 
 def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: Part, limits: EvalOptions) -> RunRequest:
@@ -310,7 +319,8 @@ def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: P
         part.benchmark_id, column.version_id, target_identity(column, part), part.trials, SCORER_VERSION,
         str(engine.judge_model()), engine.config.embedder, engine.config.trust_code,
     ]  # fmt: skip
-    own = digest(measured)
+    cached = limits.cache and not evaluation.is_stateful
+    own = digest([*measured, "cache"] if cached else measured)
     return RunRequest(
         subject_id=part.benchmark_id,
         prompt_version_ref=column.version_id,
@@ -321,6 +331,7 @@ def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: P
         key=f"{limits.key}/{own}" if limits.key else f"eval/{own}",
         max_cost_usd=limits.max_cost_usd,
         max_seconds=limits.max_seconds or evaluation.max_seconds,
+        cache=cached,
     )
 
 

@@ -27,13 +27,14 @@ NOT_ASKED = "not asked for by this test"
 class KeptPart:
     """The stored part of one run of a column: its job, the units by case and trial, and their test-runs.
 
-    `problem` is the instrument's failure, if it failed.
+    `problem` is the instrument's failure, if it failed. `was_complete`: it had ended before the evaluation began.
     """
 
     job: Job
     units: Mapping[tuple[str, int], UnitRow]
     runs: Mapping[str, Record[TestRun]]
     problem: str
+    was_complete: bool = False
 
     def cell(self, column: int, case_id: str, trial: int) -> Cell:
         """The cell of that test, without its scores; one that was not run has the run's problem for its reason."""
@@ -57,6 +58,7 @@ class KeptPart:
             input_tokens=seen.input_tokens,
             output_tokens=seen.output_tokens,
             recalled=recalled_inputs({}, seen.output),
+            cached=made is not None and (self.was_complete or seen.reused_from is not None),
         )
 
 
@@ -80,22 +82,29 @@ class StoredColumn:
         return None if part is None else part.units.get((case_id, trial))
 
 
-def kept_column(db: Db, column: Column, runs_of: Sequence[tuple[str, str]]) -> StoredColumn:
-    """Returns what is kept of a column whose parts ran as those jobs, each with its problem."""
+def kept_column(db: Db, column: Column, runs_of: Sequence[tuple[str, str, bool]]) -> StoredColumn:
+    """What is kept of a column whose parts ran as those jobs, each with its problem and whether it had ended before."""
     parts = tuple(
-        _kept_part(db, job_id, len(part.case_ids), problem)
-        for part, (job_id, problem) in zip(column.parts, runs_of, strict=True)
+        _kept_part(db, job_id, len(part.case_ids), problem, was_complete=was_complete)
+        for part, (job_id, problem, was_complete) in zip(column.parts, runs_of, strict=True)
     )
     pairs = zip(column.parts, parts, strict=True)
     return StoredColumn(parts, {case_id: kept_part for part, kept_part in pairs for case_id in part.case_ids})
 
 
-def _kept_part(db: Db, job_id: str, cases: int, problem: str) -> KeptPart:
+def _kept_part(db: Db, job_id: str, cases: int, problem: str, *, was_complete: bool = False) -> KeptPart:
     job = jobs.job(db, job_id)
     assert job is not None, "it was started"
     units = jobs.units(db, job_id, first=0, last=cases).values()
     judged = {run.id: run for run in runs.job_runs(db, job_id, limit=job.total)}
-    return KeptPart(job, {(unit.case_id, unit.key.trial): unit for unit in units}, judged, problem)
+    return KeptPart(job, {(unit.case_id, unit.key.trial): unit for unit in units}, judged, problem, was_complete)
+
+
+def kept_part(db: Db, job_id: str) -> KeptPart:
+    """What is kept of a run: all its units, and their test-runs."""
+    job = jobs.job(db, job_id)
+    assert job is not None, "it was started"
+    return _kept_part(db, job_id, job.total, job.reason)
 
 
 def case_measures(db: Db, case_ids: Sequence[str]) -> list[Measure]:

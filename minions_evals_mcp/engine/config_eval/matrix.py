@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.scoring.max_score import NamedScores
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 
 CellVerdict = Literal["passed", "failed", "error", "open", "not-asked"]
@@ -37,7 +38,8 @@ class Cell(Value):
     has no verdict, and its `reason`. `asked` is false where the test does not ask
     for the column: nothing was run there. `prompt` is what was asked, rendered; `value` is the output where it is no text.
     `metrics` are the weighted means of the scores that bear each name, `metricWeights` what those weigh together.
-    `recalled` are the variables that were others than the test's own: stored outputs, and what a hook changed.
+    `cached`: the output was there before, nothing was asked for it. `recalled` are the
+    variables that were others than the test's own: stored outputs, and what a hook changed.
     """
 
     column: int
@@ -60,6 +62,7 @@ class Cell(Value):
     metrics: dict[str, float] = {}
     metric_weights: dict[str, float] = {}
     recalled: Annotated[Json, Field(exclude_if=lambda held: not held)] = {}
+    cached: Annotated[bool, Field(exclude_if=lambda cached: not cached)] = False
 
     @property
     def success(self) -> bool:
@@ -83,12 +86,14 @@ class Cell(Value):
 class Selected(Value):
     """The choice of one `max-score` or `select-best`: the column, and of `max-score` each column's aggregate.
 
+    `namedScores` of `max-score`: of each column the aggregate, how many assertions it is of, and what they weigh together.
     `problem` says why there was nothing to choose by.
     """
 
     type: str
     selected: int | None = None
     scores: tuple[float | None, ...] = ()
+    named_scores: tuple[NamedScores | None, ...] = ()
     reasons: tuple[str, ...] = ()
     problem: str = ""
 

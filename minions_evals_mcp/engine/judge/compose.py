@@ -7,7 +7,7 @@ from datetime import datetime
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.metric_scores import MetricScore
+from minions_evals_mcp.domain.metric_scores import CheckScore, MetricScore
 from minions_evals_mcp.domain.outcomes import Failed, Passed, UnitKey, Verdict
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
@@ -23,7 +23,7 @@ from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.scoring.failure_causes import cause_key
 from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
-from minions_evals_mcp.scoring.verdicts.expected import missed
+from minions_evals_mcp.scoring.verdicts.expected import missed, missing_keys
 from minions_evals_mcp.scoring.verdicts.history import sample, score_fraction, standing
 from minions_evals_mcp.skills import ClassifyFailureParameters
 
@@ -42,6 +42,7 @@ class Judged:
     passed: bool | None = None
     wants_json: bool = False
     embedder: str | None = None
+    checks: tuple[CheckScore, ...] = ()
 
 
 @frozen_type
@@ -152,6 +153,8 @@ def _run(  # noqa: PLR0913  as above
         input_tokens=seen.input_tokens,
         output_tokens=seen.output_tokens,
         cost_usd=seen.cost_usd,
+        checks=judged.checks,
+        asked_digest=measure.asked_digest if judged.checks else None,
         group=measure.case.fields.group or seen.group,
         answered_by=", ".join(sorted({verdict.answered_by for verdict in verdicts if verdict.answered_by})) or None,
     )
@@ -216,6 +219,7 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
         score_fraction=sum(criterion.fraction * criterion.weight for criterion in criteria) / weight if weight else 0.0,
         criteria=criteria,
         checks=_checks(measure),
+        missing_keys=missing_keys(work.expected, seen.output) if isinstance(measure.yardstick, ByExpectation) else (),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -82,7 +83,9 @@ class Judging:
             if isinstance(result, Ruled) and result.whole is not None and result.scoring is not None
         }
         for number, result in zip(coded, await judge([*coded.values()], judges), strict=True):
-            ruled[number] = result
+            earlier = ruled[number]
+            assert isinstance(earlier, Ruled)
+            ruled[number] = replace(result, checks=earlier.checks) if isinstance(result, Ruled) else result
         return ruled
 
     async def _given_verdicts(self, units: Sequence[UnitExamination], ruled: Sequence[Ruled | Unruled]) -> list[Given]:
@@ -134,6 +137,7 @@ class Judging:
             self.panel.digest(measure),
             _metrics(named_in(whole)),
             passed=whole.passed,
+            checks=ruled.checks,
             wants_json=_wants_json(ruled.results),
             embedder=self.panel.embedder(measure),
         )

@@ -79,7 +79,10 @@ async def _known_grades(verdicts: KeptVerdicts, unit: UnitExamination, wanted: S
 async def _ask_unless_halted(verdicts: KeptVerdicts, unit: UnitExamination, need: GradeNeed, fetched: Found) -> None:
     """Leaves the grade open at a cap, so that what is being paid for the others is kept."""
     with suppress(HaltedError):
+        began = anyio.current_time()
         verdict = await grade(unit.panel.named_judge(need.judge), need, unit.work)
+        if isinstance(verdict, Verdict):
+            verdict = verdict.with_trusted(duration_ms=round((anyio.current_time() - began) * 1000, 1))
         fetched[need] = verdict
         if isinstance(verdict, Verdict):
             await verdicts.keep(unit.key, _about(unit, need), verdict, verdicts.engine.clock())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from minions_evals_mcp.domain.assertions import Grader
+from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import IMPLICIT, Observed
@@ -132,6 +132,10 @@ class Panel:
             return self._judged(measure.yardstick).digest
         kind = "human" if isinstance(measure.yardstick, ByNothing) else "heuristic"
         return self._with_graders(self.identity(kind, embedders=self._embedders(measure.yardstick)), self.asks(measure))
+
+    def check_digest(self, digest_so_far: str, assertion: Assertion) -> str:
+        """The digest of a check together with those of the models that grade for it."""
+        return self._with_graders(digest_so_far, [*grades_asked((assertion,))])[:16]
 
     def _with_graders(self, digest_so_far: str, asks: Sequence[Asks]) -> str:
         """That digest together with those of the models that grade for rules."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.judge.door import grade_needs
 from minions_evals_mcp.engine.judge.panel import Panel, implicit
@@ -14,8 +16,11 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import by_grader
 from minions_evals_mcp.judges.heuristic import explained, guide_needs, judge_by_rule
 from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.assertions.check_scores import CheckMeasure, check_scores, known_total
 from minions_evals_mcp.scoring.assertions.decided import left_to_ask
+from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION, named
 from minions_evals_mcp.scoring.assertions.scoring_code import rescored, scoring_need
+from minions_evals_mcp.scoring.assertions.table import asks_outside, needs
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Checked,
@@ -44,6 +49,8 @@ class Ruled:
     verdicts: Mapping[str, Verdict] = field(default_factory=dict[str, Verdict])
     results: tuple[Checked, ...] = ()
     scoring: SnippetNeed | None = None
+    checks: tuple[CheckScore, ...] = ()
+    """Each check's own score, where the case has checks of its own."""
 
 
 NOTHING = Ruled()
@@ -138,7 +145,42 @@ class UnitExamination:
             return _unjudged(whole, implicit(self.measure).id)
         code, threshold = yardstick.scoring, yardstick.threshold
         need = code and scoring_need(code, yardstick.assertions, whole, threshold=threshold, grades=evidence.grades)
-        return Ruled(whole, _reason(whole), results=whole.results, scoring=need)
+        return Ruled(
+            whole, _reason(whole), results=whole.results, scoring=need, checks=self._scores(yardstick, whole, evidence)
+        )
+
+    def _scores(self, yardstick: ByAssertions, whole: Aggregate, evidence: Evidence) -> tuple[CheckScore, ...]:
+        """Each check's own score; one that the output could not be judged by is left out."""
+        judged: list[tuple[str, CheckMeasure]] = []
+        results = iter(whole.results)
+        result = next(results, None)
+        for name, digest, assertion in zip(yardstick.names, yardstick.digests, yardstick.assertions, strict=True):
+            if result is None or result.type != assertion.type:
+                continue
+            judged.append((name, self._measure(assertion, digest, evidence)))
+            result = next(results, None)
+        return check_scores([name for name, _ in judged], whole.results, [measure for _, measure in judged])
+
+    def _measure(self, assertion: Assertion, digest: str, evidence: Evidence) -> CheckMeasure:
+        """Returns what the check took: a function's time, or what a model's grades cost."""
+        if assertion.base_type == FUNCTION:
+            own = self.own.get(named(assertion))
+            return (
+                CheckMeasure(digest, own.duration_ms, own.cost_usd)
+                if isinstance(own, OwnVerdict)
+                else CheckMeasure(digest)
+            )
+        if not evidence.grades or not asks_outside((assertion,)):
+            return CheckMeasure(digest)
+        wanted = grade_needs(needs((assertion,), self.work.subject), evidence)
+        grades = [evidence.grades[need] for need in wanted if need in evidence.grades]
+        if not grades:
+            return CheckMeasure(digest)
+        return CheckMeasure(
+            self.panel.check_digest(digest, assertion),
+            known_total(grade.duration_ms for grade in grades),
+            known_total(grade.cost_usd for grade in grades),
+        )
 
     def _ruled_similarity(self) -> Unruled | Ruled:
         likeness = self.work.likeness

@@ -32,14 +32,23 @@ def vet(panel: Panel, measure: Measure, *, then: Next | None = None) -> None:
         if not panel.has(asks):
             raise UnsupportedError(
                 f"test-case {measure.case.id}: a check needs a judge model, and none is configured.",
-                remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}."
-                + ("" if then is None else f" Then: {then}."),
+                remedy=_without_a_model(panel, then),
             )
         panel.judge(asks.judge)
     if panel.own is not None and isinstance(measure.yardstick, ByAssertions):
         for grader in embedders_asked(measure.yardstick.asking):
             if grader is not None:
                 panel.own.embedder(grader)
+
+
+def _without_a_model(panel: Panel, then: Next | None) -> str:
+    """The remedy for a check that a model grades: a model that is set up is left out by the choice of who judges."""
+    model = panel.engine.judge_model()
+    if panel.choice in {"caller", "human", "heuristic"} and model is not None:
+        return f"Leave {argument('judge')} out: {model} grades the check. A {panel.choice} judges criteria of rubrics only."
+    after = "" if then is None else f" Then: {then}."
+    rubric = " Or make the check a criterion of a rubric, which you can judge." if panel.choice == "caller" else ""
+    return f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}.{after}{rubric}"
 
 
 def _vet_own(panel: Panel, measure: Measure) -> None:

@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.seals import SEALED
 from minions_evals_mcp.domain.worlds import Fault
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.frozen_types import frozen_type, once
+from minions_evals_mcp.scoring.assertions.check_scores import assertion_digest, check_names
 from minions_evals_mcp.scoring.assertions.table import asks_outside
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import RubricInUse, in_use
@@ -35,6 +36,16 @@ class ByAssertions:
     scoring: ScoringCode | None = None
     asking: tuple[Assertion, ...] = ()
     """Those that may need something to be fetched: a model's grade, a likeness, a search, code that runs."""
+
+    @once
+    def names(self) -> tuple[str, ...]:
+        """The name of each check, under which its scores are kept."""
+        return check_names(self.assertions)
+
+    @once
+    def digests(self) -> tuple[str, ...]:
+        """The digest of each check."""
+        return tuple(map(assertion_digest, self.assertions))
 
 
 @frozen_type
@@ -79,6 +90,17 @@ class Measure:
         return digest([case_digest(self.case), self.world.content_digest()])
 
     @once
+    def asked_digest(self) -> str | None:
+        """The digest of the case without its own checks, where it has some; its scores check by check compare where it agrees."""
+        if (
+            not isinstance(self.yardstick, ByAssertions)
+            or self.yardstick.threshold is not None
+            or self.yardstick.scoring
+        ):
+            return None  # what decides is no single check
+        return digest([self.case.id, json_fields(self.case.fields, exclude=_TELLING | _CHECKS)], finite=True)[:16]
+
+    @once
     def expected(self) -> Expected | None:
         """Returns what outputs of the case are compared with, where that is a text."""
         return expected_of(self.case.fields)
@@ -116,6 +138,8 @@ _TELLING = frozenset(
         "group",
     }
 )
+
+_CHECKS = frozenset({"assertions", "threshold", "scoring"})
 
 
 def measures(

@@ -79,7 +79,7 @@ def _certified(db: Db, *, ident: str, max_error: float) -> tuple[Promise, _Sorte
     answers = [
         LabelledAnswer(output.confidence, output.passed != passed[output.output])
         for output in outputs
-        if output.output in passed
+        if output.output in passed and output.confidence is not None
     ]
     promised = promised_error(answers, error=max_error)
     left = [output for output in outputs if output.output not in passed]
@@ -89,7 +89,8 @@ def _certified(db: Db, *, ident: str, max_error: float) -> tuple[Promise, _Sorte
 
 
 def _is_sure(output: RunOutput, threshold: float | None) -> bool:
-    return threshold is not None and output.confidence >= threshold - SLACK
+    """Tells whether the judge answers the output: an unknown confidence is never enough."""
+    return threshold is not None and output.confidence is not None and output.confidence >= threshold - SLACK
 
 
 def _in_words(held: Promise, split: _Sorted) -> str:

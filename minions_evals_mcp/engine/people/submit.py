@@ -7,6 +7,7 @@ from functools import partial
 from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, UnitKey, Verdict
 from minions_evals_mcp.domain.speaker import AGENTS, Speaker
 from minions_evals_mcp.engine.budget import uncapped
+from minions_evals_mcp.engine.conclude.case_regressions import tell_case_regressions
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of, waiting_reason, working_on
 from minions_evals_mcp.engine.judge.judging import Judging
@@ -23,7 +24,7 @@ from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import jobs, runs, speakers
+from minions_evals_mcp.store import jobs, runs, speakers, unit_rows
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
 
@@ -215,6 +216,10 @@ def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ende
         for about, verdict in answer.verdicts:
             jobs.save_verdict(db, answer.row.key, about, verdict, at=at)
         runs.record_unit(db, answer.row.key, answer.row.case_id, run, at=at)
+    rows = [
+        unit_rows.rows_of(answer.row.key, answer.row.case_id, run) for answer, run in zip(accepted, ended, strict=True)
+    ]
+    tell_case_regressions(db, rows, rule=bench.engine.skills.run_test_case.parameters, at=at)
     counts = jobs.unit_counts(db, job.id)
     waiting = counts.get("awaiting-judgments", 0)
     left = job.total - sum(counts.values())

@@ -1,12 +1,18 @@
-"""The parameters that a branch of an A/B test sends to its provider: only what it gives explicitly, and nothing that is dropped unseen."""
+"""The parameters that a branch of an A/B test sends to its provider: what it gives, else the documented defaults.
+
+A defaulted one that the provider refuses by name is left out, and shown as not sent; one that a branch gives is never left out.
+"""
 
 from __future__ import annotations
 
-from minions_evals_mcp.domain.definitions import Json, TestBranch
+from collections.abc import Collection
+
+from minions_evals_mcp.domain.definitions import TEMPERATURE, TOP_P, Json, TestBranch
 from minions_evals_mcp.errors import InvalidRecordError
 
-MAX_TOKENS = 2048
-"""The documented default. It is always sent: Anthropic's API demands a limit, and a cost cap is held by it."""
+DEFAULTS = {"temperature": TEMPERATURE, "top_p": TOP_P}
+"""The other documented defaults, by their names at every provider."""
+SHOWN = {"temperature": "temperature", "top_p": "topP"}
 _OWN = {
     "model": "model", "messages": "the prompt version", "system": "the prompt version", "max_tokens": "maxTokens",
     "max_completion_tokens": "maxTokens", "max_output_tokens": "maxTokens",
@@ -32,16 +38,29 @@ def vet_parameters(branch: TestBranch, *, record: str) -> None:
             )
 
 
-def sent_parameters(branch: TestBranch) -> Json:
-    """Returns what joins the request's body beside model, prompt and limit."""
+def sent_parameters(branch: TestBranch, dropped: Collection[str] = ()) -> Json:
+    """The parameters that join the request's body beside model, prompt and limit, without those that were `dropped`."""
+    given = _given(branch)
+    defaulted = {name: value for name, value in DEFAULTS.items() if name not in given and name not in dropped}
+    return {**defaulted, **given}
+
+
+def defaulted_parameters(branch: TestBranch) -> tuple[str, ...]:
+    """The parameters that the branch does not give, by their names at the provider; the one that matters least comes first."""
+    given = _given(branch)
+    return tuple(name for name in ("top_p", "temperature") if name not in given)
+
+
+def not_sent(branch: TestBranch, sent: Json) -> tuple[str, ...]:
+    """The documented defaults, in the document's words, that are not among the parameters that were sent."""
+    given = _given(branch)
+    return tuple(
+        f"{SHOWN[name]} {value:g}" for name, value in DEFAULTS.items() if name not in given and name not in sent
+    )
+
+
+def _given(branch: TestBranch) -> Json:
     return {**{name: value for _, name, value in _sampling(branch) if value is not None}, **branch.other_params}
-
-
-def not_sent(branch: TestBranch) -> tuple[str, ...]:
-    """The documented defaults (temperature 0.7, topP 1.0) that were not given, and so are left to the provider."""
-    defaults = {"temperature": "temperature 0.7", "topP": "topP 1"}
-    given = sent_parameters(branch)
-    return tuple(defaults[field] for field, name, _ in _sampling(branch) if name not in given)
 
 
 def _sampling(branch: TestBranch) -> tuple[tuple[str, str, float | None], ...]:

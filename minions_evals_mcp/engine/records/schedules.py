@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import islice, takewhile
 
 from cronsim import CronSim, CronSimError
 
@@ -26,6 +27,18 @@ def last_due(expression: str, *, after: datetime, until: datetime, record: str) 
     following = until.replace(second=0, microsecond=0) + MINUTE
     moment = next(_cron(expression, following, record=record, reverse=True), None)
     return moment if moment is not None and moment > after else None
+
+
+def due_times(expression: str, *, after: datetime, until: datetime, most: int, record: str) -> list[datetime]:
+    """The newest moments after `after` up to `until` at which it was due, newest first."""
+    following = until.replace(second=0, microsecond=0) + MINUTE
+    backwards = takewhile(lambda moment: moment > after, _cron(expression, following, record=record, reverse=True))
+    return [*islice(backwards, most)]
+
+
+def next_due(expression: str, *, after: datetime, record: str) -> datetime | None:
+    """The first moment after that one at which it is due."""
+    return next(_cron(expression, after, record=record), None)
 
 
 def _cron(expression: str, start: datetime, *, record: str, reverse: bool = False) -> CronSim:

@@ -25,7 +25,7 @@ async def accept_run(engine: Engine, run_id: str, *, by: str) -> Record[Benchmar
 
 def _accept(db: Db, *, run_id: str, by: str, engine: Engine) -> Record[BenchmarkRun]:
     run = runs.benchmark_run(db, run_id)
-    if run is None or run.fields.selection is not None or run.fields.purpose == "comparison":
+    if run is None or not run.fields.is_standing:
         raise BadInputError(
             f"{run_id} is no whole run of a benchmark; none is measured against it.",
             remedy=f"Accept a whole run. {Next('runs', reason='lists them')}.",

@@ -26,6 +26,7 @@ from minions_evals_mcp.domain.outcomes import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.engine.budget import HaltedError
+from minions_evals_mcp.engine.conclude.case_regressions import tell_case_regressions
 from minions_evals_mcp.engine.judge.kept_verdicts import vet_written
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, PEOPLE
@@ -297,7 +298,9 @@ def _record(
 ) -> None:
     vet_written(after)  # an ending without its output would be all that is ever known of it
     at = bench.engine.clock()
-    unit_rows.write(db, [_rows(unit, end) for unit, end in endings], at=at)
+    rows = [_rows(unit, end) for unit, end in endings]
+    unit_rows.write(db, rows, at=at)
+    tell_case_regressions(db, rows, rule=bench.engine.skills.run_test_case.parameters, at=at)
     for unit, end in endings:
         if isinstance(end, Awaiting) and end.asks == "human":
             request_approval(db, unit.key, unit.measure, end, new_id=f"{unit.key.run_id}:approval", at=at)

@@ -280,7 +280,7 @@ def frame_for(engine: Engine, run_id: str | None, *, target_digest: str | None) 
     )
 
 
-async def made_outputs(engine: Engine, request: RunRequest, seen: Digests) -> dict[str, UnitKey]:
+async def made_outputs(engine: Engine, request: RunRequest, seen: Digests) -> dict[tuple[str, int], UnitKey]:
     """The kept outputs of the run's target that it may use again: none, unless it was asked for."""
     if not request.cache or seen.target is None:
         return {}

@@ -26,7 +26,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 
 PAGE = 200
-CONDITION = re.compile(r"\s*(?P<what>tag=|status=|text~)\s*(?P<of>.*\S)\s*", re.DOTALL)
+CONDITION = re.compile(r"\s*(?P<what>tag=|skill=|status=|text~)\s*(?P<of>.*\S)\s*", re.DOTALL)
 Status = Literal["passed", "failed", "new"]
 STATUSES: tuple[Status, ...] = ("passed", "failed", "new")
 
@@ -34,8 +34,8 @@ STATUSES: tuple[Status, ...] = ("passed", "failed", "new")
 class Selection(Value):
     """The choice of cases to run: those of `rerun_failed` for which every condition holds; of them a sample; of it the first.
 
-    A condition is `tag=TAG`, `status=passed|failed|new` (in the case's newest run) or `text~WORDS` (in its id, name,
-    description or inputs, in any case).
+    A condition is `tag=TAG`, `skill=SKILL` (its `skillId`), `status=passed|failed|new` (in the case's newest run) or
+    `text~WORDS` (in its id, name, description or inputs, in any case).
     """
 
     conditions: tuple[Text, ...] = ()
@@ -149,11 +149,13 @@ def _condition(text: str) -> Test:
     if match is None:
         raise BadInputError(
             f"the condition {text!r} is not understood.",
-            remedy="Use tag=TAG, status=passed|failed|new or text~WORDS; several are joined by commas, and all must hold.",
+            remedy="Use tag=TAG, skill=SKILL, status=passed|failed|new or text~WORDS; several are joined by commas, and all must hold.",
         )
     of = match["of"]
     if match["what"] == "tag=":
         return partial(_tagged, tag=of)
+    if match["what"] == "skill=":
+        return partial(_of_skill, skill=of)
     if match["what"] == "text~":
         return partial(_saying, words=of.casefold())
     if of not in STATUSES:
@@ -163,6 +165,10 @@ def _condition(text: str) -> Test:
 
 def _tagged(_: Db, cases: Sequence[Record[TestCase]], *, tag: str) -> list[Record[TestCase]]:
     return [case for case in cases if tag in case.tags or tag in case.fields.tags]
+
+
+def _of_skill(_: Db, cases: Sequence[Record[TestCase]], *, skill: str) -> list[Record[TestCase]]:
+    return [case for case in cases if case.fields.skill_id == skill]
 
 
 def _saying(_: Db, cases: Sequence[Record[TestCase]], *, words: str) -> list[Record[TestCase]]:

@@ -96,7 +96,8 @@ def _with_output(
     """The unit with the output that it judges and its case's earlier runs."""
     seen = unit.kept or (fit if isinstance(fit, Observed) else None)
     recorded = runs[fit] if isinstance(fit, str) and seen is None else None
-    made = made_before(db, bench, unit.measure) if seen is None and recorded is None else None
+    needs_output = seen is None and recorded is None
+    made = made_before(db, bench, unit.measure, unit.key.trial) if needs_output else None
     earlier = before.get(unit.measure.case.id, ()) if unit.key.trial == 1 else ()
     judged = recorded.id if recorded is not None else seen and seen.agent_run_id
     return Unit(unit.key, unit.measure, seen, recorded, earlier, made, proposal_scores(db, unit.measure, judged))

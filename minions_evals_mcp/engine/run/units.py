@@ -68,7 +68,7 @@ class Bench:
     target: Target | None
     versions: RunVersions
     frame: Frame
-    made: Mapping[str, UnitKey] = field(default_factory=dict[str, UnitKey])
+    made: Mapping[tuple[str, int], UnitKey] = field(default_factory=dict[tuple[str, int], UnitKey])
     seal: Seal | None = None
     budget: Budget = field(default_factory=uncapped)
     turn: anyio.Lock = field(default_factory=anyio.Lock)
@@ -271,10 +271,10 @@ def made_from(bench: Bench, measure: Measure) -> str:
     return digest([bench.frame.target_digest, *version_parts, case.inputs, *world_parts])
 
 
-def made_before(db: Db, bench: Bench, measure: Measure) -> Observed | None:
+def made_before(db: Db, bench: Bench, measure: Measure, trial: int) -> Observed | None:
     """Returns what the target made of the same for an earlier run, if the run may use it again."""
     case = measure.case.fields
-    key = bench.made.get(made_from(bench, measure)) if bench.made else None
+    key = bench.made.get((made_from(bench, measure), trial)) if bench.made else None
     if key is None:
         return None
     observed = jobs.output_of(db, key)

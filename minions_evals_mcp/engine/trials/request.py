@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, More
 from minions_evals_mcp.domain.values import Id, Text, VersionName
 from minions_evals_mcp.engine.request import RunSettings
 
@@ -45,6 +45,4 @@ class TrialRequest(RunSettings):
         Field(description="auto: each criterion's own"),
         More("auto (each criterion's own), heuristic (rules), or llm (a model)."),
     ] = "auto"
-    triggered_by: Annotated[
-        Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT
-    ] = "optimiser"
+    triggered_by: Asker = "optimiser"

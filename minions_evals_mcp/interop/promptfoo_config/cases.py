@@ -26,6 +26,7 @@ from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, As
 from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, STORES_AS, Test
 from minions_evals_mcp.interop.promptfoo_config.variables import combinations, computed, transformed
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
+from minions_evals_mcp.scoring.max_score import NOTHING_TO_AGGREGATE, MaxScore
 from minions_evals_mcp.scoring.prompt_texts.version_text import NUNJUCKS
 from minions_evals_mcp.scoring.reserved_inputs import (
     COMPUTED,
@@ -117,7 +118,10 @@ def read_cases(
 def _checks(reader: Assertions, test: Test, variables: Json) -> tuple[Checks, Written]:
     """The checks of a test with those variables, and how the test and they stand in the config."""
     nodes = [reader.resolved(node) for node in test.assertions]
+    before = len(reader.refusals)
     read = [(without_keys(node.value), reader.checks([node], variables)) for node in nodes]
+    if len(reader.refusals) == before:
+        _vet_selection(nodes, [checks for _, checks in read])
     checks = Checks(
         tuple(assertion for _, checks in read for assertion in checks.assertions),
         tuple(chooser for _, checks in read for chooser in checks.choosers),
@@ -125,6 +129,15 @@ def _checks(reader: Assertions, test: Test, variables: Json) -> tuple[Checks, Wr
     assertions = tuple(value for value, checks in read if checks.assertions)
     choosers = tuple(value for value, checks in read if checks.choosers)
     return checks, Written(_as_written(test, variables, [value for value, _ in read]), assertions, choosers)
+
+
+def _vet_selection(nodes: Sequence[Node], read: Sequence[Checks]) -> None:
+    """Refuses a `max-score` that has nothing to add up: the test has no other assertion."""
+    for node, checks in zip(nodes, read, strict=True):
+        if any(isinstance(chooser, MaxScore) for chooser in checks.choosers) and not any(
+            other.assertions for other in read
+        ):
+            raise node.wrong(NOTHING_TO_AGGREGATE)
 
 
 def _as_written(test: Test, variables: Json, assertions: list[JsonValue]) -> Json:

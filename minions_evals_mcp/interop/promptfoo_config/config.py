@@ -26,6 +26,7 @@ from minions_evals_mcp.interop.promptfoo_config.cases import (
 from minions_evals_mcp.interop.promptfoo_config.columns import differences, read_columns, unset_variables, vet_prompts
 from minions_evals_mcp.interop.promptfoo_config.extensions import evaluation_hooks, hooked, read_hooks, told_suite
 from minions_evals_mcp.interop.promptfoo_config.graders import read_graders
+from minions_evals_mcp.interop.promptfoo_config.narrowing import WHOLE, Narrowed, narrowed_cases, narrowed_tests
 from minions_evals_mcp.interop.promptfoo_config.options import read_options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText, read_filters, read_prompts
 from minions_evals_mcp.interop.promptfoo_config.providers.listed import Listed, as_its_class_says, read_providers
@@ -74,6 +75,12 @@ class Given:
     """What measures likeness where nobody names it; None: what the engine is set up with."""
     trust_code: bool = False
     """Whether JavaScript that makes parts of the config may run with the real interpreter."""
+    tests: tuple[str, ...] = ()
+    """Files of tests, in place of the config's."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables of every test that does not set them itself."""
+    repeat: int | None = None
+    narrowed: Narrowed = WHOLE
 
 
 AS_IT_STANDS = Given()
@@ -110,15 +117,16 @@ def _read(
     prompts = read_prompts(_required(root, node, "prompts"), refusals, filters, environment=filling)
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
     _vet_askable(providers)
-    tests = read_tests(root, refusals)
+    tests = narrowed_tests(read_tests(root, refusals), overrides.narrowed)
     traces = read_tracing(root.get("tracing"), tests, refusals)
     graders = read_graders(
         tests, refusals, judge_given=overrides.judge_model is not None, embedder_given=overrides.embedder is not None,
         has_judge=overrides.has_judge, embedder=overrides.default_embedder,
     )  # fmt: skip
     asking = Asking(prompts, providers, options, refusals, filling)
-    cases = list(
-        read_cases(tests, root, asking, graders, with_digests=hooks is not None or any(map(reads_test, providers)))
+    cases = narrowed_cases(
+        read_cases(tests, root, asking, graders, with_digests=hooks is not None or any(map(reads_test, providers))),
+        overrides.narrowed,
     )
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
     _vet_order(cases, refusals, remembers=remembers)
@@ -237,7 +245,25 @@ def _with(root: dict[str, Node], node: Node, overrides: Given) -> dict[str, Node
     if overrides.providers:
         root.pop("targets", None)
         root["providers"] = node.child("providers", list(overrides.providers))
+    if overrides.tests:
+        root["tests"] = node.child("tests", list(overrides.tests))
+    if overrides.repeat is not None:
+        root["evaluateOptions"] = _beside(root, node, "evaluateOptions", {"repeat": overrides.repeat})
+    if overrides.variables:
+        default = root.get("defaultTest")
+        own = default.mapping().get("vars") if default is not None and isinstance(default.value, dict) else None
+        known = own.value if own is not None and isinstance(own.value, dict) else {}
+        root["defaultTest"] = _beside(root, node, "defaultTest", {"vars": {**known, **overrides.variables}})
     return root
+
+
+def _beside(root: Mapping[str, Node], node: Node, key: str, values: Json) -> Node:
+    """That part of the config with those values over its own."""
+    part = root.get(key)
+    if part is not None and not isinstance(part.value, dict):
+        raise part.wrong("is no mapping here, so that nothing can be set over it on the command line")
+    own = part.value if part is not None and isinstance(part.value, dict) else {}
+    return node.child(key, {**own, **values})
 
 
 def _required(root: Mapping[str, Node], node: Node, key: str) -> Node:

@@ -25,7 +25,7 @@ HARMLESS_ON_A_LINE = {
     "cache": "what was answered is kept under the evaluation's key",
 }
 """Of `commandLineOptions`; what else stands there is refused."""
-WRITTEN = (".json", ".jsonl", ".csv", ".html", ".xml", ".yaml", ".yml")
+WRITTEN = (".json", ".jsonl", ".csv", ".html", ".md", ".xml", ".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)

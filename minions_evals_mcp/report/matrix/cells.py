@@ -55,6 +55,16 @@ def failed_by(cell: Cell) -> str:
     return "" if cell.passed or failed is None else f"{failed.type}: {failed.reason}"
 
 
+def reasons(cell: Cell) -> str:
+    """The reason of each check, those that failed first; of an output that was not judged, why."""
+    if not cell.asked or cell.passed is None:
+        return cell.reason
+    ordered = sorted(cell.scores, key=lambda score: score.passed)
+    return "; ".join(
+        f"{'passed' if score.passed else 'failed'} {score.metric or score.type}: {score.reason}" for score in ordered
+    )
+
+
 def selection(pick: Selected) -> str:
     """Returns what was chosen, with the scores that it was chosen by."""
     if pick.problem:
@@ -113,7 +123,10 @@ def measured(column: ColumnFigures) -> str:
 
 def notes(matrix: Matrix, limit: int) -> list[str]:
     """Returns what stands under the matrix: what is not shown, what went wrong and why, what was left out."""
-    lines = [f"{len(matrix.rows) - limit} more tests: --limit, or -o FILE"] if len(matrix.rows) > limit else []
+    outputs = [cell for row in matrix.rows for cell in row.cells if cell.output is not None]
+    reused = sum(cell.cached for cell in outputs)
+    lines = [f"{reused} of {len(outputs)} outputs from cache (--no-cache asks again)"] if reused else []
+    lines += [f"{len(matrix.rows) - limit} more tests: --limit, or -o FILE"] if len(matrix.rows) > limit else []
     problems: dict[str, list[str]] = {}
     for number, column in enumerate(matrix.columns):
         if column.problem:

@@ -21,6 +21,7 @@ from minions_evals_mcp.report.matrix.cells import (
     figures,
     marked,
     notes,
+    reasons,
     row_name,
     scores_told,
     selection,
@@ -37,12 +38,19 @@ OUTPUT, LEAST = 46, 24
 UNDER = " " * 6
 
 
-def show_matrix(matrix: Matrix, *, limit: int, store: Path | None = None, place: str = "") -> None:
-    """At most `limit` tests on stdout, then what each column came to, then what went wrong."""
+def show_matrix(
+    matrix: Matrix, *, limit: int, verbose: bool = False, store: Path | None = None, place: str = ""
+) -> None:
+    """At most `limit` tests on stdout, then what each column came to, then what went wrong; `verbose`: with every check's reason."""
     out = console()
+    by_test = tuple(sorted(matrix.rows, key=lambda row: (row.index, row.trial)))  # the trials of a test together
+    matrix = matrix.model_copy(update={"rows": by_test})
     out.print(Text(printable(matrix.title), style="bold"))
     wide = out.width >= NAME + LEAST * len(matrix.columns)
-    (_as_table if wide else _as_list)(out, matrix, limit)
+    if wide and not verbose:
+        _as_table(out, matrix, limit)
+    else:
+        _as_list(out, matrix, limit, verbose=verbose)
     for line in notes(matrix, limit):
         out.print(Text(line), soft_wrap=True)
     what = "columns" if len(matrix.columns) > 1 else "column"
@@ -53,18 +61,21 @@ def show_matrix(matrix: Matrix, *, limit: int, store: Path | None = None, place:
 
 def _as_table(out: Console, matrix: Matrix, limit: int) -> None:
     table = Table(box=None, padding=(0, 1), header_style="dim", show_lines=False)
-    table.add_column("test", max_width=NAME)
-    heads = _apart([column.prompt for column in matrix.columns], NAME)
+    longest = max((len(row_name(row, out.width)) for row in matrix.rows[:limit]), default=NAME)
+    name_room = min(max(longest, NAME), out.width // 3)
+    room = max(LEAST, (out.width - name_room) // len(matrix.columns) - 2)
+    table.add_column("test", max_width=name_room)
+    heads = _apart([column.prompt for column in matrix.columns], room)
     for number, column in enumerate(matrix.columns):
         table.add_column(
-            Text(f"[{number}] {shortened(heads[column.prompt], NAME)}\n{shortened(column.provider, NAME)}")
+            Text(f"[{number}] {shortened(heads[column.prompt], room)}\n{shortened(column.provider, room)}")
         )
     for row in matrix.rows[:limit]:
-        name = Text(row_name(row))
+        name = Text(row_name(row, name_room))
         for selected in row.selections:
             name.append(f"\n{chosen(selected)}", style="dim")
-        outputs = _apart([cell.output or "" for cell in row.cells], OUTPUT)
-        table.add_row(name, *(_stacked(row, cell, outputs) for cell in row.cells))
+        outputs = _apart([cell.output or "" for cell in row.cells], max(OUTPUT, room))
+        table.add_row(name, *(_stacked(row, cell, outputs, room) for cell in row.cells))
     table.add_row("")
     for name, values in figures(matrix):
         table.add_row(Text(name, style="dim"), *values)
@@ -77,16 +88,20 @@ def _apart(texts: Sequence[str], room: int) -> dict[str, str]:
     return {"": ""} | dict(zip(distinct, told_apart(distinct, room), strict=True))
 
 
-def _stacked(row: Row, cell: Cell, outputs: Mapping[str, str]) -> Text:
+def _stacked(row: Row, cell: Cell, outputs: Mapping[str, str], room: int) -> Text:
     """A cell: how it came out, its scores, why it failed, then the output."""
     text = marked(cell)
     for line in (scores_told(row, cell), failed_by(cell)):
         if line:
             text.append("\n" + shortened(line, WHY), style="dim")
-    return text if cell.output is None else text.append("\n" + shortened(outputs[cell.output], OUTPUT), style="default")
+    return (
+        text
+        if cell.output is None
+        else text.append("\n" + shortened(outputs[cell.output], max(OUTPUT, room)), style="default")
+    )
 
 
-def _as_list(out: Console, matrix: Matrix, limit: int) -> None:
+def _as_list(out: Console, matrix: Matrix, limit: int, *, verbose: bool) -> None:
     heads = _apart([column.prompt for column in matrix.columns], out.width - NAME)
     for number, column in enumerate(matrix.columns):
         provider = printable(column.provider, NAME)
@@ -98,7 +113,7 @@ def _as_list(out: Console, matrix: Matrix, limit: int) -> None:
         )
         outputs = _apart([cell.output or "" for cell in row.cells], out.width - len(UNDER))
         for cell in row.cells:
-            _print_cell(out, row, cell, outputs)
+            _print_cell(out, row, cell, outputs, verbose=verbose)
     out.print()
     rows_shown = figures(matrix)
     table = Table(box=None, padding=(0, 1), header_style="dim")
@@ -109,14 +124,20 @@ def _as_list(out: Console, matrix: Matrix, limit: int) -> None:
     out.print(table)
 
 
-def _print_cell(out: Console, row: Row, cell: Cell, outputs: Mapping[str, str]) -> None:
+def _print_cell(out: Console, row: Row, cell: Cell, outputs: Mapping[str, str], *, verbose: bool) -> None:
     """A cell on a line of its own, with its scores; under it why it failed, and the output."""
     head = Text(f"  [{cell.column}] ").append_text(marked(cell))
     if line := scores_told(row, cell):
         head.append(f"  {line}", style="dim")
     out.print(head)
     room = out.width - len(UNDER)
-    if why := failed_by(cell):
+    if verbose:
+        for score in cell.scores:
+            mark = "✓" if score.passed else "✗"
+            out.print(
+                Text(f"{UNDER}{mark} {score.type} {score.score:.2f}: {printable(score.reason, 2 * WHY)}", style="dim")
+            )
+    elif why := failed_by(cell):
         out.print(Text(UNDER + shortened(why, room), style="dim"))
     if cell.output:
         out.print(Text(UNDER + shortened(outputs[cell.output], room)))
@@ -137,10 +158,10 @@ def _row_json(row: Row) -> Json:
 
 
 def matrix_csv(matrix: Matrix) -> str:
-    """A line for each test: its variables, then of each column output, success and score, and what was selected."""
+    """A line for each test: its variables, then of each column output, success, score and reason, and what was selected."""
     names = list(dict.fromkeys(name for row in matrix.rows for name in row.variables))
     heads = [f"[{number}] {column.provider}: {column.prompt}" for number, column in enumerate(matrix.columns)]
-    header = [f"{head} {part}" for head in heads for part in ("output", "success", "score")]
+    header = [f"{head} {part}" for head in heads for part in ("output", "success", "score", "reason")]
     lines = [csv_row(["test", "trial", *names, *header, "selected"])]
     return "".join([*lines, *(csv_row(_cells(row, names)) for row in matrix.rows)])
 
@@ -151,6 +172,6 @@ def _cells(row: Row, names: Sequence[str]) -> list[object]:
     return [row.title, row.trial, *variables, *outputs, "; ".join(map(selection, row.selections))]
 
 
-def _cell(cell: Cell) -> tuple[str, bool | None, float | None]:
+def _cell(cell: Cell) -> tuple[str, bool | None, float | None, str]:
     shown = cell.reason if cell.output is None else cell.output
-    return shown, cell.success if cell.verdict in JUDGED else None, cell.score
+    return shown, cell.success if cell.verdict in JUDGED else None, cell.score, reasons(cell)

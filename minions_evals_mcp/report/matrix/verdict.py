@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.engine.config_eval.baselines import ColumnGate
 from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore, ColumnFigures, Matrix
 from minions_evals_mcp.report.matrix.prompts import EQUAL, MOST, how_sure, prompts_over_providers
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.stats.case_pairs import CasePair
 from minions_evals_mcp.stats.comparison import ERROR, compare
+from minions_evals_mcp.stats.intervals import wilson
+from minions_evals_mcp.stats.limits import limit_gate
+from minions_evals_mcp.stats.regression import Gate
 
 
 def verdict(matrix: Matrix, store: Path | None = None) -> list[str]:
@@ -60,6 +64,40 @@ def _since(before: ColumnBefore) -> str:
     by = f"{abs(before.delta):.3f} {'higher' if before.delta > 0 else 'lower'}"
     sure = how_sure(before, 1 - ERROR / before.tests, before.cases)
     return f"[{before.column}] scores {by} than {what} (run {short_id(before.run_id)}), {sure}."
+
+
+def column_words(matrix: Matrix, gate: ColumnGate) -> str:
+    """A column that fell beside its baseline, in words."""
+    diff = gate.diff
+    column = matrix.columns[gate.column]
+    fell, rose = diff.counts.get("newly-failing", 0), diff.counts.get("newly-passing", 0)
+    passed = f"{diff.before.passed} → {diff.after.passed} of {diff.after.trials} passed"
+    return (
+        f"[{gate.column}] {column.provider} passes fewer tests than run {short_id(gate.before)}: {passed}"
+        f" ({fell} newly failing, {rose} newly passing)"
+    )
+
+
+def pass_rate_gates(matrix: Matrix, limit: float) -> list[tuple[Gate, str]]:
+    """Each column beside the pass rate that it is to reach, in words; a column in which nothing was judged is undecided."""
+    return [
+        _pass_rate_gate(number, column, limit)
+        for number, column in enumerate(matrix.columns)
+        if column.run_id is not None
+    ]
+
+
+def _pass_rate_gate(number: int, column: ColumnFigures, limit: float) -> tuple[Gate, str]:
+    judged = column.passed + column.failed
+    name = f"[{number}] {column.provider}"
+    if not judged:
+        return "undecided", f"{name} has no judged test"
+    found = limit_gate(column.passed / judged, wilson(column.passed, judged), limit, cases=judged)
+    words = f"{name} passes {column.passed} of {judged} tests, fewer than {limit:g}"
+    if found.gate == "undecided":
+        more = f"; about {found.cases_needed} tests would decide" if found.cases_needed else ""
+        words += f", which is not significant{more}"
+    return found.gate, words
 
 
 def _pairs(matrix: Matrix, a: int, b: int) -> Iterator[CasePair]:

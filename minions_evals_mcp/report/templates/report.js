@@ -91,7 +91,7 @@
   const judgment = (values) => {
     const one = named(JUDGED, values);
     const title = labels.titles[one.criterion] ?? (one.criterion.startsWith("implicit:") ? "the case's own checks" : one.criterion);
-    const by_ = `${one.by} (${one.kind}, confidence ${short(one.confidence, 2)})`;
+    const by_ = `${one.by} (${one.kind}, confidence ${one.confidence === null ? "unknown" : short(one.confidence, 2)})`;
     return [node("h3", `${title}: ${short(one.score)} of ${one.most}`), node("pre", one.rationale), node("p", by_, "quiet")];
   };
 

@@ -53,6 +53,7 @@ class FailedOutput:
     `text` is the output's text. `has_log` is False where nothing recorded the tool calls: an empty
     `tool_calls` then says nothing. `wants_json`: a check for JSON failed, or the expected output is JSON.
     `score_fraction` is the normalised total, 0 to 1. `checks` are the assertions that it was judged by, if any.
+    `missing_keys`: keys of the expected record that the output lacks; None: as `expected` has them.
     """
 
     output: Json
@@ -68,6 +69,7 @@ class FailedOutput:
     score_fraction: float
     criteria: tuple[FailedCriterion, ...]
     checks: tuple[Assertion, ...] = ()
+    missing_keys: tuple[str, ...] | None = None
 
     @property
     def wanted_tools(self) -> tuple[str, ...]:
@@ -83,6 +85,14 @@ class FailedOutput:
     def wanted_words(self) -> Json:
         """The words that the answer must have."""
         return wanted_words(self.checks)
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """The keys that were expected and did not come."""
+        if self.missing_keys is not None:
+            return self.missing_keys
+        wanted = self.expected or {}
+        return tuple(key for key in wanted if key not in self.output) if len(wanted) > 1 else ()
 
     @property
     def is_empty(self) -> bool:

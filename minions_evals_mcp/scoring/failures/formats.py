@@ -10,9 +10,10 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.outputs import TEXT_KEYS
+from minions_evals_mcp.domain.outputs import TEXT_KEYS, output_text, output_value
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.asked_form import form_asked_for
+from minions_evals_mcp.scoring.failures.cut_off import cut_off_json
 from minions_evals_mcp.scoring.failures.exact_answers import wording_signals
 from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.judged import form_doubt
@@ -77,6 +78,7 @@ def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
         *signals,
         *_json(failed),
         *_keys(failed),
+        *_cut_off(failed),
         *form_asked_for(failed),
         *(() if failed.is_empty else (*wording_signals(failed), *_markup(failed))),
     )
@@ -183,18 +185,40 @@ def _shape(wanted: JsonValue, output_part: JsonValue, path: str) -> Iterator[Sig
 
 
 def _keys(failed: FailedOutput) -> Iterator[Signal]:
-    """Keys that were expected beside others and did not come."""
+    """Keys that were expected, or that an expected value has, and that did not come."""
     wanted = failed.expected or {}
-    if failed.wants_json or failed.is_empty or len(wanted) < 2:
+    if failed.wants_json or failed.is_empty:
         return
     try:
         came = _value(failed)
     except ValueError:
         came = None
-    if isinstance(came, dict):
+    if isinstance(came, dict) and (failed.lacks or len(wanted) > 1):
         yield from _shape(wanted, came, "")
-    else:
-        yield Signal("schema", f"key {next(iter(wanted))!r} is missing", 0.85)
+        return
+    for key in failed.lacks:
+        yield Signal("schema", f"key {key!r} is missing", 0.85)
+    for key, value in wanted.items():
+        part = _part(failed, key)
+        if isinstance(value, dict) and isinstance(part, dict):
+            yield from _shape(value, part, "" if len(wanted) == 1 else key)
+
+
+def _part(failed: FailedOutput, key: str) -> JsonValue:
+    """The value under that key, else the whole output's; None where it is no JSON."""
+    value = failed.output.get(key, output_value(failed.output))
+    if not isinstance(value, str):
+        return value
+    try:
+        return parsed(value)
+    except ValueError:
+        return None
+
+
+def _cut_off(failed: FailedOutput) -> Iterator[Signal]:
+    """JSON that stops in the middle where no check asked for JSON; where one did, its reason says so."""
+    if not failed.wants_json and (end := cut_off_json(output_text(failed.output))) is not None:
+        yield Signal("json", f"cut off after …{end}", 0.85)
 
 
 def _checks(failed: FailedOutput) -> Iterator[Signal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.outputs import output_text, value_text
+from minions_evals_mcp.domain.outputs import TEXT_KEYS, output_text, value_text
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.scoring.assertions.table import check, needs
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Checked, Evidence, Need, Subject, Unchecked
@@ -69,6 +69,16 @@ def missed(expected: Json, output: Json, subject: Subject) -> Json:
         if result is not None and not isinstance(result, Unchecked) and result.passed
     }
     return {key: value for key, value in expected.items() if key not in met}
+
+
+def missing_keys(expected: Json | None, output: Json) -> tuple[str, ...]:
+    """The expected keys that the output lacks. A text is looked at whole where one key is expected, so it lacks none."""
+    wanted = expected or {}
+    if len(wanted) == 1 and (
+        len(output) < 2 or any(key in output for key in TEXT_KEYS) or any(key in wanted for key in TEXT_KEYS)
+    ):
+        return ()
+    return tuple(key for key in wanted if key not in output)
 
 
 def meets(expected: Json, output: Json, subject: Subject, *, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:

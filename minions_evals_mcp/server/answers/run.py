@@ -53,7 +53,16 @@ def run_told(
     packets = summary.packets[page]
     return RunAnswer.of(
         summary,
-        without={"more_packets", "workers", "lacks_model", "for_people", "reused_judgments", "self_judged", "outputs"},
+        without={
+            "more_packets",
+            "workers",
+            "lacks_model",
+            "for_people",
+            "reused_judgments",
+            "self_judged",
+            "repeated_judgments",
+            "outputs",
+        },
         summary=one_line(summary),
         key="" if summary.key == summary.run_id else summary.key,
         verdict=run_verdict(summary),
@@ -230,11 +239,21 @@ def one_line(summary: RunSummary) -> str:
         )
     counts = {name: number for name, number in summary.outcomes.items() if name not in {"scored", "timed-out"}}
     parts.extend(f"{number} {name}" for name, number in counts.items())
-    if summary.reused_judgments:
-        parts.append(f"{summary.reused_judgments} judgments of earlier runs reused (fresh: true judges anew)")
-    if summary.self_judged:
-        parts.append(f"{summary.self_judged} judged by whoever produced them: no evidence for an approval")
+    parts.extend(_doubts(summary))
     return "; ".join(parts)
+
+
+def _doubts(summary: RunSummary) -> Iterator[str]:
+    """Yields what of the judgments says less than it seems to."""
+    if summary.reused_judgments:
+        yield f"{summary.reused_judgments} judgments of earlier runs reused (fresh: true judges anew)"
+    if summary.self_judged:
+        yield f"{summary.self_judged} judged by whoever produced them: no evidence for an approval"
+    if summary.repeated_judgments:
+        yield (
+            f"{summary.repeated_judgments} judgments repeated (one rationale for five different outputs or more): no evidence for an"
+            " agent's approval"
+        )
 
 
 def _verdicts(summary: RunSummary) -> Iterator[str]:

@@ -8,6 +8,8 @@ from typing import Any
 import strawberry
 from strawberry.scalars import JSON
 
+from minions_evals_mcp.domain.definitions import MAX_TOKENS
+from minions_evals_mcp.domain.definitions import TestBranch as BranchFields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
 from minions_evals_mcp.engine.ab_test.results import AbBranch
@@ -16,9 +18,21 @@ from minions_evals_mcp.server.graphql.case_types import description_of
 from minions_evals_mcp.server.graphql.context import Info
 
 
+def _temperature(root: strawberry.Parent[Record[BranchFields]]) -> float:
+    return root.fields.with_defaults().temperature or 0.0
+
+
+def _max_tokens(root: strawberry.Parent[Record[BranchFields]]) -> int:
+    return root.fields.with_defaults().max_tokens or MAX_TOKENS
+
+
+def _top_p(root: strawberry.Parent[Record[BranchFields]]) -> float:
+    return root.fields.with_defaults().top_p or 0.0
+
+
 @strawberry.type
 class TestBranch:
-    """A model configuration of an A/B test; a parameter that was not given is null, and is not sent."""
+    """A model configuration of an A/B test; a parameter that was not given has its default, as it is sent."""
 
     id: strawberry.ID
     test_case_id: strawberry.ID
@@ -26,9 +40,9 @@ class TestBranch:
     description: str | None = strawberry.field(resolver=description_of)
     provider: str = strawberry.field(description="As in PROVIDER:MODEL.")
     model: str
-    temperature: float | None
-    max_tokens: int | None
-    top_p: float | None
+    temperature: float = strawberry.field(resolver=_temperature)
+    max_tokens: int = strawberry.field(resolver=_max_tokens)
+    top_p: float = strawberry.field(resolver=_top_p)
     other_params: JSON
     is_control: bool
     is_active: bool

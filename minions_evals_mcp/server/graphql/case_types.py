@@ -36,6 +36,19 @@ class Prompt:
 
 
 @strawberry.type
+class PromptVersion:
+    """One version of a prompt."""
+
+    id: strawberry.ID
+    prompt_id: strawberry.ID
+    version_number: int
+    content: str
+    changelog: str
+    description: str
+    created_at: datetime
+
+
+@strawberry.type
 class TestCase:
     """A test case with its figures; `passRate` is 0–100, `avgScore` 0–1, both null before its first run."""
 

@@ -66,8 +66,8 @@ def derived_input(name: str) -> Callable[[type[I]], type[I]]:
                 annotations[offered.name + REF] = str | None
                 setattr(kind, offered.name + REF, strawberry.field(default=None, description=VERSION_REF))
                 continue
-            of = graphql_type(offered.info.annotation)
-            annotations[offered.name] = of if offered.required else of | None
+            of = graphql_type(offered.annotation)
+            annotations[offered.name] = _given(of) if offered.required else of | None
             text = _description(offered)
             field = (
                 strawberry.field(description=text)
@@ -79,6 +79,15 @@ def derived_input(name: str) -> Callable[[type[I]], type[I]]:
         return strawberry.input(kind)
 
     return made
+
+
+def _given(of: Any) -> Any:
+    """The type without null: a field that must be given."""
+    return (
+        next(part for part in get_args(of) or (of,) if part is not type(None))
+        if get_origin(of) in {Union, UnionType}
+        else of
+    )
 
 
 def _description(offered: OfferedField) -> str:

@@ -11,8 +11,7 @@ from pydantic.alias_generators import to_camel
 from strawberry.scalars import JSON
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.server.graphql.derived import VERSION_REF, DerivedInput, derived_input
+from minions_evals_mcp.server.graphql.derived import DerivedInput, derived_input
 
 
 @strawberry.input
@@ -29,6 +28,10 @@ class TestCaseInput:
         """The inputs as they were given."""
         return cast("JsonValue", self.input)
 
+    def expected(self) -> str | None:
+        """The expected output; None where it was left out. An empty one is refused, as it is everywhere."""
+        return None if self.expected_output is strawberry.UNSET else self.expected_output
+
     def changes(self) -> Json:
         """The fields of the engine's `update_test_case`; one that was left out stays as it is."""
         given: Json = {"promptId": self.prompt_id, "name": self.name, "input": self.value()}
@@ -39,47 +42,29 @@ class TestCaseInput:
         return given
 
 
-class _Versioned:
-    """An input that may name a prompt version, by its number or otherwise."""
-
-    prompt_version: int | None
-    prompt_version_ref: str | None
-
-    def version(self) -> int | str | None:
-        """The version that is asked for; raises `BadInputError` where both names are given."""
-        if self.prompt_version is not None and self.prompt_version_ref is not None:
-            raise BadInputError("promptVersion and promptVersionRef both name a version.", remedy="Give one of them.")
-        return self.prompt_version if self.prompt_version_ref is None else self.prompt_version_ref
-
-
 @strawberry.input
-class RunTestCaseInput(_Versioned):
-    """A run of a test case, against the latest version of its prompt where none is named."""
-
-    test_case_id: strawberry.ID
-    prompt_version: int | None = None
-    prompt_version_ref: str | None = strawberry.field(default=None, description=VERSION_REF)
-    idempotency_key: str | None = strawberry.field(
-        default=None, description="The same key is the same run: a repeated request does not run or pay again."
-    )
-
-
-@strawberry.input
-class BatchRunTestsInput(_Versioned):
-    """Runs of several test cases of one prompt."""
+class PromptVersionInput:
+    """A version of a prompt; its number is the next one."""
 
     prompt_id: strawberry.ID
-    test_case_ids: list[strawberry.ID] | None = strawberry.field(
-        default=None, description="Else every active test case of the prompt."
-    )
-    prompt_version: int | None = None
-    prompt_version_ref: str | None = strawberry.field(default=None, description=VERSION_REF)
-    idempotency_key: str | None = None
+    content: str
+    changelog: str | None = None
+    description: str | None = None
+
+
+@derived_input("runTestCase")
+class RunTestCaseInput(DerivedInput):
+    """A run of a test case, against the latest version of its prompt where none is named."""
+
+
+@derived_input("batchRunTests")
+class BatchRunTestsInput(DerivedInput):
+    """Runs of several test cases of one prompt."""
 
 
 @strawberry.input
 class TestBranchInput:
-    """A model configuration; what is not given is not sent to the provider."""
+    """A model configuration; what is not given has its default: temperature 0.7, topP 1.0, maxTokens 2048."""
 
     test_case_id: strawberry.ID
     name: str

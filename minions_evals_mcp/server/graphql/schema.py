@@ -13,6 +13,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
 from minions_evals_mcp.domain.definitions import TestBranch as BranchFields
+from minions_evals_mcp.domain.neighbours import PromptVersion as VersionFields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
 from minions_evals_mcp.engine.ab_test import branches
@@ -22,7 +23,7 @@ from minions_evals_mcp.engine.cases import testing
 from minions_evals_mcp.engine.cases.baselines import update_expected_output
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
-from minions_evals_mcp.operations import ab_test
+from minions_evals_mcp.operations import ab_test, batch_run_tests, run_test_case
 from minions_evals_mcp.server.graphql import branch_types as ab
 from minions_evals_mcp.server.graphql import case_types as cases
 from minions_evals_mcp.server.graphql import inputs
@@ -113,10 +114,26 @@ class Mutation:
             prompt_id=input.prompt_id,
             name=input.name,
             input=input.value(),
-            expected_output=input.expected_output or None,
+            expected_output=input.expected(),
             description=input.description or "",
         )
         return cases.of_prompt(created)
+
+    @strawberry.mutation(
+        description="Makes the next version of a prompt; the first where it has none.", graphql_type=cases.PromptVersion
+    )
+    async def create_prompt_version(
+        self,
+        info: Info,
+        input: inputs.PromptVersionInput,  # noqa: A002  the API's name
+    ) -> Record[VersionFields]:
+        return await testing.create_prompt_version(
+            await _writable(info),
+            prompt_id=input.prompt_id,
+            content=input.content,
+            changelog=input.changelog or "",
+            description=input.description,
+        )
 
     @strawberry.mutation(
         description="Changes a test case; another expected output is a new baseline. `seen`: its updatedAt as you read it.",
@@ -141,15 +158,8 @@ class Mutation:
         description="Runs a test case against a version of its prompt, else the latest.", graphql_type=cases.TestCaseRun
     )
     async def run_test_case(self, info: Info, input: inputs.RunTestCaseInput) -> history.TestCaseExecution:  # noqa: A002
-        return await testing.execute_test_case(
-            await _writable(info),
-            input.test_case_id,
-            prompt_version=input.version(),
-            target=info.context.session.target,
-            recorded=True,
-            key=input.idempotency_key,
-            triggered_by=TRIGGERED_BY,
-        )
+        request = input.request(run_test_case.Request, triggered_by=TRIGGERED_BY, recorded=True)
+        return await run_test_case.execution(await _writable(info), request, default_target=info.context.session.target)
 
     @strawberry.mutation(
         description="Runs several test cases; one that could not be run is null, with its error.",
@@ -160,17 +170,9 @@ class Mutation:
         info: Info,
         input: inputs.BatchRunTestsInput,  # noqa: A002  the API's name
     ) -> list[history.TestCaseExecution | BadInputError]:
-        batch = await testing.batch_run_tests(
-            await _writable(info),
-            prompt_id=input.prompt_id,
-            test_case_ids=input.test_case_ids,
-            prompt_version=input.version(),
-            target=info.context.session.target,
-            recorded=True,
-            key=input.idempotency_key,
-            triggered_by=TRIGGERED_BY,
-        )
-        return _in_order(input.test_case_ids or batch.idents(), batch)
+        request = input.request(batch_run_tests.Request, triggered_by=TRIGGERED_BY, recorded=True)
+        batch = await batch_run_tests.run(await _writable(info), request, default_target=info.context.session.target)
+        return _in_order(request.test_case_ids or batch.idents(), batch)
 
     @strawberry.mutation(
         description="Accepts an output as what the test case expects from now on.", graphql_type=cases.TestCase

@@ -32,28 +32,32 @@ class Entry:
     description: str
     arguments: Mapping[str, str]
     text: str
-    beside: Callable[[Given], list[str]]
+    beside: Callable[[Given], list[tuple[str, ...]]]
+    """Addresses; of several in one place the first that there is."""
 
 
-def _run(given: Given) -> list[str]:
-    return [addresses.results_address(given["runId"]) + "?status=failed&limit=20"]
+def _run(given: Given) -> list[tuple[str, ...]]:
+    return [(addresses.results_address(given["runId"]) + "?status=failed&limit=20",)]
 
 
-def _benchmark(given: Given) -> list[str]:
-    return [addresses.record_address("benchmark", given["benchmarkId"])]
+def _benchmark(given: Given) -> list[tuple[str, ...]]:
+    return [(addresses.record_address("benchmark", given["benchmarkId"]),)]
 
 
-def _release(given: Given) -> list[str]:
-    return [addresses.trend_address(given["benchmarkId"])]
+def _release(given: Given) -> list[tuple[str, ...]]:
+    """The trend, and the benchmark in its place where it has none yet."""
+    return [
+        (addresses.trend_address(given["benchmarkId"]), addresses.record_address("benchmark", given["benchmarkId"]))
+    ]
 
 
-def _waiting(given: Given) -> list[str]:
-    return [addresses.record_address("run", given["runId"])]
+def _waiting(given: Given) -> list[tuple[str, ...]]:
+    return [(addresses.record_address("run", given["runId"]),)]
 
 
-def _types(given: Given) -> list[str]:
+def _types(given: Given) -> list[tuple[str, ...]]:
     del given
-    return [addresses.SCHEMA.format(type=kind) for kind in ("test-case", "rubric-criterion")]
+    return [(addresses.SCHEMA.format(type=kind),) for kind in ("test-case", "rubric-criterion")]
 
 
 PROMPTS: Mapping[str, Entry] = {
@@ -104,7 +108,7 @@ Submit each request whole with submit_judgments, until none waits; then say how 
         "Check a release", "Says whether a prompt version may be released, and approves it if the evidence is there.",
         {"benchmarkId": "The benchmark that decides", "promptVersionRef": "The version to be released"},
         """\
-Check whether {promptVersionRef} may be released, by the benchmark {benchmarkId}; its trend is below.
+Check whether {promptVersionRef} may be released, by the benchmark {benchmarkId}; its trend (before a first run, the benchmark) is below.
 1. Is there a run of this version, with no open errors and no regression? get_record and list_records tell; else run_benchmark.
 2. Is there a comparison with the version in use, and is its verdict improved?
 3. Does the trend degrade?
@@ -127,7 +131,7 @@ class EvalsPrompt(Prompt):
         given = _vetted(self.name, self.entry, arguments or {})
         return [
             UserMessage(self.entry.text.format(**given)),
-            *[await _beside(self.read, address) for address in self.entry.beside(given)],
+            *[await _beside(self.read, places) for places in self.entry.beside(given)],
         ]
 
 
@@ -181,6 +185,17 @@ async def _read(server: EvalsServer, address: str) -> str:
     return "".join(str(content.content) for content in contents)
 
 
-async def _beside(read: ReadAddress, address: str) -> Message:
-    content = TextResourceContents(uri=address, mime_type=JSON, text=await read(address))
+async def _beside(read: ReadAddress, places: tuple[str, ...]) -> Message:
+    """What is at the first of the addresses that there is; raises `MCPError` as the last one does."""
+    *sooner, last = places
+    for address in sooner:
+        try:
+            return _laid(address, await read(address))
+        except MCPError:
+            continue
+    return _laid(last, await read(last))
+
+
+def _laid(address: str, text: str) -> Message:
+    content = TextResourceContents(uri=address, mime_type=JSON, text=text)
     return UserMessage(EmbeddedResource(type="resource", resource=content))

@@ -106,9 +106,15 @@ class Runs:
                 await started.finish(active.count)
         except EvalsError as error:  # the job's state says why; whoever waits is told that
             log().info("run-ended-early", run_id=job.id, code=error.code)
+        except anyio.get_cancelled_exc_class():  # the server ends without a word: its client closed both pipes
+            await set_state(self._engine, job, "stopped", reason=active.why or CLOSED)
+            raise
         except Exception:  # noqa: BLE001  the other runs go on
-            log().exception("run-crashed", run_id=job.id)
-            await set_state(self._engine, job, "stopped", reason="the server broke; its log says where")
+            if self._closed or active.scope.cancel_called:  # what was cancelled may break as it ends
+                await set_state(self._engine, job, "stopped", reason=active.why or CLOSED)
+            else:
+                log().exception("run-crashed", run_id=job.id)
+                await set_state(self._engine, job, "stopped", reason="the server broke; its log says where")
         finally:
             if active.scope.cancelled_caught:
                 await set_state(self._engine, job, "stopped", reason=active.why)

@@ -104,5 +104,7 @@ class Session:
             if not engine.config.read_only:
                 await self._runs.take_up()
             self._ready.set()
-            await self._closing.wait()
-            self._runs.close()
+            try:
+                await self._closing.wait()
+            finally:
+                self._runs.close()

@@ -28,6 +28,7 @@ class GetStatistics(Arguments):
 
     test_case_id: Annotated[Id | None, Field(description="Its figures, regressions and days")] = None
     prompt_id: Annotated[Id | None, Field(description="The figures of its test cases")] = None
+    skill_id: Annotated[Id | None, Field(description="The figures of a skill's test cases")] = None
     branch_id: Annotated[Id | None, Field(description="An A/B branch's executions")] = None
     executions: Annotated[bool, Field(description="The case's runs, newest first")] = False
     limit: Limit = 10
@@ -36,8 +37,9 @@ class GetStatistics(Arguments):
 
     @model_validator(mode="after")
     def _one_subject(self) -> GetStatistics:
-        if sum(subject is not None for subject in (self.test_case_id, self.prompt_id, self.branch_id)) != 1:
-            raise ValueError("give exactly one of testCaseId, promptId, branchId")
+        subjects = (self.test_case_id, self.prompt_id, self.skill_id, self.branch_id)
+        if sum(subject is not None for subject in subjects) != 1:
+            raise ValueError("give exactly one of testCaseId, promptId, skillId, branchId")
         if self.executions and self.test_case_id is None:
             raise ValueError("executions goes with testCaseId")
         return self
@@ -90,6 +92,7 @@ class TrendAnswer(Answer):
     since: str | None = None
     runs: int = 0
     levels: Objects = []
+    drops: Objects = []
     flaky: Objects = []
     spent_usd: float = 0
 
@@ -140,7 +143,7 @@ class PlanAnswer(Answer):
 
 
 class StatisticsAnswer(Answer):
-    """Figures of a test case (`passRate` 0–100, `avgScore` 0–1), of a prompt's test cases, or of a branch and its case."""
+    """Figures of a test case (`passRate` 0–100, `avgScore` 0–1), of a prompt's or skill's test cases, or of a branch and its case."""
 
     test_case_id: str = ""
     test_case: Object | None = None

@@ -46,7 +46,7 @@ class Judgment(Arguments):
     criterion_id: Id
     score: Annotated[float, Field(ge=-1e9, le=1e9)]
     rationale: Annotated[str, Field(min_length=1, max_length=4000)]
-    confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
 class AnsweredPacket(Arguments):

@@ -10,11 +10,12 @@ from typing import cast
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.incoming.near_keys import keys_read
 from minions_evals_mcp.domain.records import TYPES, Envelope, Record, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
+from minions_evals_mcp.engine.cases.baselines import WentOn, numbered_versions, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolve_failures
 from minions_evals_mcp.engine.jobs import with_gone
@@ -97,7 +98,7 @@ async def _page(call: Call, request: ListRecords, after: int) -> tuple[list[tupl
 
 
 def _line(line: Line | Record[Fields]) -> Json:
-    return {"id": line.id, "title": line.title, "status": line.status, "updatedAt": iso(line.updated_at)}
+    return {"id": line.id, "title": line.title, "status": line.shown_status, "updatedAt": iso(line.updated_at)}
 
 
 def _row(record: Record[Fields], arguments: ListRecords) -> Json:
@@ -211,13 +212,16 @@ def _chosen(wire: Json, names: list[str]) -> Json:
 
 async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
     """Returns what was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
-    wires, resolutions = await _sorted_out(call.engine, arguments)
     engine = call.engine
+    records_given, follows = await numbered_versions(engine, arguments.records)
+    wires, resolutions = await _sorted_out(engine, arguments.model_copy(update={"records": records_given}))
     arrivals = [
         replace(arrival(wire, number, new_id=engine.new_id(), now=engine.clock()), over=over)
         for number, wire, over in wires
     ]
-    relations = [Relation(relation.source_id, relation.target_id, relation.type) for relation in arguments.relations]
+    given = [Relation(relation.source_id, relation.target_id, relation.type) for relation in arguments.relations]
+    tied = {relation.source_id for relation in given if relation.type == "follows"}
+    relations = [*given, *(relation for relation in follows if relation.source_id not in tied)]
     if resolutions and (arrivals or relations):
         raise InvalidRecordError(
             "eval-failures are resolved in a call of their own",
@@ -307,7 +311,8 @@ def _merged(record: Record[Fields] | None, wire: Json) -> Json:
         return wire
     before = record.wire()
     before.pop("deletedAt", None)
-    return {**before, **wire, "fields": {**cast("Json", before["fields"]), **fields}}
+    named = keys_read(type(record.fields), record.type, fields, keeps_extra=False, name=record.id).fields
+    return {**before, **wire, "fields": {**cast("Json", before["fields"]), **named}}
 
 
 async def delete_record(call: Call, arguments: DeleteRecord) -> CallToolResult:

@@ -8,7 +8,14 @@ from pydantic import BaseModel
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import wire_fields
 from minions_evals_mcp.engine.ab_test.branches import branch_configurations, branch_executions, branches_of_case
-from minions_evals_mcp.engine.cases.test_history import test_case, test_case_executions, test_case_stats, test_cases
+from minions_evals_mcp.engine.cases.test_history import (
+    figures_of,
+    test_case,
+    test_case_executions,
+    test_case_stats,
+    test_cases,
+    test_cases_of_skill,
+)
 from minions_evals_mcp.operations import plan_benchmark as planning
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge.derived import Derived
@@ -23,6 +30,8 @@ async def get_statistics(call: Call, arguments: GetStatistics) -> CallToolResult
     """The figures that were asked for."""
     if arguments.prompt_id is not None:
         return await _of_prompt(call, arguments, arguments.prompt_id)
+    if arguments.skill_id is not None:
+        return await _of_skill(call, arguments, arguments.skill_id)
     if arguments.branch_id is not None:
         return await _of_branch(call, arguments, arguments.branch_id)
     assert arguments.test_case_id is not None
@@ -80,6 +89,24 @@ async def _of_prompt(call: Call, arguments: GetStatistics, prompt_id: str) -> Ca
     shown = summaries[offset : offset + arguments.limit]
     more = len(summaries) > offset + arguments.limit
     answer = StatisticsAnswer(summary=sentence, test_cases=shown)
+    return answered(answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("testCases",), more))
+
+
+async def _of_skill(call: Call, arguments: GetStatistics, skill_id: str) -> CallToolResult:
+    summaries = await test_cases_of_skill(call.engine, skill_id)
+    figures = figures_of(summaries)
+    rate = (
+        "no runs yet" if figures.pass_rate is None else f"{figures.total_runs} runs, {figures.pass_rate:.3g} % passed"
+    )
+    offset = cursor_of(arguments.cursor)
+    answer = StatisticsAnswer(
+        summary=f"{figures.cases} test cases of the skill {skill_id}: {rate}",
+        test_cases=summaries[offset : offset + arguments.limit],
+        total_runs=figures.total_runs,
+        pass_rate=figures.pass_rate,
+        avg_score=figures.avg_score,
+    )
+    more = len(summaries) > offset + arguments.limit
     return answered(answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("testCases",), more))
 
 

@@ -15,7 +15,7 @@ from minions_evals_mcp.stats.series.mann_kendall import mann_kendall, order_chan
 
 SMALLEST_WINDOW, LARGEST_WINDOW = 3, 12
 FIRM_FROM = 5
-"""Fewer points than this give a provisional reading, which never escalates."""
+"""Fewer points than this give a provisional reading; an escalation by one says so."""
 DECIMALS = 9
 """Scores count to so many decimals: what differs further down is rounding, and is equal."""
 _SMALL_MEAN = 0.05
@@ -27,7 +27,7 @@ class TrendReading:
 
     `n` points; `mean` None without any; `slope` (score per run) and `p_value` (the share of all orders of these scores
     that are at least as regular, one-sided) None below 3; `s` is Mann-Kendall's sum. `volatile`: it moves, but in no
-    direction. `provisional`: too few points to escalate on.
+    direction. `provisional`: few points.
     """
 
     direction: Direction
@@ -73,14 +73,10 @@ def read_series(scores: Sequence[float], *, window: int = 5, variance: float = 0
     )
 
 
-def streak_start(directions: Sequence[Direction], *, window: int = 5) -> int | None:
-    """The index at which the newest unbroken run of degrading readings began; None where the newest is not degrading.
-
-    `directions` is the whole series from its first point, for its first readings are provisional and do not count.
-    """
+def streak_start(directions: Sequence[Direction]) -> int | None:
+    """The index at which the newest unbroken run of degrading readings began; None where the newest is not degrading."""
     start = len(directions)
-    firm = FIRM_FROM - 1 if window >= FIRM_FROM else len(directions)
-    while start > firm and directions[start - 1] == "degrading":
+    while start and directions[start - 1] == "degrading":
         start -= 1
     return start if start < len(directions) else None
 

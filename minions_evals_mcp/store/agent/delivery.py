@@ -129,11 +129,19 @@ def refuse(db: Db, seq: int, reason: str, *, at: datetime) -> None:
 def revive(db: Db, ident: str, *, at: datetime) -> bool:
     """Makes a refused row wait again; false where the outbox's row of that id is not refused."""
     changed = db.execute(
-        "UPDATE delivery SET state = 'pending', attempts = 0, next_at = ?, settled_at = NULL"
+        "UPDATE delivery SET state = 'pending', attempts = 0, next_at = ?, settled_at = NULL, dismissed = ''"
         " WHERE state = 'refused' AND seq = (SELECT seq FROM outbox WHERE id = ?)",
         (to_millis(at), ident),
     )
     return changed.rowcount > 0
+
+
+def dismiss(db: Db, ident: str, reason: str) -> bool:
+    """Keeps why the refused row needs nothing more; false where the outbox's row of that id is not refused."""
+    changes = (
+        "UPDATE delivery SET dismissed = ? WHERE state = 'refused' AND seq = (SELECT seq FROM outbox WHERE id = ?)"
+    )
+    return db.execute(changes, (masked(reason), ident)).rowcount > 0
 
 
 def queue(db: Db) -> list[Waiting]:
@@ -146,9 +154,10 @@ def queue(db: Db) -> list[Waiting]:
 
 
 def refused(db: Db, *, limit: int) -> list[Refused]:
-    """The newest refused rows first."""
+    """The newest refused rows first that nobody dismissed."""
     rows = db.execute(
         "SELECT o.id, o.type, o.addressee, d.reason FROM delivery d JOIN outbox o USING (seq) WHERE d.state = 'refused'"
+        " AND d.dismissed = ''"
         " ORDER BY d.seq DESC LIMIT ?",
         (limit,),
     )

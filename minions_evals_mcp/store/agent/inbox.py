@@ -109,18 +109,53 @@ def put(db: Db, arriving: Arriving, *, at: datetime, dead: str = "") -> bool:
     return True
 
 
-def due(db: Db, *, now: datetime, latest: datetime, skip: Iterable[int], limit: int) -> list[Message]:
-    """The messages to be taken next, oldest first: of each topic only the first that is not settled, and only when it is due.
+@frozen_type
+class Ordering:
+    """What keeps no sender's order: `overlapping` types run side by side; `own` types and ids are the agent's to itself."""
 
+    overlapping: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    own_ids: tuple[str, ...] = ()
+
+
+def due(
+    db: Db, ordering: Ordering, *, now: datetime, latest: datetime, skip: Iterable[int], limit: int
+) -> list[Message]:
+    """The messages to be taken next, oldest first, and only when due: of each topic the first that is not settled, and of each
+    sender those that no earlier one of the sender holds up.
+
+    A sender's messages take effect in the order sent; those that name no sender count as one sender's. Messages of one
+    overlapping type run side by side, where none of another type is before them.
     One that is due after `latest` was put off by a clock that has been set back since: it is due too.
     """
     rows = db.execute(
-        f"SELECT {_COLUMNS} FROM (SELECT min(seq) AS seq FROM inbox WHERE state = 'pending' GROUP BY topic) first"
-        " JOIN inbox i USING (seq) WHERE i.next_at NOT BETWEEN ? AND ? AND i.seq NOT IN (SELECT value FROM json_each(?))"
-        " ORDER BY i.seq LIMIT ?",
-        (to_millis(now) + 1, to_millis(latest), json.dumps(list(skip)), limit),
-    )
+        f"{_IN_ORDER} SELECT {_COLUMNS} FROM (SELECT min(seq) AS seq FROM inbox WHERE state = 'pending' GROUP BY topic) first"
+        " JOIN inbox i USING (seq) LEFT JOIN ahead a ON a.who = coalesce(i.sender, '')"
+        " WHERE i.next_at NOT BETWEEN :due_after AND :latest AND i.seq NOT IN (SELECT value FROM json_each(:skip))"
+        f" AND (i.seq = a.first OR {_IS_OWN.format(row='i')}"
+        " OR (i.seq < a.until AND a.type IN (SELECT value FROM json_each(:overlapping))))"
+        " ORDER BY i.seq LIMIT :limit",
+        {
+            "due_after": to_millis(now) + 1, "latest": to_millis(latest), "skip": json.dumps([*skip]), "limit": limit,
+            "own": json.dumps(ordering.own), "own_ids": json.dumps(ordering.own_ids),
+            "overlapping": json.dumps(ordering.overlapping),
+        },
+    )  # fmt: skip
     return [_message(row) for row in rows]
+
+
+_IS_OWN = (
+    "({row}.type IN (SELECT value FROM json_each(:own))"
+    " OR EXISTS (SELECT 1 FROM json_each(:own_ids) p WHERE substr({row}.id, 1, length(p.value)) = p.value))"
+)
+_IN_ORDER = (
+    "WITH sent AS MATERIALIZED (SELECT coalesce(o.sender, '') AS who, o.type, min(o.seq) AS first FROM inbox o"
+    f" WHERE o.state = 'pending' AND NOT {_IS_OWN.format(row='o')} GROUP BY who, o.type),"
+    " ahead AS MATERIALIZED (SELECT s.who, s.type, s.first, coalesce((SELECT min(o.first) FROM sent o WHERE o.who = s.who"
+    " AND o.type <> s.type), 9223372036854775807) AS until FROM sent s"
+    " WHERE s.first = (SELECT min(m.first) FROM sent m WHERE m.who = s.who))"
+)
+"""Of each sender with pending messages: the oldest, its type, and the oldest of another type."""
 
 
 def next_due(db: Db, *, after: datetime) -> datetime | None:
@@ -158,23 +193,38 @@ def _settle(db: Db, ident: str, changes: str, *values: str | int) -> None:
 def revive(db: Db, ident: str, *, at: datetime) -> None:
     """Makes a dead letter a message again, with all its attempts before it."""
     db.execute(
-        "UPDATE inbox SET state = 'pending', attempts = 0, next_at = ?, settled_at = NULL WHERE id = ?",
+        "UPDATE inbox SET state = 'pending', attempts = 0, next_at = ?, settled_at = NULL, dismissed = '' WHERE id = ?",
         (to_millis(at), ident),
     )
 
 
-def dead_letters(db: Db, *, limit: int, besides: str = "") -> list[Message]:
-    """The newest dead letters first, but those of the type `besides`."""
+def dismiss(db: Db, ident: str, reason: str) -> bool:
+    """Keeps why the dead letter needs nothing more; false where the message is none."""
+    changes = "UPDATE inbox SET dismissed = ? WHERE id = ? AND state = 'dead'"
+    return db.execute(changes, (masked(reason), ident)).rowcount > 0
+
+
+def dismissed(db: Db, *, limit: int) -> list[tuple[str, str]]:
+    """The newest dead letters that were dismissed, and why."""
     rows = db.execute(
-        f"SELECT {_COLUMNS} FROM inbox i WHERE state = 'dead' AND type <> ? ORDER BY seq DESC LIMIT ?", (besides, limit)
+        "SELECT id, dismissed FROM inbox WHERE state = 'dead' AND dismissed <> '' ORDER BY seq DESC LIMIT ?", (limit,)
+    )
+    return rows.fetchall()
+
+
+def dead_letters(db: Db, *, limit: int, besides: str = "") -> list[Message]:
+    """The newest dead letters first that nobody dismissed, but those of the type `besides`."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM inbox i WHERE state = 'dead' AND dismissed = '' AND type <> ? ORDER BY seq DESC LIMIT ?",
+        (besides, limit),
     )
     return [_message(row) for row in rows]
 
 
 def counts(db: Db, *, besides: Iterable[str] = ()) -> dict[MessageState, int]:
-    """Returns how many messages, of other types than those, stand where."""
+    """The number of messages by state, of other types than those; dismissed dead letters are left out."""
     rows = db.execute(
-        "SELECT state, count(*) FROM inbox WHERE type NOT IN (SELECT value FROM json_each(?)) GROUP BY state",
+        "SELECT state, count(*) FROM inbox WHERE type NOT IN (SELECT value FROM json_each(?)) AND dismissed = '' GROUP BY state",
         (json.dumps(list(besides)),),
     )
     return dict(rows.fetchall())

@@ -116,12 +116,24 @@ def _page(db: Db, where: str, values: Iterable[object]) -> list[tuple[int, Recor
     return [(row[0], record_of(table, row)) for row in rows]
 
 
-def cases_of_prompt(db: Db, prompt_id: str) -> list[Record[TestCase]]:
-    """The test cases that name the prompt, in the order in which they were made."""
+def cases_of_prompt(db: Db, prompt_id: str, versions: Iterable[str] = ()) -> list[Record[TestCase]]:
+    """The test cases that name the prompt, or no prompt and one of its `versions`, in the order in which they were made."""
+    return _cases(
+        db,
+        "(fields ->> '$.promptId' = ?1 OR (fields ->> '$.promptId' IS NULL AND (fields ->> '$.promptVersionRef' IN"
+        " (SELECT value FROM json_each(?2)) OR substr(fields ->> '$.promptVersionRef', 1, length(?1) + 1) = ?1 || '@')))",
+        (prompt_id, json.dumps([*versions])),
+    )
+
+
+def cases_of_skill(db: Db, skill_id: str) -> list[Record[TestCase]]:
+    """The test cases that name the skill, in the order in which they were made."""
+    return _cases(db, "fields ->> '$.skillId' = ?", (skill_id,))
+
+
+def _cases(db: Db, which: str, values: tuple[str, ...]) -> list[Record[TestCase]]:
     rows = db.execute(
-        "SELECT id FROM minion WHERE type = 'test-case' AND deleted_at IS NULL"
-        " AND json_extract(fields, '$.promptId') = ? ORDER BY seq",
-        (prompt_id,),
+        f"SELECT id FROM minion WHERE type = 'test-case' AND deleted_at IS NULL AND {which} ORDER BY seq", values
     ).fetchall()
     cases = records.get_all(db, [row[0] for row in rows], TestCase)
     return [cases[row[0]] for row in rows]
@@ -146,3 +158,51 @@ def cases_asking(db: Db, *, inputs: Json, but: str) -> list[str]:
         (but, json.dumps(inputs), 3),
     )
     return [row[0] for row in rows]
+
+
+@frozen_type
+class Regressed:
+    """A test-run that is a regression; `kind` is the gravest."""
+
+    seq: int
+    id: str
+    test_case_id: str
+    prompt_version_ref: str | None
+    kind: str
+    passed: bool
+    score: float
+    possible: float
+
+
+def regressed(db: Db, test_run_ids: Sequence[str]) -> list[Regressed]:
+    """Those of the test-runs that are regressions, of the first trial, in the order in which they were recorded.
+
+    What is part of a benchmark-run is left out: the benchmark's own regression speaks for it.
+    """
+    rows = db.execute(
+        "SELECT seq, id, test_case_id, prompt_version_ref, coalesce(rest ->> '$.regressionType', ''), passed, total_score,"
+        " max_possible_score FROM test_run WHERE id IN (SELECT value FROM json_each(?)) AND trial = 1"
+        " AND benchmark_run_id IS NULL AND json_extract(rest, '$.isRegression') = 1 ORDER BY seq",
+        (json.dumps([*test_run_ids]),),
+    )
+    return [
+        Regressed(seq, ident, case_id, version, kind, bool(passed), score, possible)
+        for seq, ident, case_id, version, kind, passed, score, possible in rows
+    ]
+
+
+def is_regression_open(db: Db, version: str | None, *, case_ids: Sequence[str] | None, before: int) -> bool:
+    """Tells whether a case had regressed under the version before that row, and has not passed as before since.
+
+    `case_ids`: only those cases; None: all.
+    """
+    row = db.execute(
+        "SELECT 1 FROM test_run o WHERE json_extract(o.rest, '$.isRegression') = 1 AND o.seq < :before AND o.trial = 1"
+        " AND o.benchmark_run_id IS NULL AND o.prompt_version_ref IS :version"
+        " AND (:cases IS NULL OR o.test_case_id IN (SELECT value FROM json_each(:cases)))"
+        " AND NOT EXISTS (SELECT 1 FROM test_run n WHERE n.test_case_id = o.test_case_id AND n.seq > o.seq AND n.seq < :before"
+        " AND n.trial = 1 AND n.passed = 1 AND n.prompt_version_ref IS :version"
+        " AND coalesce(json_extract(n.rest, '$.isRegression'), 0) = 0) LIMIT 1",
+        {"before": before, "version": version, "cases": None if case_ids is None else json.dumps([*case_ids])},
+    ).fetchone()
+    return row is not None

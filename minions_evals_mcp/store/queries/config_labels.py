@@ -11,6 +11,8 @@ from minions_evals_mcp.store.jobs import Job
 CONFIG_PREFIX = "config:"
 EVALUATED = "config-evaluated"
 """The event that says which runs are the columns of a config's tests: `runIds`, `labels` and which were `before`."""
+CHOSEN = "config-chosen"
+"""The event that says which output each test of a config chose: `runIds` of the columns, and `rows`."""
 
 
 def labels_of(db: Db, benchmark_id: str) -> list[tuple[str, str]]:

@@ -75,7 +75,7 @@ class Judged(Value):
     rationale: str
     judged_by: str
     judged_by_type: str
-    confidence: float
+    confidence: float | None
 
 
 @frozen_type

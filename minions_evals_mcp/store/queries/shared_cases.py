@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from operator import add
+from statistics import fmean
 from typing import NamedTuple
 
 from minions_evals_mcp.domain.failure_types import FailureType
@@ -14,6 +15,7 @@ from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.paired import ChangeTest, FallOf, SignedChanges, evidence
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.shared_checks import by_shared_checks
 from minions_evals_mcp.store.queries.side_by_side import matched
 from minions_evals_mcp.store.rows import WHOLE
 from minions_evals_mcp.store.runs import BY_CASE
@@ -76,6 +78,12 @@ class _Stood(NamedTuple):
         """Returns whether it asks and expects the same: an edited one is measured anew, and its fall is nobody's."""
         return self.content == since.content
 
+    def restated(self, trials: Sequence[tuple[float, bool]]) -> _Stood:
+        """The same by some of its checks only: of each trial the share of their points, and whether all passed."""
+        return self._replace(
+            passed=sum(passed for _, passed in trials), runs=len(trials), part=fmean(score for score, _ in trials)
+        )
+
     def fell(self, since: _Stood) -> bool:
         """Returns whether its share of passes did."""
         return since.passed * self.runs < self.passed * since.runs
@@ -131,21 +139,43 @@ def shared(db: Db, previous: str, current: str, *, left_out: bool = False) -> Sh
     `left_out`, what the current run was to judge and did not.
     """
     tally = _Tally()
-    for before, after in _beside(db, previous, current, ({}, {}), left_out=left_out):
-        if before.is_unedited(after):
-            tally.add_both(before, after)
+    for before, after in _alike(db, previous, current, _beside(db, previous, current, ({}, {}), left_out=left_out)):
+        tally.add_both(before, after)
     return tally.shared()
+
+
+def _alike(
+    db: Db, previous: str, current: str, both: Iterable[tuple[_Stood, _Stood]]
+) -> Iterator[tuple[_Stood, _Stood]]:
+    """Yields the cases that were not edited, and those of which only checks were, by the checks that both runs have."""
+    edited: dict[str, tuple[_Stood, _Stood]] = {}
+    for before, after in both:
+        if before.is_unedited(after):
+            yield before, after
+        else:
+            edited[after.case_id] = before, after
+    if edited:
+        for case_id, restated in by_shared_checks(db, previous, current, edited).items():
+            before, after = edited[case_id]
+            yield before.restated(restated.before), after.restated(restated.after)
 
 
 def shared_with_broken(db: Db, previous: str, current: str) -> Shared:
     """As `shared`; an output of the current run that the task or a judge broke at counts as one that did not pass."""
     tally = _Tally()
     only: _Only = ({}, {})
+    edited: list[tuple[_Stood, _Stood]] = []
+    broke_edited: dict[str, int] = {}
     broken: dict[str, int] = dict(db.execute(_BROKEN, (current,)).fetchall())
     for before, after in _beside(db, previous, current, only):
         broke = broken.pop(after.case_id, 0)
         if before.is_unedited(after):
             tally.add_both(before, after, broke)
+        else:
+            edited.append((before, after))
+            broke_edited[after.case_id] = broke
+    for before, after in _alike(db, previous, current, edited):
+        tally.add_both(before, after, broke_edited[after.case_id])
     only_then, only_now = only
     lost = [case_id for case_id in broken if case_id not in only_now]
     last = _judged_last(db, [case_id for case_id in lost if case_id not in only_then], before=previous, like=None)
@@ -163,8 +193,8 @@ def newly_failing(
     """The runs behind a fall of the pass rate, the largest loss first; `left_out` as in `shared`."""
     failed = (
         row
-        for before, after in _beside(db, previous, current, ({}, {}), left_out=left_out)
-        if after.failed and before.fell(after) and before.is_unedited(after)
+        for before, after in _alike(db, previous, current, _beside(db, previous, current, ({}, {}), left_out=left_out))
+        if after.failed and before.fell(after)
         for seq in after.failed.split(",")
         for row in db.execute(_FAILED, (before.part, int(seq)))
     )
@@ -176,6 +206,13 @@ def edited_between(db: Db, previous: str, current: str) -> dict[str, bool]:
     both = matched(_in_run(db, previous), _in_run(db, current), ({}, {}))
     edited = [(after.case_id, before.fell(after)) for before, after in both if not before.is_unedited(after)]
     return dict(sorted(edited))
+
+
+def not_compared(db: Db, previous: str, current: str) -> dict[str, bool]:
+    """As `edited_between`, without the cases that are compared by the checks of both runs."""
+    edited = edited_between(db, previous, current)
+    compared = by_shared_checks(db, previous, current, edited) if edited else {}
+    return {case_id: is_worse for case_id, is_worse in edited.items() if case_id not in compared}
 
 
 def _in_run(db: Db, run_id: str) -> Iterator[_Stood]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.shared_checks import by_shared_checks
 from minions_evals_mcp.store.runs import BY_CASE
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
@@ -52,14 +53,17 @@ def same_yardsticks(db: Db, previous: str, current: str) -> bool:
 
 
 def all_edited(db: Db, previous: str, current: str) -> bool:
-    """Returns whether the runs have cases in common, and each of them or what scores it was edited in between."""
+    """Whether the runs have cases in common, and each of them or what scores it was edited, and no check of it stayed as it was."""
     digests = "r.rest ->> '$.digests.testCase', r.rest ->> '$.digests.scorer', r.rest ->> '$.digests.embedder'"
     in_common = False
+    edited: list[str] = []
     for before, after in _cases(db, previous, current, digests):
         if before == after:
             return False
         in_common = True
-    return in_common
+        if before[2:] == after[2:]:
+            edited.append(after[0])
+    return in_common and not by_shared_checks(db, previous, current, edited)
 
 
 @frozen_type

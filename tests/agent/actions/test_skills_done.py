@@ -123,8 +123,10 @@ def test_the_direction_is_read_over_the_last_five_points(desk: Desk) -> None:
 
 def test_three_degrading_runs_escalate_once_with_the_whole_series(desk: Desk) -> None:
     (payload,) = told(desk, "trend-degrading")
-    assert payload["consecutiveDegrading"] == 3
-    assert str(payload["dataPoints"]).count("score") == len(FALLING)
+    assert (payload["consecutiveDegrading"], payload["provisional"]) == (3, False)
+    assert str(payload["dataPoints"]).count("score") == 5, (
+        "the first three degrading readings are those of the runs 3 to 5"
+    )
 
 
 def test_a_comparison_runs_the_benchmark_once_under_each_version(desk: Desk) -> None:
@@ -244,3 +246,34 @@ def test_the_store_can_be_drained_again_and_nothing_is_done_twice(desk: Desk, tm
         "SELECT (SELECT count(*) FROM test_run), (SELECT count(*) FROM outbox), (SELECT count(*) FROM event)"
     )
     assert after == before
+
+
+def replies(desk: Desk, message_id: str) -> list[dict[str, object]]:
+    """What its sender was told of the message, oldest first."""
+    rows = desk.rows("SELECT fields FROM outbox WHERE key LIKE 'reply:%' ORDER BY seq")
+    payloads = [json.loads(row[0])["payload"] for row in rows]
+    return [one["result"] for one in payloads if one["messageId"] == message_id]
+
+
+def test_the_reply_about_a_case_carries_its_verdict_and_the_failure_with_its_cause(desk: Desk) -> None:
+    (passed,) = replies(desk, "edge")
+    assert (passed["passed"], passed["score"], passed["isRegression"]) == (True, 0.75, False)
+    assert "good" in str(passed["reason"])
+    (failed,) = replies(desk, "lost")
+    assert (failed["passed"], failed["score"], failed["regressionType"]) == (False, 0.0, None)
+    assert isinstance(failure := failed["failure"], dict)
+    assert failure["failureType"] in FAILURE_TYPES
+    assert "no such order" in failure["rootCause"]
+
+
+def test_the_reply_about_a_completed_agent_run_carries_the_verdict_of_every_case(desk: Desk) -> None:
+    (told_of,) = replies(desk, "done")
+    assert isinstance(verdicts := told_of["verdicts"], dict)
+    assert (verdicts["edge"]["passed"], verdicts["edge"]["score"]) == (True, 1.0)
+    assert verdicts["edge"]["runId"] == told_of["runs"]["edge"]  # type: ignore[index]
+
+
+def test_a_sender_who_waited_for_a_person_is_told_the_verdict_then(desk: Desk) -> None:
+    first, last = replies(desk, "taste")
+    assert (first["state"], first["passed"]) == ("awaiting-judgments", None)
+    assert (last["passed"], last["score"], last["reason"]) == (True, 0.8, "It rhymes well.")

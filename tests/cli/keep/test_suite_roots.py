@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.shared.cli.terminal import Json, Terminal
@@ -39,12 +37,9 @@ def test_both_names_and_neither_are_refused_by_name(at: Terminal) -> None:
     assert (near.code, "'recods' is not a key of it" in near.err) == (2, True), near
 
 
-def test_a_refusal_names_the_line_of_the_record(at: Terminal, tmp_path: Path) -> None:
+def test_a_refusal_names_the_line_of_the_record(at: Terminal) -> None:
+    right = "- {id: a, type: agent-run, fields: {agentId: x, inputs: {q: x}, outputs: {output: y}}}"
     told = at.run(
-        "import",
-        at.file(
-            "bad.yaml",
-            "records:\n- {id: a, type: rubric, fields: {name: A}}\n- {id: b, type: test-case, fields: {nam: B}}\n",
-        ),
+        "import", at.file("bad.yaml", f"records:\n{right}\n- {{id: b, type: test-case, fields: {{nam: B}}}}\n")
     )
     assert "bad.yaml:3" in told.err, told

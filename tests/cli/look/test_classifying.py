@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 import anyio.to_thread
+import pytest
+from pydantic import JsonValue
 
-from tests.cli.suites import answer, benchmark, case, suite
+from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.shared.cli.terminal import Ended, Terminal
 from tests.shared.fakes.llm_server import Server
 
@@ -55,3 +57,29 @@ def test_an_id_that_is_not_there_is_refused_with_the_near_ones(at: Terminal) -> 
     assert [one.code for one in ended] == [2] * 6
     for one, near in zip(ended, ("quality", "refund", "nightly", "refund", "quality", "refund"), strict=True):
         assert f"did you mean '{near}'" in one.out + one.err, one
+
+
+@pytest.mark.parametrize(
+    ("expected", "outputs", "kind"),
+    [
+        ({"total": 5, "currency": "EUR"}, {"total": 5}, "format-error"),
+        ({"answer": "yes", "reason": "because"}, {"answer": "yes"}, "format-error"),
+        ({"a": "x", "b": "y", "c": "z"}, {"a": "x", "b": "y"}, "format-error"),
+        ({"output": {"a": 1, "b": {"c": 2}}}, {"output": {"a": 1, "b": {}}}, "format-error"),
+        ({"total": 5, "currency": "EUR"}, {"output": '{"total": 5, "curr'}, "format-error"),
+        ({"output": "Paris"}, {"output": '{"city": "Par'}, "format-error"),
+        ({"output": "Paris"}, {"output": '```json\n{"city": ["Rome", '}, "format-error"),
+        ({"text": "red", "unit": "kg"}, {"text": "blue", "unit": "kg"}, "wrong-output"),
+        ({"output": "Paris"}, {"output": "[1] The city is Rome"}, "wrong-output"),
+        ({"output": "Paris"}, {"output": '{"city": "Rome"}'}, "wrong-output"),
+    ],
+)
+def test_a_missing_key_and_json_that_was_cut_off_are_format_errors(
+    at: Terminal, expected: dict[str, JsonValue], outputs: dict[str, JsonValue], kind: str
+) -> None:
+    asked = record("c", "test-case", name="c", inputs={"q": "c"}, expectedOutputs=expected)
+    came = record("a", "agent-run", agentId="a", inputs={"q": "c"}, outputs=outputs)
+    name = at.file("s.json", suite(asked, came))
+    *_, shown = at.many(["import", name], ["run-test-case", "c", "--key", "k"], ["classify", "k", "--json"])
+    (row,) = shown.rows()
+    assert cast("dict[str, object]", row["fields"])["failureType"] == kind

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -59,9 +59,9 @@ def test_who_comes_from_promptfoo_types_what_they_typed_or_is_told_what_is_done_
         ["eval"], ["eval", "-c", "promptfooconfig.yaml"], ["eval", "--no-cache"], ["eval", "-j", "2"]
     )
     assert (alone.code, named.code) == (0, 0), alone.err
-    assert named.out == alone.out
-    assert "--key NAME" in again.err
-    assert "It is --concurrency here." in many.err
+    assert named.out.replace("8 of 8 outputs from cache (--no-cache asks again)\n", "") == alone.out
+    assert again.code == 0
+    assert many.code == 0, many.err
 
 
 def test_wordings_whose_provider_is_no_model_are_taken_and_a_model_is_asked_for_by_name(at: Terminal) -> None:
@@ -146,7 +146,7 @@ def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_th
     agreed = ["eval", "c.yaml", "--yes"]
     shown, told, again = at.many(agreed, [*agreed, "--json", "--key", "again"], agreed)
     assert (shown.code, told.code) == (0, 0), shown.err
-    assert ": nothing was asked, nothing was re-run. `latest` is a newer run than these. To ask again," in again.err
+    assert ": nothing was asked, nothing was re-run. `latest` is a newer run than these. To ask again:" in again.err
     assert "nothing was asked" not in shown.err
     assert (told.one()["title"], "aside" in shown.out, "aside" in told.err) == ("c.yaml", False, True)
     lines = {line.split("  ")[0].strip(): line.split() for line in shown.out.splitlines()}
@@ -155,8 +155,8 @@ def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_th
         ["0.500", "1.000"], ["0.5", "1"], ["3", "3"], ["1.5", "3"],
     ]  # fmt: skip
     first, second = (at.folder / "m.csv").read_text().splitlines()[1:]
-    assert first.endswith("one,True,1.0,code: one,True,1.0,")
-    assert second.endswith("brought,False,0.0,not asked for by this test,,,")
+    assert first.endswith("passed says: contains 'one',")
+    assert second.endswith("not asked for by this test,,,not asked for by this test,")
     results = cast("Json", json.loads((at.folder / "r.json").read_text())["results"])
     told = [(one["testIdx"], one["promptIdx"], cast("Json", one["prompt"])["raw"]) for one in parts(results["results"])]
     assert told == [(0, 0, "one"), (0, 1, "code: one"), (1, 0, "two")]
@@ -276,6 +276,22 @@ tests:
 """
 
 
+def test_the_figures_behind_a_selection_stand_in_the_results_and_in_the_written_file(at: Terminal) -> None:
+    at.file("c.yaml", WIDE)
+    ended = at.run("eval", "c.yaml", "--json", "--out", "out.json")
+    first = cast("dict[str, Any]", ended.one())["rows"][0]["selections"][0]
+    figures = {"maxScore": 0.5, "assertionCount": 2, "totalWeight": 2.0}
+    assert first["namedScores"][0] == figures
+    written = json.loads((at.folder / "out.json").read_text())
+    told: list[Any] = [
+        part["namedScores"]
+        for result in cast("list[Any]", written["results"]["results"])
+        for part in cast("list[Any]", (result["gradingResult"] or {}).get("componentResults", []))
+        if part["assertion"]["type"] == "max-score" and "namedScores" in part
+    ]
+    assert figures in told
+
+
 def test_columns_that_would_be_too_narrow_are_a_list_and_what_failed_says_why_once(at: Terminal) -> None:
     at.file("c.yaml", WIDE)
     narrow, wide = at.with_env(COLUMNS="80").run("eval", "c.yaml"), at.with_env(COLUMNS="200").run("eval", "c.yaml")
@@ -297,11 +313,25 @@ def test_columns_that_would_be_too_narrow_are_a_list_and_what_failed_says_why_on
     assert [line[:9] for line in told] == ["[4] [5] n", "! 2: max-", "Next: min"]
 
 
-def test_where_nothing_can_be_chosen_by_the_command_ends_with_3_and_says_why(at: Terminal) -> None:
-    at.file("c.yaml", "prompts: [a, b]\nproviders: [echo]\ntests: [{assert: [{type: max-score}]}]\n")
+def test_a_max_score_with_nothing_to_aggregate_is_refused_before_anything_runs(at: Terminal) -> None:
+    at.file(
+        "c.yaml",
+        "prompts: [a, b]\nproviders: [echo]\ntests:\n- assert: [{type: is-json}]\n- assert: [{type: max-score}]\n",
+    )
     ended = at.run("eval", "c.yaml")
-    assert ended.code == 3
-    assert "! 1: max-score: requires at least one assertion to aggregate" in ended.out
+    assert ended.code == 2
+    assert "c.yaml:5" in ended.err
+    assert "max-score requires at least one assertion to aggregate" in ended.err
+    assert at.run("runs", "--json").one() == {"runs": []}
+
+
+def test_a_default_test_gives_a_max_score_what_it_adds_up(at: Terminal) -> None:
+    at.file(
+        "c.yaml",
+        "prompts: [a, b]\nproviders: [echo]\ndefaultTest: {assert: [{type: icontains, value: a}]}\n"
+        "tests: [{assert: [{type: max-score}]}]\n",
+    )
+    assert at.run("eval", "c.yaml").code in {0, 1}
 
 
 def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_runs(bare: Terminal) -> None:
@@ -338,3 +368,28 @@ def test_a_run_of_a_config_is_gone_on_with_by_eval_only(at: Terminal) -> None:
     )
     assert first.code == 0
     assert (refused.code, "minions-evals eval CONFIG" in refused.err) == (2, True), first.one()["benchmarkId"]
+
+
+def test_the_whole_matrix_is_written_from_the_store_in_every_form_as_eval_writes_it(at: Terminal) -> None:
+    at.file("c.yaml", ECHO)
+    ran = at.run("eval", "c.yaml", "--json", "-o", "m.md", "-o", "m.csv", "-o", "m.html")
+    benchmark_id = str(ran.one()["benchmarkId"])
+    forms = [part for form in ("html", "md", "csv", "json", "xml") for part in ("-o", f"r.{form}")]
+    told, refused, none = at.many(
+        ["report", benchmark_id, *forms, "--json"], ["report", benchmark_id, "-o", "r.pdf"], ["report", benchmark_id]
+    )
+    assert [one["file"] for one in parts(told.one()["files"])] == [name for name in forms if name != "-o"]
+    assert told.one()["benchmarkId"] == benchmark_id
+    assert (at.folder / "r.csv").read_text() == (at.folder / "m.csv").read_text()
+    assert (at.folder / "r.html").read_text() == (at.folder / "m.html").read_text()
+    text = (at.folder / "r.md").read_text()
+    assert "| 1. word&#61;cat" in text or "| 1. word=cat" in text
+    assert "❌ 0.50 contains: does not contain 'CAT'" in text
+    assert outputs(json.loads((at.folder / "r.json").read_text())) == outputs(ran.one())
+    assert (at.folder / "r.xml").read_text().count("<testsuite ") == 4
+    header, first, *_ = (at.folder / "r.csv").read_text().splitlines()
+    assert "[0] echo: Say {{word}} reason" in header
+    assert "failed contains: does not contain 'CAT'; passed says: contains 'cat' (any case)" in first
+    assert ".pdf" in refused.err
+    assert none.code == 2
+    assert "--out is missing" in none.err

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -41,9 +43,7 @@ async def events_of(engine: Engine, kind: str) -> list[Json]:
     return [json.loads(row[0]) for row in rows]
 
 
-async def test_only_what_a_branch_gives_is_sent_and_the_defaults_are_recorded_as_not_sent(
-    lab: Engine, server: Server
-) -> None:
+async def test_what_a_branch_does_not_give_is_sent_with_the_documented_default(lab: Engine, server: Server) -> None:
     server.heard = []
     await prepared(
         lab,
@@ -55,12 +55,43 @@ async def test_only_what_a_branch_gives_is_sent_and_the_defaults_are_recorded_as
     plain = {"model", "messages", "stream", "stream_options", "max_tokens"}
     assert sent[OPENAI].keys() - plain == {"temperature", "top_p", "seed"}
     assert (sent[OPENAI]["temperature"], sent[OPENAI]["top_p"], sent[OPENAI]["max_tokens"]) == (0.9, 0.95, 1000)
-    assert sent[ANTHROPIC].keys() - plain == {"temperature"}
-    assert (sent[ANTHROPIC]["temperature"], sent[ANTHROPIC]["max_tokens"]) == (0.3, 2048)
-    assert {one.branch_id: one.not_sent for one in found.branches} == {"a": [], "b": ["topP 1"]}
+    assert sent[ANTHROPIC].keys() - plain == {"temperature", "top_p"}
+    assert [sent[ANTHROPIC][name] for name in ("temperature", "top_p", "max_tokens")] == [0.3, 1.0, 2048]
+    assert {one.branch_id: one.not_sent for one in found.branches} == {"a": [], "b": []}
     told = {str(one["branchId"]): one for one in await events_of(lab, "test-branch-executed")}
-    assert told["b"]["notSent"] == ["topP 1"]
-    assert told["b"]["sent"] == {"maxTokens": 2048, "temperature": 0.3}
+    assert told["b"]["notSent"] == []
+    assert told["b"]["sent"] == {"maxTokens": 2048, "temperature": 0.3, "top_p": 1.0}
+
+
+def refusing(*names: str) -> Callable[[dict[str, Any]], str]:
+    """An endpoint that refuses a request with the first of those parameters."""
+    return lambda body: next(
+        (f"Unsupported parameter: '{name}' is not supported with this model." for name in names if name in body), ""
+    )
+
+
+async def test_a_default_that_the_provider_refuses_is_dropped_remembered_and_shown(lab: Engine, server: Server) -> None:
+    server.habit = refusing("temperature", "top_p")
+    await prepared(lab, branch("a"), branch("b", ANTHROPIC))
+    found = await ab(lab, iterations=3)
+    assert (found.state, [one.failures for one in found.branches]) == ("completed", [0, 0])
+    assert server.refused == 4, "each of two parameters, once at each of two providers"
+    assert server.requests - server.refused == 6
+    assert {one.branch_id: sorted(one.not_sent) for one in found.branches} == {
+        name: ["temperature 0.7", "topP 1"] for name in ("a", "b")
+    }
+    assert all("temperature" not in one.configuration for one in found.branches)
+
+
+async def test_a_parameter_that_a_branch_gives_is_never_dropped(lab: Engine, server: Server) -> None:
+    server.habit = refusing("temperature")
+    await prepared(lab, branch("a", temperature=0.7), branch("b", ANTHROPIC))
+    found = await ab(lab)
+    given = next(one for one in found.branches if one.branch_id == "a")
+    assert given.execution is not None
+    assert "'temperature' is not supported" in str(given.execution["error"])
+    other = next(one for one in found.branches if one.branch_id == "b")
+    assert (other.failures, other.not_sent) == (0, ["temperature 0.7"])
 
 
 async def test_what_a_branch_gives_is_sent_to_anthropic_too(lab: Engine, server: Server) -> None:

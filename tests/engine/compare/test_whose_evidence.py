@@ -106,7 +106,7 @@ async def test_a_person_decides_on_outputs_that_an_agent_handed_in(tmp_path: Pat
         assert await decided(engine, "p@2", by="anna") == "approved"
 
 
-async def judged_comparison(engine: Engine, judge: str) -> str:
+async def judged_comparison(engine: Engine, judge: str, *, said: str = "said {number}") -> str:
     """A comparison of p@1 and p@2 whose outputs wait for that judge."""
     await save(
         engine,
@@ -116,7 +116,10 @@ async def judged_comparison(engine: Engine, judge: str) -> str:
     )
     for number in (1, 2):
         await save(engine, version(number))
-        answers = [answer(f"{number}/{n}", f"c{n}", f"said {number}", promptVersionRef=f"p@{number}") for n in range(8)]
+        answers = [
+            answer(f"{number}/{n}", f"c{n}", said.format(number=number, n=n), promptVersionRef=f"p@{number}")
+            for n in range(8)
+        ]
         await save(engine.speaking(ANNA), answers)
     asked = ComparisonRequest.model_validate(
         {"benchmark_id": "b", "version_a": "p@1", "version_b": "p@2", "judge": judge, "key": "k"}
@@ -149,6 +152,17 @@ async def test_an_agent_approves_nothing_on_judgments_of_agents_whatever_they_ca
         with pytest.raises(RuleError, match=r"16 judgments of .* were handed in by agents, and an agent decides"):
             await decided(engine, "p@2")
         assert await decided(engine, "p@2", by="anna") == "approved"
+
+
+async def test_an_agent_approves_nothing_on_one_rationale_for_different_outputs(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        comparison = await judged_comparison(engine, "human", said="said {number} of {n}")
+        await judged_whole(engine, comparison, "anna")
+        with pytest.raises(
+            RuleError, match=r"16 judgments of .* repeat one rationale for different outputs, and an agent decides"
+        ):
+            await decided(engine, "p@2")
+        assert await decided(engine, "p@2", by="ben") == "approved"
 
 
 async def test_a_person_who_judged_alone_gives_a_reason_and_one_of_two_need_not(tmp_path: Path) -> None:

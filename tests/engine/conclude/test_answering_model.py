@@ -114,6 +114,7 @@ async def test_labels_say_nothing_of_a_model_that_did_not_judge_what_was_labelle
 
     assert await trusted(first) == "qualified"
     judged.models.names[:] = ["judge-2026-05"]
+    await save(judged, [answer(f"z{number:02}", f"c{number:02}", f"Now it is GOOD, {number}.") for number in range(40)])
     moved = await bench(judged, "b", judge="llm", fresh=True)
     standing = await judged.store.read(lambda db: judge_standing(db, [moved.id], at=START))
     assert standing.state == "unknown"

@@ -94,35 +94,37 @@ async def test_the_one_record_of_a_benchmark_is_updated_and_says_what_it_rests_o
     await pass_through(engine, (18, 17, 16, 15))
     early = await found(engine, "trend:b", EvalTrend)
     assert (early.fields.direction, early.fields.provisional, early.fields.consecutive_degrading) == (
-        "degrading", True, 0
+        "degrading", True, 2
     )  # fmt: skip
     await pass_through(engine, (14,), start=5)
     (late,) = await all_of(engine, EvalTrend)
     assert late.id == early.id
     assert late.created_at == early.created_at
     assert late.updated_at > early.updated_at
-    assert (late.fields.provisional, late.fields.consecutive_degrading) == (False, 1)
+    assert (late.fields.provisional, late.fields.consecutive_degrading) == (False, 3)
     assert late.fields.slope == pytest.approx(-0.05)
     assert late.fields.p_value == pytest.approx(1 / 120)
 
 
 async def test_three_declines_in_a_row_escalate_once_with_the_whole_series(engine: Engine) -> None:
     await fleet(engine, SIZE)
-    await pass_through(engine, range(20, 14, -1))
+    await pass_through(engine, range(20, 16, -1))
     assert (await trend(engine)).consecutive_degrading == 2
     assert not await escalations(engine)
-    await pass_through(engine, (14,), start=7)
+    await pass_through(engine, (16,), start=5)
     (message,) = await escalations(engine)
     assert message.to_agent_id == "orchestrator"
     assert message.payload["benchmarkId"] == "b"
-    assert message.payload["consecutiveDegrading"] == 3
+    assert (message.payload["consecutiveDegrading"], message.payload["provisional"]) == (3, False)
     points = message.payload["dataPoints"]
     assert isinstance(points, list)
     scores = [one["score"] for one in points if isinstance(one, dict)]
-    assert scores == [1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7]
-    await pass_through(engine, (13, 12), start=8)
-    assert (await trend(engine)).consecutive_degrading == 5
-    assert len(await escalations(engine)) == 1, "once for each streak"
+    assert scores == [1.0, 0.95, 0.9, 0.85, 0.8]
+    await pass_through(engine, (15, 14, 13, 12), start=6)
+    assert (await trend(engine)).consecutive_degrading == 7
+    assert len([one for one in await escalations(engine) if one.payload["evidence"] != "supported"]) == 1, (
+        "once for each streak"
+    )
 
 
 async def test_a_new_streak_escalates_again(engine: Engine) -> None:
@@ -135,16 +137,17 @@ async def test_a_new_streak_escalates_again(engine: Engine) -> None:
     assert len(set(keys)) == len(keys)
 
 
-async def test_provisional_declines_never_escalate(engine: Engine) -> None:
+@pytest.mark.parametrize("window", [3, 4, 5])
+async def test_an_escalation_by_fewer_than_five_points_is_provisional(engine: Engine, window: int) -> None:
     skill = engine.skills.detect_trend
-    rule = skill.parameters.model_copy(update={"consecutive": 1})
+    rule = skill.parameters.model_copy(update={"consecutive": 1, "window": window})
     engine.skills = replace(engine.skills, detect_trend=replace(skill, parameters=rule))
     await fleet(engine, SIZE)
-    await pass_through(engine, (18, 17, 16, 15))
-    assert (await trend(engine)).direction == "degrading"
+    await pass_through(engine, (18, 17))
     assert not await escalations(engine)
-    await pass_through(engine, (14,), start=5)
-    assert len(await escalations(engine)) == 1
+    await pass_through(engine, (16,), start=3)
+    (message,) = await escalations(engine)
+    assert (message.payload["consecutiveDegrading"], message.payload["provisional"]) == (1, True)
 
 
 async def test_the_band_is_read_from_the_skill(engine: Engine) -> None:
@@ -192,7 +195,7 @@ async def test_the_summary_of_a_run_shows_where_its_benchmark_is_heading(engine:
     job = await bench(engine, "b", prompt_version_ref="last")
     shown = (await summarize(engine, job.id)).trend
     assert shown is not None
-    assert (shown["direction"], shown["consecutiveDegrading"]) == ("degrading", 2)
+    assert (shown["direction"], shown["consecutiveDegrading"]) == ("degrading", 4)
 
 
 async def test_a_lasting_fall_is_told_as_supported_within_five_runs_and_stays_a_change_when_it_recovers(

@@ -50,6 +50,7 @@ async def test_a_graded_assertion_decides_a_case_and_the_model_is_who_judged(tmp
         assert server.judge == 1
     assert (run.fields.passed, run.fields.total_score, run.fields.judge_type) == (True, 1, "llm")
     assert (made.judged_by, made.judged_by_type) == ("anthropic:fake-judge", "llm")
+    assert made.confidence is not None
     assert made.confidence <= 0.9
     assert "passed llm-rubric: " in made.rationale
 

@@ -82,6 +82,29 @@ def case_input(name: str, expected: str | None = ANSWER) -> Answer:
     return {"promptId": "mood", "name": name, "input": {"text": "I am happy"}, "expectedOutput": expected}
 
 
+async def test_a_prompt_version_is_made_and_runs_use_it_as_the_latest(tmp_path: Path) -> None:
+    async with served(tmp_path) as api:
+        asked = gql(
+            "mutation M($input: PromptVersionInput!) { createPromptVersion(input: $input) { id promptId versionNumber content changelog } }"
+        )
+        asked.variable_values = {"input": {"promptId": "mood", "content": "Tell me: {{text}}", "changelog": "kinder"}}
+        made = (await api.client.execute(asked))["createPromptVersion"]
+        assert (made["promptId"], made["versionNumber"], made["changelog"]) == ("mood", 2, "kinder")
+        case = (await api.ask("CreateTestCase", input=case_input("Happy")))["createTestCase"]["id"]
+        await api.ask("RunTestCase", input={"testCaseId": case})
+        (run,) = (await history.test_case_executions(api.engine, case, limit=1, offset=0)).executions
+        assert run.prompt_version == 2
+
+
+@pytest.mark.parametrize("document", ["CreateTestCase", "UpdateTestCase"])
+async def test_an_empty_expected_output_is_refused_when_made_and_when_changed(tmp_path: Path, document: str) -> None:
+    async with served(tmp_path) as api:
+        made = await api.ask("CreateTestCase", input=case_input("hello"))
+        about = {"id": made["createTestCase"]["id"]} if document == "UpdateTestCase" else {}
+        refused = await api.refused(document, input=case_input("empty", ""), **about)
+        assert "matches everything; leave it out" in refused["message"]
+
+
 async def test_the_documented_flow_of_test_cases_runs_as_it_stands(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
         made = (await api.ask("CreateTestCase", input=case_input("Happy")))["createTestCase"]

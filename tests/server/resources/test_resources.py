@@ -253,6 +253,16 @@ async def test_prompts_lay_what_they_are_about_beside_their_words(host: Host) ->
     assert done["state"] == "completed"
 
 
+async def test_a_release_is_checked_before_the_first_run_of_its_benchmark(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    found = await host.client.get_prompt("release_check", {"benchmarkId": "b", "promptVersionRef": "p@2"})
+    _, laid = [message.content for message in found.messages]
+    assert isinstance(laid, EmbeddedResource)
+    assert str(laid.resource.uri) == addresses.record_address("benchmark", "b")
+    with pytest.raises(MCPError, match="nowhere"):
+        await host.client.get_prompt("release_check", {"benchmarkId": "nowhere", "promptVersionRef": "p@2"})
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "why"),
     [

@@ -10,6 +10,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.server.edge.argument_types import RUN
+from tests.server.story import SIZE, judged_whole, records, relations
 from tests.shared.fakes.llm_server import serving
 from tests.shared.server.hosts import Host, hosted, part, rows, suite
 from tests.workshop import Json, config_in
@@ -72,6 +73,94 @@ async def test_an_unknown_name_in_fields_is_refused_with_the_nearest(host: Host)
         assert f"has no {unknown!r}; did you mean {near!r}?" in said
     (row,) = rows(await host.call("list_records", type="test-case", fields=["tags", "name"]), "records")
     assert row.keys() == {"id", "name", "tags"}
+
+
+async def test_a_prompt_version_without_a_number_is_the_next_of_its_prompt(host: Host) -> None:
+    def version(content: str, **more: JsonValue) -> Json:
+        return {"type": "prompt-version", "fields": {"promptId": "mood", "content": content}, **more}
+
+    first = await host.call("save_records", records=[version("Say {{x}}"), version("Tell {{x}}", id="second")])
+    assert first["new"] == 2
+    for repeated in (version("Tell {{x}}"), version("Tell {{x}}", id="second")):
+        again = await host.call("save_records", records=[repeated])
+        assert (again["new"], again["changed"], again["unchanged"], again["ids"]) == (0, 0, 1, ["second"])
+    third = await host.call("save_records", records=[version("Sing {{x}}")])
+    assert third["new"] == 1
+    listed = await host.call("list_records", type="prompt-version", fields=["versionNumber", "content"])
+    assert [(row["versionNumber"], row["content"]) for row in rows(listed, "records")] == [
+        (1, "Say {{x}}"), (2, "Tell {{x}}"), (3, "Sing {{x}}")
+    ]  # fmt: skip
+    seen = await host.call("get_record", id="second")
+    assert {(one["sourceId"], one["targetId"]) for one in rows(seen, "relations") if one["type"] == "follows"} >= {
+        ("second", str(cast("list[str]", first["ids"])[0]))
+    }
+
+
+async def test_a_case_is_saved_and_changed_in_the_words_of_the_testing_api(host: Host) -> None:
+    made: Json = {
+        "id": "mood/happy", "type": "test-case",
+        "fields": {"promptId": "mood", "name": "Happy", "input": {"text": "I am happy"}, "expectedOutput": "positive"},
+    }  # fmt: skip
+    output: Json = {
+        "type": "agent-run", "fields": {"agentId": "a", "inputs": {"text": "I am happy"}, "outputs": {"output": "positive"}}
+    }  # fmt: skip
+    await host.call("save_records", records=[made, output])
+    run = await host.call("run_test_case", testCaseId="mood/happy", waitSeconds=50)
+    (judged_run,) = rows(run, "testRuns")
+    assert (judged_run["passed"], judged_run["passRule"], judged_run["exactMatch"]) == (True, "similarity_0_8", True)
+    change: Json = {
+        "id": "mood/happy",
+        "type": "test-case",
+        "fields": {"expectedOutput": "glad", "input": {"text": "b"}},
+    }
+    assert (await host.call("save_records", records=[change], merge=True))["changed"] == 1
+    fields = part(part(await host.call("get_record", id="mood/happy"), "record"), "fields")
+    assert (fields["inputs"], fields["expectedOutputs"]) == ({"text": "b"}, {"output": "glad"})
+
+
+async def test_the_figures_of_a_skill_are_those_of_its_cases(host: Host) -> None:
+    made = [cast("Json", one) for one in suite(2)]
+    for one in made:
+        if one["type"] == "test-case":
+            part(one, "fields")["skillId"] = "sing"
+    await host.call("save_records", records=[*made])
+    await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
+    found = await host.call("get_statistics", skillId="sing")
+    assert found["summary"] == "2 test cases of the skill sing: 2 runs, 50 % passed"
+    assert (found["totalRuns"], found["passRate"], found["avgScore"]) == (2, 50.0, 0.5)
+    assert [case["id"] for case in rows(found, "testCases")] == ["c0", "c1"]
+
+
+async def test_the_status_of_a_draft_is_that_of_its_fields_everywhere(host: Host) -> None:
+    made = [
+        {
+            "id": f"s-{status}",
+            "type": "test-case",
+            "fields": {"name": status, "inputs": {"q": status}, "status": status},
+        }
+        for status in ("active", "draft", "deprecated")
+    ]
+    await host.call("save_records", records=made)
+    for more in ({}, {"detail": "full"}, {"fields": ["status", "name"]}):
+        listed = await host.call("list_records", type="test-case", **more)
+        assert [row["status"] for row in rows(listed, "records")] == ["active", "draft", "deprecated"]
+    read = await host.call("get_record", id="s-draft")
+    assert read["summary"] == "test-case s-draft, draft"
+    assert part(read, "record")["status"] == "draft"
+    again = await host.call("save_records", records=[part(read, "record")])
+    assert again["unchanged"] == 1
+
+
+async def test_a_drop_that_is_no_new_level_yet_names_what_changed_at_it(host: Host) -> None:
+    await host.call("save_records", records=records(), relations=relations())
+    for version in ("p@1", "p@2"):
+        asked: Json = {"benchmarkId": "b", "promptVersionRef": version, "judge": "caller", "waitSeconds": 50}
+        await judged_whole(host, await host.call("run_benchmark", **asked))
+    found = await host.call("detect_trend", benchmarkId="b", whatChanged=True)
+    (drop,) = rows(found, "drops")
+    assert drop["changed"] == ["the version: p@1 → p@2"]
+    assert (drop["worse"], drop["better"]) == (SIZE, 0)
+    assert "the version: p@1 → p@2" in str(found["summary"])
 
 
 async def test_the_trend_stands_beside_what_changed(host: Host) -> None:

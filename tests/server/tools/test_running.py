@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -28,6 +29,7 @@ from tests.shared.server.hosts import ERAS, Host, hosted, judged, part, read_by_
 from tests.workshop import Json, answer, benchmark, case, config_in, opened, save
 
 FOREVER = "python:tests.workshop:endless"
+MODEL = "anthropic:claude-haiku-4-5"
 
 
 async def test_a_benchmark_is_judged_and_its_figures_come_first(host: Host) -> None:
@@ -127,6 +129,62 @@ async def test_a_cancelled_run_is_resumable_as_its_answer_says(tmp_path: Path) -
         )
         done = await host.call("run_benchmark", benchmarkId="b", judge="llm", idempotencyKey="k", waitSeconds=50)
         assert done["state"] == "completed"
+
+
+def unrecorded(number: int) -> list[JsonValue]:
+    """A suite of which nothing is recorded: a target makes every output."""
+    return [one for one in suite(number) if cast("Json", one)["type"] != "agent-run"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "operators"),
+    [
+        ({"target": MODEL}, None),
+        ({}, MODEL),
+        ({"target": MODEL, "trials": 2, "fresh": True}, None),
+    ],
+)
+async def test_the_step_that_resumes_a_cancelled_run_is_carried_out_as_it_is_printed(
+    tmp_path: Path, asked: Json, operators: str | None
+) -> None:
+    async with (
+        serving(FakeSettings(latency_ms=60_000)) as server,
+        hosted(config_in(tmp_path, model_url=server.url), target=operators) as host,
+    ):
+        await host.call("save_records", records=unrecorded(2))
+        begun = await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", **asked)
+        assert begun["state"] == "running"
+        stopped = await host.call("cancel_run", runId=begun["runId"])
+    assert isinstance(stopped["next"], list)
+    (line,) = [str(step) for step in stopped["next"] if str(step).startswith("resume: ")]
+    tool, _, arguments = line.removeprefix("resume: ").partition(" ")
+    async with serving() as quick, hosted(config_in(tmp_path, model_url=quick.url), target=operators) as host:
+        done = await host.call(tool, **json.loads(arguments), waitSeconds=50)
+        assert (done["runId"], done["state"]) == (begun["runId"], "completed")
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked"),
+    [
+        ("run_benchmark", {"benchmarkId": "b"}),
+        ("run_test_case", {"testCaseId": "c0"}),
+    ],
+)
+async def test_four_calls_at_once_under_one_key_are_one_run_and_four_answers(
+    host: Host, tool: str, asked: Json
+) -> None:
+    await host.call("save_records", records=suite(2))
+    answers: list[Json] = []
+
+    async def call() -> None:
+        answers.append(await host.call(tool, **asked, idempotencyKey="k", waitSeconds=50))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(call)
+    assert [one["state"] for one in answers] == ["completed"] * 4
+    assert len({str(one["runId"]) for one in answers}) == 1
+    assert len(rows(await host.call("list_records", type="run"), "records")) == 1
 
 
 async def test_a_server_that_closes_leaves_its_run_to_the_next_start_under_its_cap(tmp_path: Path) -> None:
@@ -251,7 +309,10 @@ async def test_the_caller_judges_a_whole_benchmark_without_a_key(host: Host) -> 
         answer = await host.call("submit_judgments", runId=answer["runId"], judgedBy="ide", packets=packets)
         rounds += 1
     assert rounds < 7, "a page holds several packets"
-    assert answer["summary"] == "benchmark b: completed; 7 of 7 passed (100 %), score 0.8"
+    repeated = (
+        "7 judgments repeated (one rationale for five different outputs or more): no evidence for an agent's approval"
+    )
+    assert answer["summary"] == f"benchmark b: completed; 7 of 7 passed (100 %), score 0.8; {repeated}"
 
 
 async def test_an_inactive_rubric_is_refused_by_name_before_anything_runs(host: Host) -> None:
@@ -442,3 +503,43 @@ async def test_a_comparison_without_outputs_says_what_to_record_before_it_goes_o
     assert record.startswith("record the missing output, then run again: save_records")
     assert '"promptVersionRef": "p@1"' in record
     assert resume.startswith("resume: compare_prompt_versions")
+
+
+async def test_a_check_that_a_model_grades_is_the_models_whoever_judges_criteria(tmp_path: Path) -> None:
+    check: Json = {"type": "llm-rubric", "value": "Is it kind?"}
+    asked: Json = {"id": "c", "type": "test-case", "fields": {"name": "c", "inputs": {"q": "c"}, "assertions": [check]}}
+    said: Json = {
+        "id": "a", "type": "agent-run", "fields": {"agentId": "x", "inputs": {"q": "c"}, "outputs": {"output": "Dear friend"}}
+    }  # fmt: skip
+    async with serving() as server, hosted(config_in(tmp_path, model_url=server.url)) as host:
+        await host.call("save_records", records=[asked, said])
+        refused = await host.refused("run_test_case", testCaseId="c", judge="caller")
+        assert "Leave judge out" in refused
+        assert "ANTHROPIC_API_KEY" not in refused
+        done = await host.call("run_test_case", testCaseId="c", waitSeconds=50)
+        assert done["state"] == "completed"
+
+
+async def test_a_confidence_that_a_caller_does_not_tell_is_unknown(host: Host) -> None:
+    await host.call("save_records", records=read_by_people(2))
+    run = await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=50)
+    told = (None, 0.5)
+    packets: list[JsonValue] = []
+    for packet, sure in zip(rows(run, "packets"), told, strict=True):
+        given: Json = {"criterionId": "r/tone", "score": 4, "rationale": "It greets and thanks."}
+        packets.append(
+            {"digest": packet["digest"], "judgments": [given if sure is None else {**given, "confidence": sure}]}
+        )
+    done = await host.call("submit_judgments", runId=run["runId"], judgedBy="me", packets=packets)
+    assert done["state"] == "completed"
+    listed = await host.call("list_records", type="eval-judgment", fields=["confidence", "judgedByType"])
+    assert sorted(str(one.get("confidence")) for one in rows(listed, "records")) == sorted(map(str, told))
+
+
+async def test_one_rationale_for_five_different_outputs_is_marked_as_repeated(host: Host) -> None:
+    await host.call("save_records", records=read_by_people(6))
+    run = await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=50, limit=20)
+    given: Json = {"criterionId": "r/tone", "score": 4, "rationale": "It greets and thanks."}
+    packets: list[JsonValue] = [{"digest": packet["digest"], "judgments": [given]} for packet in rows(run, "packets")]
+    done = await host.call("submit_judgments", runId=run["runId"], judgedBy="me", packets=packets)
+    assert "6 judgments repeated (one rationale for five different outputs or more)" in str(done["summary"])

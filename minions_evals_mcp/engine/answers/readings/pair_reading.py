@@ -24,7 +24,7 @@ Basis = Literal["comparison", "level", "test"]
 OPPOSITE: dict[str, ComparisonVerdict] = {"regressed": "improved", "improved": "regressed"}
 CACHED = 2_000
 """Readings kept in memory: concluded runs never change, and a test of ten thousand cases takes a quarter of a second."""
-_cache: OrderedDict[tuple[str, str, str, str, int], PairReading] = OrderedDict()
+_cache: OrderedDict[tuple[str, str, str, str, int, bool], PairReading] = OrderedDict()
 
 
 class PairReading(Value):
@@ -50,11 +50,13 @@ class PairReading(Value):
     level_delta: float | None = None
 
 
-def read_pair(db: Db, before: str, after: str, *, scores: BothScores | None = None) -> PairReading:
-    """The reading of two concluded runs, whichever is the newer."""
+def read_pair(
+    db: Db, before: str, after: str, *, scores: BothScores | None = None, by_checks: bool = False
+) -> PairReading:
+    """The reading of two concluded runs, whichever is the newer; `by_checks`: the scores are those of the checks of both."""
     levels = _levels_of_both(db, before, after)
     newest = "" if levels is None else levels.starts[-1].run_id
-    key = (file_of(db), before, after, newest, 0 if levels is None else len(levels.place))
+    key = (file_of(db), before, after, newest, 0 if levels is None else len(levels.place), by_checks)
     if key not in _cache:
         _cache[key] = _reading(db, before, after, levels, scores)
         if len(_cache) > CACHED:

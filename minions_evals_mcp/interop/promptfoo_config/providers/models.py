@@ -37,7 +37,13 @@ ACCESS = ("apiKey", "apiKeyEnvar", "apiBaseUrl", "apiHost")
 FORM = "response_format"
 PASSING = "passthrough"
 """What joins a request whatever it is."""
-PREFIXES = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.known_as}
+
+
+def prefixes_known() -> dict[str, str]:
+    """What the models of each provider begin with there, and here."""
+    return {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.known_as}
+
+
 VENDORS = {
     "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "groq": ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
@@ -98,7 +104,7 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
     """The model of that id as the config sets it up; None where it is refused."""
     vendor, _, rest = ident.partition(":")
     address, key_variable = VENDORS.get(vendor, ("", ""))
-    prefixes = {f"{vendor}:chat:": "openai:", f"{vendor}:": "openai:"} if address else PREFIXES
+    prefixes = {f"{vendor}:chat:": "openai:", f"{vendor}:": "openai:"} if address else prefixes_known()
     if address:
         ident = f"{vendor}:{rest.removeprefix('completion:')}"  # what completes a text there answers a prompt as a chat
     ours = next(

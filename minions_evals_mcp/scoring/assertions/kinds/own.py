@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.checks import Checked, Evidence, OwnVerdict, Subject, Unmet
 from minions_evals_mcp.scoring.values import CheckResult, excerpt
 
 FUNCTION = "function"
@@ -23,10 +23,29 @@ def function(assertion: Assertion, _subject: Subject, evidence: Evidence) -> Che
         return Unmet(f"the function {excerpt(name)} is in the program that calls evaluate(…); run that again")
     if isinstance(verdict, Unmet):
         return verdict
-    score = (1.0 if verdict.passed else 0.0) if verdict.score is None else verdict.score
     threshold = 0.5 if assertion.threshold is None else assertion.threshold
-    passed = score >= threshold if verdict.passed is None else verdict.passed
+    if verdict.parts:
+        return _several(name, [_part(part, given, threshold) for part, given in verdict.parts])
+    passed, score = _judged(verdict, threshold)
     return CheckResult(passed, f"{name}: {verdict.reason}" if verdict.reason else name, score)
+
+
+def _judged(verdict: OwnVerdict, threshold: float) -> tuple[bool, float]:
+    score = (1.0 if verdict.passed else 0.0) if verdict.score is None else verdict.score
+    return score >= threshold if verdict.passed is None else verdict.passed, score
+
+
+def _part(name: str, verdict: OwnVerdict, threshold: float) -> Checked:
+    passed, score = _judged(verdict, threshold)
+    return Checked(FUNCTION, passed, score, verdict.reason or f"score {score:.2f}", metric=name)
+
+
+def _several(name: str, parts: Sequence[Checked]) -> CheckResult:
+    """The verdict of a function that gave several scores: all must pass, and its score is their mean."""
+    told = [part for part in parts if not part.passed] or parts
+    reason = "; ".join(f"{part.metric}: {part.reason}" for part in told)
+    score = sum(part.score for part in parts) / len(parts)
+    return CheckResult(all(part.passed for part in parts), f"{name}: {reason}", score, parts=tuple(parts))
 
 
 def named(assertion: Assertion) -> str:

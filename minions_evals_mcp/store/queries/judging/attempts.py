@@ -49,7 +49,8 @@ def is_fresh(db: Db, run_id: str) -> bool:
     (fresh,) = db.execute(
         "SELECT EXISTS (SELECT 1 FROM test_run r WHERE r.benchmark_run_id = ?1 AND r.agent_run_id IS NOT NULL)"
         " OR EXISTS (SELECT 1 FROM job WHERE id = ?1 AND (json_extract(spec, '$.request.rejudgeRunId') IS NOT NULL"
-        "  OR json_extract(spec, '$.request.cache')))",
+        "  OR (json_extract(spec, '$.request.cache') AND EXISTS (SELECT 1 FROM unit u WHERE u.job_id = ?1"
+        "   AND json_extract(u.output, '$.reusedFrom') IS NOT NULL))))",
         (run_id,),
     ).fetchone()
     return not fresh

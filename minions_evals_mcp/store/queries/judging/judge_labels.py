@@ -41,7 +41,7 @@ class Judged:
     by_person: bool
     key: JudgeKey
     score: float
-    confidence: float
+    confidence: float | None
     seq: int
 
 
@@ -165,21 +165,32 @@ class RunOutput:
     test_case_id: str
     output: tuple[str, str]
     passed: bool
-    confidence: float
+    confidence: float | None
 
 
 def run_outputs(db: Db, run_id: str) -> list[RunOutput]:
-    """The outputs of a benchmark-run, each with the least confidence of its judges."""
+    """The outputs of a benchmark-run, each with the least confidence of its judges; None where one of them told none.
+
+    An output that no model or caller judged is certain.
+    """
     rows = db.execute(
         "SELECT r.test_case_id, coalesce(json_extract(r.rest, '$.digests.testCase'), ''), json_extract(r.rest, '$.actualOutput'),"
-        " r.passed, (SELECT min(confidence) FROM eval_judgment j WHERE j.test_run_id = r.id AND j.judged_by_type = 'llm')"
+        " r.passed, (SELECT json_array(count(*), count(confidence), min(confidence)) FROM eval_judgment j"
+        " WHERE j.test_run_id = r.id AND j.judged_by_type = 'llm')"
         " FROM test_run r WHERE r.benchmark_run_id = ? ORDER BY r.seq",
         (run_id,),
     )
     return [
-        RunOutput(case, (case, digest([by, json.loads(output)])), bool(passed), 1.0 if sure is None else sure)
+        RunOutput(case, (case, digest([by, json.loads(output)])), bool(passed), _least(*json.loads(sure)))
         for case, by, output, passed, sure in rows
     ]
+
+
+def _least(judged: int, told: int, least: float | None) -> float | None:
+    """The least confidence of those who judged: of rules alone 1, of somebody who told none unknown."""
+    if judged == 0:
+        return 1.0
+    return least if told == judged else None
 
 
 def people_runs(db: Db, benchmark_id: str) -> Iterator[tuple[str, str]]:

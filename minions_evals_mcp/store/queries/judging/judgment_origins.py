@@ -1,17 +1,25 @@
-"""The judgments of a run that it did not have made: given before it began, or by whoever produced the output."""
+"""The judgments of a run that say little: given before it began, by whoever produced the output, or all for one reason."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from minions_evals_mcp.store.connection import Db
 
+REPEATED = 5
+"""One rationale for this many different outputs says nothing of any of them."""
+
 
 class JudgmentOrigins(NamedTuple):
-    """How many judgments were given before the run began, and how many test-runs judge their own output."""
+    """How many judgments were given before the run began, how many test-runs judge their own output, and how many judgments
+    repeat one rationale for five different outputs or more.
+    """
 
     reused: int = 0
     own: int = 0
+    repeated: int = 0
 
 
 def judgment_origins(db: Db, run_id: str, *, begun: int) -> JudgmentOrigins:
@@ -24,4 +32,19 @@ def judgment_origins(db: Db, run_id: str, *, begun: int) -> JudgmentOrigins:
     (own,) = db.execute(
         "SELECT count(*) FROM test_run WHERE benchmark_run_id = ? AND rest ->> '$.selfJudged'", (run_id,)
     ).fetchone()
-    return JudgmentOrigins(reused, own)
+    return JudgmentOrigins(reused, own, repeated_judgments(db, [run_id]))
+
+
+def repeated_judgments(db: Db, run_ids: Sequence[str]) -> int:
+    """The number of judgments of those benchmark-runs that repeat one rationale of one judge for five different outputs or more.
+
+    A rule's rationale follows from the output, and is not counted.
+    """
+    (repeated,) = db.execute(
+        "SELECT coalesce(sum(judgments), 0) FROM (SELECT count(*) AS judgments FROM test_run r"
+        " JOIN eval_judgment j ON j.test_run_id = r.id WHERE r.benchmark_run_id IN (SELECT value FROM json_each(?))"
+        " AND j.judged_by_type <> 'heuristic' GROUP BY j.judged_by, lower(trim(j.rationale))"
+        " HAVING count(DISTINCT r.rest -> '$.actualOutput') >= ?)",
+        (json.dumps([*run_ids]), REPEATED),
+    ).fetchone()
+    return repeated

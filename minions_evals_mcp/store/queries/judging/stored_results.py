@@ -22,7 +22,8 @@ _SAID = (
 )
 _CHOSEN = (
     "json_extract(b.rest, '$.selection') IS NOT NULL OR EXISTS (SELECT 1 FROM job j WHERE j.id = b.id"
-    " AND (json_extract(j.spec, '$.request.orderSeed') IS NOT NULL OR json_extract(j.spec, '$.request.cache')"
+    " AND (json_extract(j.spec, '$.request.orderSeed') IS NOT NULL OR (json_extract(j.spec, '$.request.cache')"
+    "  AND EXISTS (SELECT 1 FROM unit u WHERE u.job_id = j.id AND json_extract(u.output, '$.reusedFrom') IS NOT NULL))"
     "  OR json_extract(j.spec, '$.request.rejudgeRunId') IS NOT NULL))"
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.rows import WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def newest_runs(db: Db, benchmark_id: str, case_id: str, *, limit: int) -> list[
         "SELECT benchmark_run_id, passed, json_array(rest ->> '$.digests.testCase', rest ->> '$.digests.promptVersion',"
         " prompt_version_ref, rest ->> '$.digests.target', rest ->> '$.digests.judge') FROM test_run"
         " WHERE test_case_id = ? AND trial = 1 AND benchmark_run_id IN (SELECT id FROM benchmark_run WHERE benchmark_id = ?"
-        " AND purpose <> 'comparison' AND json_extract(rest, '$.selection') IS NULL) ORDER BY seq DESC LIMIT ?",
+        f" AND {WHOLE}) ORDER BY seq DESC LIMIT ?",
         (case_id, benchmark_id, limit),
     ).fetchall()
     return [CaseRun(run, bool(passed), measured) for run, passed, measured in reversed(rows)]

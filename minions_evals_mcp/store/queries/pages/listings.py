@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.records import ACTIVE, TYPES
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events, records
 from minions_evals_mcp.store.connection import AT_MOST, Db
@@ -57,7 +58,7 @@ class Line(NamedTuple):
     seq: int
     id: str
     title: str
-    status: str
+    shown_status: str
     updated_at: datetime
 
 
@@ -65,11 +66,12 @@ def lines(db: Db, kind: str, *, after: int, limit: int) -> list[Line]:
     """A page of one type's records in the order in which they were written, without the fields of definitions and copies."""
     if kind in events.OUTBOX_TYPES:
         page = records.page(db, kind, after=after, limit=limit)
-        return [Line(seq, record.id, record.title, record.status, record.updated_at) for seq, record in page]
+        return [Line(seq, record.id, record.title, record.shown_status, record.updated_at) for seq, record in page]
     if kind in TABLES:
         return _result_lines(db, TABLES[kind], after, limit)
+    status = "coalesce(fields ->> '$.status', status)" if "status" in TYPES[kind].model_fields else "status"
     rows = db.execute(
-        "SELECT seq, id, title, status, updated_at FROM minion"
+        f"SELECT seq, id, title, {status}, updated_at FROM minion"
         f" WHERE type = ? AND seq > ? AND deleted_at IS NULL ORDER BY seq {AT_MOST}",
         (kind, after, limit),
     )
@@ -77,11 +79,12 @@ def lines(db: Db, kind: str, *, after: int, limit: int) -> list[Line]:
 
 
 def _result_lines(db: Db, table: Table[Fields], after: int, limit: int) -> list[Line]:
-    """Results have no name and no status of their own: their type and id say which they are."""
+    """Results have no name of their own, and few a status: their type and id say which they are."""
+    status = "status" if "status" in table.columns_set else f"'{ACTIVE}'"
     rows = db.execute(
-        f"SELECT seq, id, {table.at} FROM {table.name} WHERE seq > ? ORDER BY seq {AT_MOST}", (after, limit)
+        f"SELECT seq, id, {table.at}, {status} FROM {table.name} WHERE seq > ? ORDER BY seq {AT_MOST}", (after, limit)
     )
-    return [Line(seq, ident, f"{table.kind.slug} {ident}", "active", from_millis(at)) for seq, ident, at in rows]
+    return [Line(seq, ident, f"{table.kind.slug} {ident}", status, from_millis(at)) for seq, ident, at, status in rows]
 
 
 def newest_told(db: Db, *, limit: int) -> list[OutboxRow]:

@@ -1,0 +1,40 @@
+"""Erasure at the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations import forget as operation
+
+
+@takes("forget")
+async def forget(
+    *, yes: Annotated[bool, Parameter(negative="")] = False, given: Given, common: Common = DEFAULTS
+) -> int:
+    """Erase content: replace it by a tombstone everywhere in the store, and leave no byte of it in the file.
+
+    Figures, verdicts, times and the fact that something was erased stay, with who asked and when. It cannot be undone. Copies
+    that were made before (backups, reports, exports, delivered messages) are not reached: delete them yourself.
+    Example: minions-evals forget --subject "Ada Lovelace" --yes
+
+    Parameters
+    ----------
+    yes
+        Confirm that the content is to be erased.
+    """
+    request = given.request(operation.Request)
+    if not yes:
+        raise BadInputError("erased content cannot be brought back.", remedy="Add --yes to erase it.")
+    async with session(common) as engine:
+        answer = await operation.run(engine, request)
+    tables = ", ".join(f"{count} in {table}" for table, count in answer.rows.items())
+    lines = [f"Erased the content of {answer.total} rows ({tables})." if answer.total else "Nothing held it."]
+    if answer.encrypted:
+        lines.append(f"{answer.encrypted} sealed cases are encrypted and could not be searched: end their seal first.")
+    lines.append("Backups, reports and exports from before are not reached.")
+    return reply(common, answer.model_dump(mode="json"), lines)

@@ -1,0 +1,69 @@
+"""`forget`: what names a person, what a record holds, what is old; and `delete`, which only hides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minions_evals_mcp import Case, Rubric, Score, evaluate
+from tests.shared.cli.terminal import Terminal
+from tests.shared.store.file_bytes import bytes_of
+
+WHO = "Ada Zqxcanary"
+
+
+def task(question: str) -> str:
+    return f"{question} is a person, says {WHO}"
+
+
+def tone(output: str, case: Any) -> dict[str, object]:
+    return {f"as {WHO} would": Score(0.4, f"{WHO} would not"), "polite": True}
+
+
+def test_a_person_is_forgotten_everywhere_and_the_figures_stay(at: Terminal) -> None:
+    store = at.folder / "evals.db"
+    cases = [
+        Case({"question": WHO}, expected=WHO, id="zqxcanary-1", name=f"about {WHO}", tags=("zqxcanary",)),
+        Case({"question": "harmless"}, expected="harmless"),
+    ]
+    checks: list[Any] = ["icontains", tone, Rubric(f"It names {WHO}")]
+    result = evaluate(task, cases, checks=checks, name="zqxcanary/suite", store=store, progress=False)
+    at.file(
+        "runs.json",
+        '[{"type": "agent-run", "id": "run/zqxcanary", "title": "of Zqxcanary", "fields": {"agentId": "zqxcanary", "triggeredBy": "x",'
+        ' "triggeredAt": "2026-01-01T00:00:00Z", "status": "success", "inputs": {"question": "Where is Ada Zqxcanary"},'
+        ' "outputs": {"output": "ADA ZQXCANARY is out"}, "toolCallsLog": [{"tool": "search", "arguments": {"Ada Zqxcanary": "x"}}]}}]',
+    )
+    assert at.run("import", "runs.json", "--db", "evals.db").code == 0
+    hidden = at.run("delete", "run/zqxcanary", "--db", "evals.db")
+    assert "is hidden, not erased" in hidden.out
+    assert "minions-evals forget --record run/zqxcanary" in hidden.out
+    asked, both, erased = at.many(
+        ["forget", "--subject", "zqxcanary", "--db", "evals.db"],
+        ["forget", "--subject", "zqxcanary", "--record", "x", "--yes", "--db", "evals.db"],
+        ["forget", "--subject", "zqxcanary", "--yes", "--db", "evals.db"],
+    )
+    assert (asked.code, both.code, erased.code) == (2, 2, 0), erased.err
+    assert "cannot be brought back" in asked.err
+    assert "one of the three" in both.err
+    assert "Erased the content of" in erased.out
+    assert b"zqxcanary" not in bytes_of(store).lower()
+    runs, doctor = at.many(["runs", "--json", "--db", "evals.db"], ["doctor", "--db", "evals.db"])
+    assert result.run_id in runs.out
+    assert "0 of 2" in runs.out or '"passedCount":0' in runs.out.replace(" ", "")
+    assert "zqxcanary" not in runs.out.lower()
+    assert "✓ store" in doctor.out
+
+
+def test_a_record_loses_its_content_with_all_that_was_made_of_it(at: Terminal) -> None:
+    store = at.folder / "evals.db"
+    evaluate(task, [Case({"question": WHO}, expected=WHO, id="one")], name="s", store=store, progress=False)
+    evaluate(
+        task, [Case({"question": "Bo Other"}, expected="Bo Other", id="two")], name="s2", store=store, progress=False
+    )
+    erased = at.run("forget", "--record", "s/one", "--yes", "--db", "evals.db")
+    assert erased.code == 0, erased.err
+    held = bytes_of(store)
+    assert b"Bo Other is a person" in held
+    assert f"{WHO} is a person".encode() not in held
+    shown = at.run("show", "s/one", "--db", "evals.db")
+    assert "forgotten@" in shown.out

@@ -1,0 +1,69 @@
+"""The gates of `eval`: each column beside the last evaluation, a branch's or a run's."""
+
+from __future__ import annotations
+
+from tests.cli.run.test_configs import parts
+from tests.shared.cli.terminal import Terminal
+
+ANSWERS = """
+def call_api(prompt, options, context):
+    return {"output": "good" if int(prompt.split()[-1]) %s else "bad"}
+"""
+CONFIG = """
+description: numbers
+prompts: ["Say {{n}}"]
+providers: [file://answers.py]
+tests: [%s]
+"""
+
+
+def config(at: Terminal, good: str, tests: int = 12) -> None:
+    at.file("answers.py", ANSWERS % good)
+    at.file(
+        "c.yaml",
+        CONFIG % ", ".join(f"{{vars: {{n: {n}}}, assert: [{{type: equals, value: good}}]}}" for n in range(tests)),
+    )
+
+
+def test_a_column_that_passes_fewer_tests_than_before_fails_the_command_that_ran_it(at: Terminal) -> None:
+    at = at.with_env(GITHUB_REF_NAME="main")
+    config(at, ">= 0")
+    gated = ("eval", "c.yaml", "--yes", "--fail-on-regression")
+    first = at.run(*gated)
+    assert first.code == 0, first.err
+    assert "nothing to compare with" in first.err
+    of_main = parts(at.run("runs", "--json").one()["runs"])[0]
+    config(at, ">= 8")
+    fallen = at.run(*gated)
+    assert fallen.code == 1, fallen.err
+    assert "passes fewer tests than run" in fallen.err
+    assert "12 → 4 of 12 passed (8 newly failing, 0 newly passing)" in fallen.err
+    config(at, ">= 9", tests=14)
+    on_branch = at.with_env(GITHUB_REF_NAME="feature")
+    last, main = on_branch.many([*gated], [*gated, "--baseline", "main"])
+    assert last.code == 0, "one test less than the evaluation before is chance"
+    assert main.code == 0, "the newest evaluation of main is the fallen one"
+    by_run = on_branch.run(*gated, "--baseline", str(of_main["runId"]))
+    assert by_run.code == 1, by_run.err
+    assert "12 → 3 of 12 passed" in by_run.err, "on the tests that both have"
+    nobody = on_branch.run(*gated, "--baseline", "nowhere")
+    assert nobody.code == 2
+    assert "nothing was evaluated on a branch, or under a run, named 'nowhere'" in nobody.err
+
+
+def test_a_large_fall_that_too_few_tests_decide_is_no_verdict(at: Terminal) -> None:
+    config(at, ">= 0", tests=4)
+    assert at.run("eval", "c.yaml", "--yes").code == 0
+    config(at, ">= 2", tests=4)
+    open_gate = at.run("eval", "c.yaml", "--yes", "--fail-on-regression")
+    assert open_gate.code == 3
+    assert "too few tests changed to decide" in open_gate.err
+
+
+def test_a_minimum_pass_rate_fails_beyond_chance_and_is_undecided_within_it(at: Terminal) -> None:
+    config(at, ">= 3", tests=20)
+    gate = ("eval", "c.yaml", "--yes", "--min-pass-rate")
+    held, failed, open_gate, wrong = at.many([*gate, "0.8"], [*gate, "0.99"], [*gate, "0.9"], [*gate, "7"])
+    assert (held.code, failed.code, open_gate.code, wrong.code) == (0, 1, 3, 2), failed.err + open_gate.err
+    assert "gate failed: [0] file://answers.py passes 17 of 20 tests, fewer than 0.99" in failed.err
+    assert "which is not significant; about" in open_gate.err
