@@ -124,8 +124,9 @@ REDACTIONS: Mapping[str, Redaction] = {
 """What is hidden of each table while a seal stands."""
 
 OPEN_TABLES = frozenset({
-    "explained_day", "relation", "approval", "delivery", "inbox", "lease", "agent_cursor", "person", "handed_in", "named_current",
-    "judge_licence", "probe_verdict", "row_digest", "unit_lease", "seal", "sealed_case", "sealed_run", "exposure", "exposed_case",
+    "explained_day", "relation", "approval", "delivery", "inbox", "lease", "agent_cursor", "agent_setup", "person", "handed_in",
+    "named_current", "judge_licence", "probe_verdict", "row_digest", "unit_lease", "seal", "sealed_case", "sealed_run",
+    "exposure", "exposed_case",
 })  # fmt: skip
 """The tables that hold nothing of a sealed case but digests, counts and ids; each other one needs its redaction."""
 

@@ -157,6 +157,8 @@ class InPython:
                 raise AssertionError(verb)
 
 
+NO_VERDICT = 3
+"""The exit code where an output has no verdict, which is an answer, and where the evaluation could not be completed."""
 FIELDS_OF = {"createTestCase": "test-case", "createTestBranch": "test-branch"}
 
 
@@ -170,7 +172,7 @@ class AtCommandLine:
         """The command's answer."""
         command = [*self._command(verb, dict(asked)), "--json"]
         ended = await anyio.to_thread.run_sync(lambda: self.terminal.run(*command))
-        if ended.code in {0, 1} or (verb == "batchRunTests" and "executions" in ended.out):
+        if ended.code in {0, 1} or (ended.code == NO_VERDICT and "error" not in ended.one()):
             return self._read(verb, ended.one())
         error = ended.error()
         return Refused(str(error["code"]), str(error["message"]))

@@ -90,6 +90,10 @@ OF_COMMANDS: dict[str, Arguments] = {
     "accept": (("c1",), ("c4", "--output", "x"), ("run-v2:2.1",), ("run-human:1.1",)),
     "runs": ((), ("--json",), *each(*RUNS), *each(*RUNS, then=("--json",))),
     "outbox": ((), ("--json",)),
+    "forget": (
+        ("--subject", "Zq7xinput3"), ("--subject", "Zq7xinput3", "--yes"), ("--record", "c1", "--yes", "--json"),
+        ("--record", "run-v2", "--yes"), ("--record", "none", "--yes"), ("--before", "2000-01-01", "--yes"),
+    ),
     "scorecard": each("run-v1", "TOLD:A"),
     "report": tuple((run, "-o", f"report{form}") for run in ("run-v1", "run-v2", "told", "TOLD:A", "b") for form in FORMS),
     "diff": (("run-v1", "run-v2"), ("TOLD:A", "TOLD:B"), ("run-v1", "run-v2", "--json")),
@@ -106,6 +110,8 @@ OF_COMMANDS: dict[str, Arguments] = {
 """How each command is asked, so that it would show what is sealed if it could."""
 
 
+CHANGING = ("accept", "add", "delete", "set", "forget")
+"""Commands that change or erase what the others would show: asked last, in this order."""
 TALKATIVE = frozenset({"audit", "export", "list", "show", "history", "report", "diff", "runs"})
 """Commands that show what cases say where nothing is sealed: without the seal these are asked, to see that they would tell."""
 
@@ -243,6 +249,9 @@ QUERIES: dict[str, tuple[str, ...]] = {
 _CASE = '{promptId: "p", name: "n", input: {q: "x"}, expectedOutput: "x"}'
 _BRANCH = '{testCaseId: "c1", name: "n", provider: "openai", model: "m"}'
 MUTATIONS: dict[str, tuple[str, ...]] = {
+    "createPromptVersion": (
+        'createPromptVersion(input: {promptId: "p", content: "Say 4: {{q}}"}) { id promptId versionNumber content changelog }',
+    ),
     "createTestCase": (f"createTestCase(input: {_CASE}) {{ id }}",),
     "updateTestCase": (f'updateTestCase(id: "c1", input: {_CASE}) {{ id name input expectedOutput }}',),
     "deleteTestCase": ('deleteTestCase(id: "c1")',),

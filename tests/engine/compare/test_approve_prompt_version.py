@@ -99,7 +99,7 @@ async def test_without_a_comparison_the_refusal_names_the_command_that_makes_one
         with pytest.raises(RuleError, match="no comparison shows v2 against the current version v1") as refused:
             await decide(engine, "v2")
         assert refused.value.rule == "HR2"
-        assert typed(refused.value.remedy) == "`minions-evals compare BENCHMARK --from v1 --to v2` compares them."
+        assert typed(refused.value.remedy_text) == "`minions-evals compare BENCHMARK --from v1 --to v2` compares them."
         assert not await all_of(engine, Approval)
 
 

@@ -304,7 +304,7 @@ async def test_a_judge_that_people_contradict_has_no_version_approved_by_an_agen
     assert "person" in refused.value.remedy
     with pytest.raises(RuleError, match="cannot be trusted") as refused:
         await approve_prompt_version(engine, approval("maria"))
-    assert typed(refused.value.remedy).startswith("An override reason lets it pass. `minions-evals ")
+    assert typed(refused.value.remedy_text).startswith("An override reason lets it pass. `minions-evals ")
     assert (await approve_prompt_version(engine, approval("maria", "Read them all."))).fields.decision == "approved"
     assert "unqualified" in {one.fields.state for one in await all_of(engine, JudgeLicence)}
 

@@ -133,7 +133,7 @@ async def versions_compared(engine: Engine, better: str) -> PromptComparison:
 async def test_an_agent_approves_on_a_models_judgments_only_once_probes_speak_for_the_judge(
     tmp_path: Path, judge: str, better: str
 ) -> None:
-    async with probed(tmp_path, f"claude-sonnet-4-5-{judge}") as (engine, _, _):
+    async with probed(tmp_path, f"claude-sonnet-4-5-{judge}-reasoned") as (engine, _, _):
         made = await versions_compared(engine, better)
         assert (made.verdict, made.judge_state) == ("improved", "unknown")
         asked = ApprovalAsked(prompt_version_ref="v2", decided_by="an-agent", decided_by_type="agent")
@@ -141,7 +141,7 @@ async def test_an_agent_approves_on_a_models_judgments_only_once_probes_speak_fo
             RuleError, match=r"it was never probed\. An agent's approval needs a qualified judge"
         ) as refused:
             await approve_prompt_version(engine, asked)
-        remedy = typed(refused.value.remedy)
+        remedy = typed(refused.value.remedy_text)
         run_id = made.benchmark_run_id_a
         assert remedy.startswith(f"`minions-evals judge-check {run_id}` probes the judge without labels (")
         estimate = await estimate_check(engine, CheckRequest(ident=run_id))
@@ -156,6 +156,14 @@ async def test_an_agent_approves_on_a_models_judgments_only_once_probes_speak_fo
             assert (await approve_prompt_version(engine, asked)).fields.decision == "approved"
             return
         with pytest.raises(RuleError, match=r"probes misled it|cannot be trusted"):
+            await approve_prompt_version(engine, asked)
+
+
+async def test_an_agent_approves_nothing_on_a_model_that_gives_one_rationale_for_every_output(tmp_path: Path) -> None:
+    async with probed(tmp_path, "claude-sonnet-4-5-sound") as (engine, _, _):
+        await versions_compared(engine, f"{LONG} GOOD")
+        asked = ApprovalAsked(prompt_version_ref="v2", decided_by="an-agent", decided_by_type="agent")
+        with pytest.raises(RuleError, match="repeat one rationale for different outputs, and an agent decides"):
             await approve_prompt_version(engine, asked)
 
 

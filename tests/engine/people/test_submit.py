@@ -296,7 +296,7 @@ async def test_a_packet_is_judged_once(engine: Engine) -> None:
 async def test_a_packet_that_comes_twice_in_one_submission_is_refused(engine: Engine) -> None:
     job = await waiting(engine, 2)
     one, _ = await packets(engine, job.id)
-    await refused(engine, job, ConflictError, "twice", answered(one, 1, 5), answered(one, 0, 0))
+    await refused(engine, job, ConflictError, "duplicate judgment request", answered(one, 1, 5), answered(one, 0, 0))
 
 
 async def test_a_case_that_was_changed_since_makes_its_packet_stale(engine: Engine) -> None:

@@ -100,7 +100,7 @@ async def test_a_sealed_benchmark_is_compared_and_tells_a_verdict_that_an_approv
         assert isinstance(verdict, SealedVerdict)
         assert (verdict.verdict, verdict.attempt) == ("improved", 1)
         assert verdict.budget.attempt == 2
-        with pytest.raises(SealedError, match="Ship v2: it is better on the sealed cases"):
+        with pytest.raises(SealedError, match="Ship v2: it is significantly better on the sealed cases"):
             await get_record(engine, verdict.comparison_id)
         assert (await decide(engine, "v2")).comparison_id == verdict.comparison_id
 

@@ -4,7 +4,8 @@ Target: a prompt that names REF-nnnnnn (number n) is answered with that referenc
 10th (n % 10 == 3) leaves the reference out. Judge: `state=open` or the word `BAD` in the judged output is a low score,
 anything else a high one. "judge-10" in the name makes 10 the highest score where the schema names none. Other judges by name:
 "sound" passes what says GOOD, "inverted" what does not, "verbose" what is long, "injectable" also what asks for the maximum score,
-"always" everything; asked for the best of several outputs, "sound" takes one that says GOOD, else the longest.
+"always" everything; "reasoned" ends each rationale with the end of the output;
+asked for the best of several outputs, "sound" takes one that says GOOD, else the longest.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Verdict:
     top: float
     quote: str
     definitions: Object
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +97,14 @@ def answer(request: Object, dumped: Dump) -> Answer:
     output = judged_output(prompt)
     good = lets_pass(model, output)
     top = 10.0 if "judge-10" in model else 1.0
+    why = f"{rationale(good)} It ends: {output.strip()[-12:]}" if "reasoned" in model else rationale(good)
     if "sound" in model and schema is not None and "best" in obj(schema.get("properties")):
         value: JsonValue = {"reason": "It says GOOD, or more.", "best": best_output(prompt)}
     elif schema is None:
-        value = {"reason": rationale(good), "pass": good, "score": top if good else 0.0}
+        value = {"reason": why, "pass": good, "score": top if good else 0.0}
     else:
         definitions = obj(schema.get("$defs")) or obj(schema.get("definitions"))
-        value = fill(schema, Verdict(good, top, quote_of(output), definitions), "")
+        value = fill(schema, Verdict(good, top, quote_of(output), definitions, why), "")
     return Answer(dumped(value), length, judge=True, value=value)
 
 
@@ -194,7 +197,7 @@ def scalar(schema: Object, verdict: Verdict, name: str) -> JsonValue:
             return 0.9
         edge = schema.get("maximum", verdict.top) if verdict.good else schema.get("minimum", 0)
         return int(edge) if kind == "integer" and isinstance(edge, (int, float)) else edge
-    return verdict.quote if any(word in name for word in QUOTE_NAMES) else rationale(verdict.good)
+    return verdict.quote if any(word in name for word in QUOTE_NAMES) else verdict.why
 
 
 def pick(options: list[JsonValue], *, good: bool) -> JsonValue:
