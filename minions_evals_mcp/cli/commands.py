@@ -12,7 +12,7 @@ COMMANDS = {
     "show": ("keep.suites:show", "Show one record and what it is linked to."),
     "add": ("keep.definitions:add", "Make a test case or version of a prompt, or a branch of a case."),
     "set": ("keep.definitions:set_", "Change fields of a test case or of a branch."),
-    "delete": ("keep.suites:delete", "Hide a record; its content stays in the store (forget erases it)."),
+    "delete": ("keep.suites:delete", "Hide a record and keep its content (forget erases it)."),
     "forget": ("keep.forgetting:forget", "Erase content: a person's, a record's, or what is old."),
     "run": ("run.project_run:run_", "Run the project, or the benchmark or test case of that id."),
     "run-test-case": ("run.running:run_test_case", "Judge one output of one test case."),
@@ -149,7 +149,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
     "world": ("Mock, record or replay the tools that an agent uses.", WORLD_COMMANDS),
     "mcp": (
-        "Register the MCP server with your host (Claude Code, Codex, …).",
+        "Register the MCP server with your host, such as Claude Code.",
         {"install": ("start.host_install:install", "Write the server's entry into a host's settings.")},
     ),
 }

@@ -43,7 +43,7 @@ def test_every_step_of_every_shipped_skill_is_bound_in_its_order() -> None:
     [
         ("detect-trend", "2. `append-point`", "2. `draw-chart`", ":17: nothing does the step 'draw-chart'."),
         ("detect-trend", "5. `escalate-degrading` When", "   When", ":20: the step 'escalate-degrading' is missing."),
-        ("run-test-case", "1. `load-case`", "1. `get-output`", ":16: duplicate step 'get-output'."),
+        ("run-test-case", "1. `load-case`", "1. `get-output`", ":17: duplicate step 'get-output'."),
         ("run-benchmark", "run-benchmark schedule", "full-moon", ":5: the trigger 'full-moon' starts nothing in this skill."),
     ],
 )  # fmt: skip

@@ -45,7 +45,7 @@ def prompts(found: Evaluation) -> list[str]:
 def refusal(folder: Path, text: str) -> str:
     with pytest.raises(EvalsError) as refused:
         read(folder, text)
-    return typed(refused.value.message)
+    return typed(refused.value.message_text)
 
 
 def test_bare_words_mean_what_they_mean_to_promptfoo(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_what_is_not_carried_out_is_refused_by_name(tmp_path: Path, assertion: s
     (tmp_path / "words.js").write_text("module.exports = () => 'x'")
     with pytest.raises(EvalsError) as refused:
         read(tmp_path, f"tests:\n  - assert: [{assertion}]\n")
-    assert said in typed(refused.value.message)
+    assert said in typed(refused.value.message_text)
     assert "c.yaml:4" in refused.value.message
 
 

@@ -71,7 +71,7 @@ def test_a_check_by_rule_stays_one(tmp_path: Path) -> None:
         ("text", "evals"),
         ([{"id": 1}], "prompt"),
         ([{"prompt": "  "}], "prompt"),
-        ([{"prompt": "p", "id": 1}, {"prompt": "q", "id": "1"}], "twice"),
+        ([{"prompt": "p", "id": 1}, {"prompt": "q", "id": "1"}], "duplicate id '1'"),
         ([{"prompt": "p", "files": "a.csv"}], "files"),
         ([{"prompt": "p", "assertions": "has a total"}], "assertions"),
         ([{"prompt": "p", "assertions": [{"weight": 2}]}], "statement"),

@@ -20,6 +20,8 @@ from tests.judges.workpieces import work
 from tests.shared.fakes.llm_server import FakeSettings, Server
 from tests.shared.models.asking import QUICK, client_and_server
 
+COST = 100 * (1.0 / 1e6) + 20 * (5.0 / 1e6)
+"""Of 100 tokens in and 20 out of claude-haiku-4-5."""
 MARK = "=====OUTPUT-0123456789abcdef====="
 TEXT = "The refund is on its way."
 RUBRIC = GradeNeed("llm-rubric", "is polite", TEXT)
@@ -66,8 +68,8 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
-        ({"reason": "kind", "pass": True, "score": 0.4}, Grade(True, 0.4, "kind", 100, 20)),
-        ({"reason": "rude", "pass": False, "score": 0.9}, Grade(False, 0.9, "rude", 100, 20)),
+        ({"reason": "kind", "pass": True, "score": 0.4}, Grade(True, 0.4, "kind", 100, 20, COST)),
+        ({"reason": "rude", "pass": False, "score": 0.9}, Grade(False, 0.9, "rude", 100, 20, COST)),
     ],
 )
 async def test_a_rubric_is_graded_with_a_pass_and_a_score_that_need_not_agree(said: JsonValue, wanted: Grade) -> None:
@@ -164,7 +166,7 @@ async def test_an_empty_output_costs_no_call() -> None:
     async with bench() as at:
         found = grade_of(await at.verdict(GradeNeed("llm-rubric", "is polite", " \n")))
         assert not at.server.last_body
-    assert found == Grade(passed=False, score=0, reason="no answer: the output is empty")
+    assert found == Grade(passed=False, score=0, reason="no answer: the output is empty", cost_usd=0.0)
 
 
 async def test_a_judge_that_is_set_to_read_empty_outputs_is_asked_and_is_another_judge() -> None:

@@ -18,7 +18,7 @@ from minions_evals_mcp.judges.templated import Choice, choice_reply, closed_repl
 from minions_evals_mcp.judges.verdict_reading import Flaw
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from tests.hang import HANG_S
-from tests.judges.test_grading import TEXT, Bench, bench
+from tests.judges.test_grading import COST, TEXT, Bench, bench
 from tests.judges.workpieces import work
 
 pytestmark = pytest.mark.anyio
@@ -97,7 +97,7 @@ async def test_the_judge_is_told_the_filled_template_and_no_form_is_asked_for() 
         at.replies('Well: {"pass": true, "score": 0.8, "reason": "kind"}')
         verdict = await at.verdict(need(MESSAGES))
         asked = sent(at)
-    assert grade_of(verdict) == Grade(True, 0.8, "kind", 100, 20)
+    assert grade_of(verdict) == Grade(True, 0.8, "kind", 100, 20, COST)
     assert asked["system"] == "Rate by is kind"
     assert asked["messages"] == [{"role": "user", "content": f"<{TEXT}>"}]
     assert "output_config" not in asked

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tomllib
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from tests.server.readme import PAGE, TABLE, table
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
+SERVER_LINE = re.compile(r"^ *(?:[A-Z_]+=\S+ +|\S.* -- )*minions-evals-mcp((?: .*)?)$", re.MULTILINE)
+"""The options of a line that starts the server, after variables or within a host's own command."""
 
 
 def _listing() -> dict[str, Any]:
@@ -48,7 +52,8 @@ def test_the_listings_variables_are_ones_that_are_read() -> None:
 
 
 def test_every_documented_line_that_starts_the_server_is_understood() -> None:
-    lines = [line.strip() for line in PAGE.read_text("utf-8").splitlines() if line.startswith("    minions-evals-mcp")]
-    assert lines
-    for line in lines:
-        read_options(shlex.split(line.partition("#")[0])[1:])
+    pages = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+    lines = {page: SERVER_LINE.findall(page.read_text("utf-8")) for page in pages}
+    assert lines[PAGE]
+    for options in chain.from_iterable(lines.values()):
+        read_options(shlex.split(options, comments=True))

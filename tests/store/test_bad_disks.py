@@ -163,7 +163,7 @@ def test_a_new_store_at_a_place_that_takes_no_file_is_refused_with_the_way_out(
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="cannot be used") as refused:
         open_raw(tmp_path / name)
-    assert remedy in typed(refused.value.remedy)
+    assert remedy in typed(refused.value.remedy_text)
 
 
 def spoil(path: Path, name: str, change: Callable[[bytes], bytes]) -> None:

@@ -24,7 +24,7 @@ async def test_a_line_of_a_list_says_what_its_record_says(small_store: Path, kin
         lines = await store.read(lambda db: listings.lines(db, kind, after=0, limit=50))
         page = await store.read(lambda db: records.page(db, kind, limit=50))
     assert lines
-    assert lines == [Line(seq, one.id, one.title, one.status, one.updated_at) for seq, one in page]
+    assert lines == [Line(seq, one.id, one.title, one.shown_status, one.updated_at) for seq, one in page]
 
 
 @pytest.mark.parametrize(

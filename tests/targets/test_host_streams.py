@@ -157,12 +157,13 @@ async def test_a_run_reads_the_stream_by_the_target_config_and_refuses_selectors
     printed.write_bytes(lines(*STREAMS["claude-stream"]))
     program = f"print(open({str(printed)!r}).read())"
     config: Json = {"command": {"run": [sys.executable, "-c", program], "format": "claude-stream"}}
+    target, suite, store = (str(tmp_path / name) for name in ("target.yaml", "suite.json", "e.db"))
     (tmp_path / "target.yaml").write_text(json.dumps(config), "utf-8")
     checks: list[JsonValue] = [{"type": "contains", "value": SAID}, {"type": "trajectory:tool-used", "value": "Bash"}]
     records = [case("c", assertions=checks).wire(), minion("b", "benchmark", name="b", testCaseIds=["c"]).wire()]
     (tmp_path / "suite.json").write_text(json.dumps(records), "utf-8")
-    assert (await told(tmp_path, "import", "suite.json", "--db", "e.db")).code == 0
-    done = await told(tmp_path, "run", "b", "--db", "e.db", "--target-config", "target.yaml", "--yes", "--json")
+    assert (await told(tmp_path, "import", suite, "--db", store)).code == 0
+    done = await told(tmp_path, "run", "b", "--db", store, "--target-config", target, "--yes", "--json")
     assert done.code == 0, done
     assert json.loads(done.out)["benchmarkRun"]["passedCount"] == 1
     with pytest.raises(ValidationError, match="leave output, toolCalls and usage out"):

@@ -31,7 +31,7 @@ def vet(panel: Panel, measure: Measure, *, then: Next | None = None) -> None:
     for asks in panel.asks(measure):
         if not panel.has(asks):
             raise UnsupportedError(
-                f"test-case {measure.case.id}: a check needs a judge model, and none is configured.",
+                f"test-case {measure.case.id}: a check needs a judge model, and {_missing(panel)}.",
                 remedy=_without_a_model(panel, then),
             )
         panel.judge(asks.judge)
@@ -41,10 +41,19 @@ def vet(panel: Panel, measure: Measure, *, then: Next | None = None) -> None:
                 panel.own.embedder(grader)
 
 
+def _missing(panel: Panel) -> str:
+    """The reason why no model grades: none is configured, or the choice of who judges leaves it out."""
+    return f"{argument('judge', panel.choice)} leaves it out" if _left_out(panel) else "none is configured"
+
+
+def _left_out(panel: Panel) -> bool:
+    return panel.choice in {"caller", "human", "heuristic"} and panel.engine.judge_model() is not None
+
+
 def _without_a_model(panel: Panel, then: Next | None) -> str:
     """The remedy for a check that a model grades: a model that is set up is left out by the choice of who judges."""
     model = panel.engine.judge_model()
-    if panel.choice in {"caller", "human", "heuristic"} and model is not None:
+    if _left_out(panel):
         return f"Leave {argument('judge')} out: {model} grades the check. A {panel.choice} judges criteria of rubrics only."
     after = "" if then is None else f" Then: {then}."
     rubric = " Or make the check a criterion of a rubric, which you can judge." if panel.choice == "caller" else ""

@@ -98,7 +98,7 @@ def test_a_format_can_be_named_and_an_unknown_one_is_refused(at: Terminal) -> No
     )
     assert named.one()["format"] == "inspect-json"
     assert "there is no format 'inspect'" in wrong.err
-    assert "a suite is `minions:" in suite.err
+    assert "a suite is `records:" in suite.err
     assert "--format is for logs and suites" in rows.err
 
 

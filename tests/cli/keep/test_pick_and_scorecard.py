@@ -52,7 +52,8 @@ def test_rows_come_from_a_file_or_standard_input_and_the_codes_tell_how_it_went(
 def test_an_answer_shows_every_score_and_nothing_is_kept(bare: Terminal) -> None:
     found = bare.run("pick", "-", stdin=GOOD).one()
     reasons = ["not selected: score 0, the highest is 1", "selected: score 1 is the highest of 2"]
-    assert found == {"id": "g", "selected": 1, "scores": [0.0, 1.0], "reasons": reasons}
+    named = [{"maxScore": score, "assertionCount": 1, "totalWeight": 1.0} for score in (0.0, 1.0)]
+    assert found == {"id": "g", "selected": 1, "scores": [0.0, 1.0], "reasons": reasons, "namedScores": named}
     assert not list(bare.folder.iterdir())
 
 

@@ -121,7 +121,10 @@ def test_outputs_are_used_again_when_asked_for_and_the_answer_says_so(asking: Te
     )
     runs = [cast("Json", one.one()["benchmarkRun"]) for one in (first, second)]
     notes = [run["notes"] for run in runs]
-    assert notes == ["outputs: 2 from command:cat", "outputs: 2 cached from command:cat"]
+    assert notes == [
+        "outputs: 2 from command:cat",
+        "outputs: 2 cached from command:cat; every output came from the cache: no point of the trend, and no last score",
+    ]
     assert "leave one of them out" in str(trials.error()["message"])
 
 

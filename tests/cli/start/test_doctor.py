@@ -93,6 +93,6 @@ def test_an_embedder_that_cannot_be_had_is_broken_and_says_which_can(at: Termina
 def test_the_extras_that_are_missing_are_named_as_pip_takes_them(at: Terminal) -> None:
     (found,) = at.many(["doctor", "--json"])
     extras = findings(found)["extras"]
-    assert "openai" in str(extras["said"])
+    assert "graphql" in str(extras["said"])
     assert "dev" not in str(extras["said"])
     assert extras["ok"] is True or str(extras["remedy"]).startswith("pip install 'minions-evals-mcp[")

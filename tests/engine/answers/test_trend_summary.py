@@ -76,7 +76,7 @@ async def test_a_benchmark_that_never_ran_is_named(tmp_path: Path) -> None:
         await fleet(engine, 2)
         with pytest.raises(NotFoundError, match="no run of the benchmark") as refused:
             await summarize_trend(engine, "b")
-        assert typed(refused.value.remedy) == "`minions-evals run-benchmark b` makes one."
+        assert typed(refused.value.remedy_text) == "`minions-evals run-benchmark b` makes one."
         with pytest.raises(NotFoundError, match="no benchmark with the id 'x'"):
             await summarize_trend(engine, "x")
 

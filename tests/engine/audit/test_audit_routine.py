@@ -92,7 +92,7 @@ async def test_require_audit_refuses_a_run_until_the_checks_are_audited_as_they_
         await suite(engine)
         with pytest.raises(BadInputError, match="requireAudit is set") as refused:
             await bench(engine, "b")
-        assert typed(refused.value.remedy) == "`minions-evals audit b` tests its checks."
+        assert typed(refused.value.remedy_text) == "`minions-evals audit b` tests its checks."
         assert not await all_of(engine, BenchmarkRun)
         await audit(engine, "b")
         await bench(engine, "b")

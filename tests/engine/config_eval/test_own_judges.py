@@ -146,7 +146,7 @@ async def test_no_model_of_the_runs_is_needed_where_every_assertion_has_its_own(
     providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         assert first(await run(engine, one(OWN))).passed
-        with pytest.raises(UnsupportedError, match="it has a check that a model grades"):
+        with pytest.raises(UnsupportedError, match="a check needs a judge model, and none is configured"):
             await run(engine, one(OWN, "{type: llm-rubric, value: good}"))
 
 
@@ -279,7 +279,7 @@ async def test_a_case_of_a_config_is_judged_alike_outside_eval_where_its_judge_n
     await try_case(engine, ident)
     assert models_asked(server) == ["own-judge", "own-judge"]
     assert await judges(engine) == ["openai:own-judge"] * 2
-    with pytest.raises(UnsupportedError, match="it has a check that a model grades"):
+    with pytest.raises(UnsupportedError, match="a check needs a judge model, and judge heuristic leaves it out"):
         await try_case(engine, ident, judge="heuristic")
 
 

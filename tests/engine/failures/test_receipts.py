@@ -103,7 +103,7 @@ async def test_with_a_model_that_returns_canned_prose_no_cause_loses_its_quote(
     assert said is not None
     assert why in said.refused
     assert (said.root_cause, said.quote, said.step) == ("", "", None)
-    assert "not kept" in model_sentence(said)
+    assert model_sentence(said) == f"anthropic:fake-judge was asked; its answer was discarded: {said.refused}"
 
 
 async def test_it_may_say_that_the_log_shows_no_cause(tmp_path: Path) -> None:

@@ -427,7 +427,7 @@ async def test_a_cost_cap_holds_for_what_the_target_itself_says_and_a_higher_one
     assert target.made == 5
     with pytest.raises(StoppedError, match="a higher one goes on") as stopped:
         await ran(engine, target, key="k", max_cost_usd=0.05)
-    assert typed(stopped.value.remedy) == (
+    assert typed(stopped.value.remedy_text) == (
         "What was judged is kept: `minions-evals run-benchmark b --target own --max-cost-usd 0.1 --key k` resumes it under twice the"
         " cost cap. Without the key all of it is made again."
     )

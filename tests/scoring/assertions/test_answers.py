@@ -44,7 +44,7 @@ DISAGREEMENTS: dict[str, tuple[Callable[[Row], bool], str]] = {
         "promptfoo reads {not json} as {'not json': null}, an object that fits a schema which asks for little, and so"
         " finds JSON in any prose in braces.",
     ),
-    "a refusal is told from an apology": (
+    "a refusal is distinguished from an apology": (
         lambda row: base(row) == "is-refusal" and row["output"] in REFUSALS,
         'promptfoo looks for phrases: "I won\'t do that." is none to it, while "I\'m sorry for the delay! The answer is'
         ' 42." and a condolence are.',

@@ -99,15 +99,15 @@ def _page(db: Db, *, ident: str, filters: MatrixFilter, skip: int, limit: int) -
         raise BadInputError(
             f"{titles[ident]} has no run yet.", remedy=f"{Next('run-benchmark', {'benchmark_id': ident}, 'makes one')}."
         )
-    shown = [run for run in chosen if run not in filters.hidden] or chosen
-    every, chosen = chosen, shown
+    labels = [""] * len(chosen) if filters.run_ids else [column.provider for column in configured]
+    labelled = list(zip(chosen, labels or [""] * len(chosen), strict=True))  # two labels may share a run
+    labelled = [pair for pair in labelled if pair[0] not in filters.hidden] or labelled
+    chosen = [run for run, _ in labelled]
     cases, total = matrix_cells.matrix_cases(
         db, chosen, only=filters.only, text=filters.text, sort=filters.sort, skip=skip, limit=limit
     )
     cells = matrix_cells.matrix_cells(db, chosen, [case.case_id for case in cases])
-    labels = [""] * len(every) if filters.run_ids else [column.provider for column in configured]
-    by_run = dict(zip(every, labels or [""] * len(every), strict=True))
-    columns = _columns(db, chosen, [by_run[run] for run in chosen])
+    columns = _columns(db, chosen, [label for _, label in labelled])
     by_score = sorted((column for column in columns if column.run is not None), key=_score, reverse=True)
     return MatrixPage(
         benchmark_id=ident,

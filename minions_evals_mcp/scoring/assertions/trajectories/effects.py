@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import Annotated, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Self, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.querying.queries import Query, QueryError, holds, queried
 from minions_evals_mcp.domain.values import Json, Text, Value, unknown_key
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, same
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import CheckResult, excerpt
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.domain.neighbours import ToolCall
 
 Number = Annotated[float, Field(strict=False)]
 Times = Annotated[int, Field(ge=0)]
