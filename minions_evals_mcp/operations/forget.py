@@ -46,10 +46,14 @@ class Request(Value):
 
 
 class Answer(Value):
-    """The number of rows whose content was erased, by table. `encrypted` sealed cases could not be searched."""
+    """The number of rows whose content was erased, by table. `encrypted` sealed cases could not be searched.
+
+    With `sealed`, a benchmark is sealed and no rows are counted: their number would reveal something of its cases.
+    """
 
     rows: dict[str, Count]
     encrypted: Count = 0
+    sealed: bool = False
 
     @property
     def total(self) -> int:
@@ -67,4 +71,4 @@ async def run(engine: Engine, request: Request) -> Answer:
     wanted = Wanted(request.subject, request.record_id, before)
     work = partial(forget, engine.config.db, wanted, at=engine.clock(), by=request.triggered_by)
     erased = await anyio.to_thread.run_sync(work)
-    return Answer(rows=dict(sorted(erased.rows.items())), encrypted=erased.encrypted)
+    return Answer(rows=dict(sorted(erased.rows.items())), encrypted=erased.encrypted, sealed=erased.sealed)

@@ -141,6 +141,21 @@ def test_no_command_says_anything_sealed(folder: Path, told: str, *, is_sealed: 
     vet(said, is_sealed=is_sealed)
 
 
+def test_an_erasure_does_not_tell_whether_a_sealed_case_held_the_text_or_failed(
+    folder: Path, *, is_sealed: bool
+) -> None:
+    at = Terminal(folder).person("maria")
+    asked = (["--subject", f"{MARK}input3"], ["--subject", "in no text"], ["--record", "c1"], ["--record", "run-v2"])
+    for form in ([], ["--json"]):
+        told = {at.run("forget", *one, "--yes", *form).out for one in asked}
+        assert (len(told) == 1) == is_sealed, told
+    with closing(open_raw(folder / "evals.db")) as db:
+        events = [row[0] for row in db.execute("SELECT detail FROM event WHERE type = 'content-forgotten'")]
+    assert len(events) == 2 * len(asked)
+    assert all(("rows" in json.loads(one)) != is_sealed for one in events)
+    assert at.run("db", "check", "--deep").code == 0
+
+
 async def test_no_tool_says_anything_sealed(
     folder: Path, told: str, capfd: pytest.CaptureFixture[str], *, is_sealed: bool
 ) -> None:

@@ -34,6 +34,8 @@ async def forget(
         answer = await operation.run(engine, request)
     tables = ", ".join(f"{count} in {table}" for table, count in answer.rows.items())
     lines = [f"Erased the content of {answer.total} rows ({tables})." if answer.total else "Nothing held it."]
+    if answer.sealed:
+        lines = ["Erased the content wherever it was. A benchmark is sealed, so the rows are not counted."]
     if answer.encrypted:
         lines.append(f"{answer.encrypted} sealed cases are encrypted and could not be searched: end their seal first.")
     lines.append("Backups, reports and exports from before are not reached.")

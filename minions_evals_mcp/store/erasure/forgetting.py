@@ -26,6 +26,7 @@ from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.migrate import require_store
 from minions_evals_mcp.store.rows import TABLES, record_of, select
 from minions_evals_mcp.store.sealed_content import is_encrypted
+from minions_evals_mcp.store.veil import is_anything_sealed
 
 FORGOTTEN = "content-forgotten"
 """The event that says that content was erased: who asked, and how many rows it was in."""
@@ -48,14 +49,18 @@ Change = Callable[[str], str]
 
 @dataclass(slots=True)
 class Forgotten:
-    """The number of rows that were changed, by table, and of sealed cases whose encrypted content could not be searched."""
+    """The number of rows that were changed, by table, and of sealed cases whose encrypted content could not be searched.
+
+    While a seal stands no rows are counted: their number would tell what a sealed case says, and which of them failed.
+    """
 
     rows: dict[str, int] = field(default_factory=dict[str, int])
     encrypted: int = 0
+    sealed: bool = False
 
     def add(self, table: str, count: int) -> None:
         """Counts changed rows."""
-        if count:
+        if count and not self.sealed:
             self.rows[table] = self.rows.get(table, 0) + count
 
 
@@ -101,6 +106,7 @@ def _erased(db: Db, wanted: Wanted, *, at: datetime, by: str) -> Forgotten:
     erasure = _Erasure(f"forgotten@{at.date()}")
     db.execute("BEGIN IMMEDIATE")
     try:
+        erasure.changed.sealed = is_anything_sealed(db)
         rules = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid").fetchall()
         for name, _ in rules:
             db.execute(f'DROP TRIGGER "{name}"')
@@ -108,7 +114,9 @@ def _erased(db: Db, wanted: Wanted, *, at: datetime, by: str) -> Forgotten:
         _vet(db)
         for _, sql in rules:
             db.execute(sql)
-        detail = {"by": by, **wanted.detail(), "rows": sum(erasure.changed.rows.values())}
+        detail = {"by": by, **wanted.detail()}
+        if not erasure.changed.sealed:
+            detail["rows"] = sum(erasure.changed.rows.values())
         append(db, Event(FORGOTTEN, "store", "store", detail), at=at)
         row_digests.renew(db)
         db.execute("COMMIT")
