@@ -89,6 +89,8 @@ def _runs(db: Db, benchmark_id: str, noted: Mapping[str, Any]) -> list[tuple[str
     labels = cast("list[list[str]]", noted.get("labels") or [[ident, ""] for ident in run_ids])
     by_run = dict(labels)
     if parts := cast("list[list[str]]", noted.get("parts") or []):
+        if len(parts) == len(labels) and all(ident in idents for (ident, _), idents in zip(labels, parts, strict=True)):
+            return [(label, idents) for (_, label), idents in zip(labels, parts, strict=True)]  # two may share a run
         return [
             (next((by_run[ident] for ident in idents if ident in by_run), ""), idents) for idents in parts if idents
         ]

@@ -393,3 +393,15 @@ def test_the_whole_matrix_is_written_from_the_store_in_every_form_as_eval_writes
     assert ".pdf" in refused.err
     assert none.code == 2
     assert "--out is missing" in none.err
+
+
+def test_columns_that_share_a_run_keep_their_labels_in_the_stored_matrix(at: Terminal) -> None:
+    providers = [{"id": "echo", "label": "first"}, {"id": "echo", "label": "again"}]
+    config = {"prompts": ["Say {{word}}"], "providers": providers, "tests": [{"vars": {"word": "hi"}}]}
+    at.file("c.json", json.dumps(config))
+    ran = at.run("eval", "c.json", "--json", "-o", "m.csv")
+    assert at.run("report", str(ran.one()["benchmarkId"]), "-o", "r.csv").code == 0
+    header = (at.folder / "r.csv").read_text().splitlines()[0]
+    assert header == (at.folder / "m.csv").read_text().splitlines()[0]
+    assert "first" in header
+    assert "again" in header
