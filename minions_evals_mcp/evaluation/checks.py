@@ -70,7 +70,7 @@ class Rubric:
 
 
 Function = Callable[[Any, Any], object]
-"""A check of yours: `(output, case) → bool | float | Score | Verdict`, or a mapping of several, sync or async."""
+"""A check of yours: `(output, case)` or `(output)` → `bool | float | Score | Verdict`, or a mapping of several, sync or async."""
 Check = str | Mapping[str, Any] | Rubric | Function
 
 
@@ -206,10 +206,23 @@ def _plain(answer: object) -> object:
     return cast("np.generic[object]", answer).item() if isinstance(answer, np.generic) else answer
 
 
+def _takes_case(function: Function) -> bool:
+    """Whether the function takes the case beside the output: all do but those that have room for one argument alone."""
+    return _fits(function, "output", "case") or not _fits(function, "output")
+
+
+def _fits(function: Function, *arguments: str) -> bool:
+    try:
+        inspect.signature(function).bind(*arguments)
+    except (TypeError, ValueError):  # it does not fit, or a builtin tells no signature
+        return False
+    return True
+
+
 async def called(function: Function, output: object, case: object) -> OwnVerdict:
     """The verdict of a function; raises what it raises, and `NoAnswerError` for an answer that is none."""
     began = time.perf_counter()
-    result = function(output, case)
+    result = function(output, case) if _takes_case(function) else cast("Callable[[object], object]", function)(output)
     answer = _plain(await result if inspect.isawaitable(result) else result)
     taken_ms = round((time.perf_counter() - began) * 1000, 3)
     if not isinstance(answer, Mapping):

@@ -48,6 +48,19 @@ def test_a_case_has_the_score_reason_and_duration_of_each_check(evaluated: Any) 
     ]
 
 
+def test_a_function_of_the_output_alone_is_a_check_too(evaluated: Any) -> None:
+    def short(output: str) -> bool:
+        return len(output) < 99
+
+    def three(output: str, case: Case, more: str) -> bool:
+        return bool(more)
+
+    result: EvaluationResult = evaluated(answer, CASES, checks=[short])
+    assert [case.checks["short"].passed for case in result.cases] == [True, True]
+    wrong: EvaluationResult = evaluated(answer, CASES, checks=[three])
+    assert {case.outcome for case in wrong.cases} == {"judge-error"}
+
+
 def test_a_function_that_gives_several_scores_has_a_check_for_each(evaluated: Any) -> None:
     (case,) = evaluated(answer, CASES[:1], checks=[quality]).cases
     assert {name: (check.score, check.passed) for name, check in case.checks.items()} == {
