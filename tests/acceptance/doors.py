@@ -158,7 +158,23 @@ class InPython:
 
 
 NO_VERDICT = 3
-"""The exit code where an output has no verdict, which is an answer, and where the evaluation could not be completed."""
+"""The exit code where an output has no verdict, or where one could not be made."""
+
+
+def lacks_verdict(verb: str, said: Answer) -> bool:
+    """Whether the answer to a run or a batch holds an output that has no verdict."""
+    assert not isinstance(said, Refused)
+    match verb:
+        case "runTestCase":
+            run = cast("dict[str, Any]", said)
+            return len(run["testRuns"]) < run["units"] or any(one["passed"] is None for one in run["testRuns"])
+        case "batchRunTests":
+            batch = cast("dict[str, Any]", said)
+            return bool(batch.get("notRun")) or any(one["passed"] is None for one in batch["executions"])
+        case _:
+            return False
+
+
 FIELDS_OF = {"createTestCase": "test-case", "createTestBranch": "test-branch"}
 
 
@@ -172,8 +188,10 @@ class AtCommandLine:
         """The command's answer."""
         command = [*self._command(verb, dict(asked)), "--json"]
         ended = await anyio.to_thread.run_sync(lambda: self.terminal.run(*command))
-        if ended.code in {0, 1} or (ended.code == NO_VERDICT and "error" not in ended.one()):
-            return self._read(verb, ended.one())
+        if ended.code in {0, 1} or "error" not in ended.one():
+            said = self._read(verb, ended.one())
+            assert (ended.code == NO_VERDICT) == lacks_verdict(verb, said), ended
+            return said
         error = ended.error()
         return Refused(str(error["code"]), str(error["message"]))
 
