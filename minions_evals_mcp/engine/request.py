@@ -8,8 +8,19 @@ from pydantic import BaseModel, Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Ids, Json
 from minions_evals_mcp.domain.providers import examples
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, Dollars, More, Repeats, Seconds
-from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
+from minions_evals_mcp.domain.request_fields import (
+    NAME_SAYS_IT,
+    AgentRunId,
+    Asker,
+    BenchmarkId,
+    Dollars,
+    More,
+    Repeats,
+    Seconds,
+    VersionRef,
+    WorldId,
+)
+from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.domain.worlds import Fault
 
 CONFIG_PREFIX = "config:"
@@ -21,7 +32,7 @@ JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 MOST_CASES = 1000
 """The most test cases that a request names."""
 PromptVersionChoice = Annotated[
-    VersionName | None,
+    VersionRef | None,
     Field(description="The prompt version"),
     NAME_SAYS_IT,
     More(
@@ -120,16 +131,16 @@ class RunRequest(RunSettings):
     """
 
     subject_id: Id
-    agent_run_id: Id | None = None
+    agent_run_id: AgentRunId | None = None
     rejudge_run_id: Id | None = None
-    prompt_version_ref: VersionName | None = None
+    prompt_version_ref: VersionRef | None = None
     comparison_id: Id | None = None
     order_seed: int | None = None
     case_ids: Ids | None = None
     selection: Text | None = None
     label_chance: Annotated[float, Field(gt=0, le=1)] | None = None
     cache: bool = False
-    world: Id | None = None
+    world: WorldId | None = None
     faults: Annotated[tuple[Fault, ...], Field(strict=False)] = ()
     attacks: Annotated[tuple[Text, ...], Field(strict=False)] = ()
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
@@ -150,9 +161,9 @@ class ComparisonRequest(RunSettings):
     `sequential`: looks after every case, in random order, and stops once the passes decide; it errs as rarely as one look.
     """
 
-    benchmark_id: Id
-    version_a: VersionName
-    version_b: VersionName
+    benchmark_id: BenchmarkId
+    version_a: VersionRef
+    version_b: VersionRef
     sequential: bool = False
     tie_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 

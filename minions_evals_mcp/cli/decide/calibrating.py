@@ -13,9 +13,9 @@ from minions_evals_mcp.cli.run.run_options import Judge
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.calibration import Calibration
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.run.calibrate import CalibrationRequest
 from minions_evals_mcp.engine.run.calibrate import calibrate as carry_out
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.report.plain import printable
 
 Repeats = Annotated[int, Parameter(validator=validators.Number(gte=2, lte=50))]
@@ -74,8 +74,7 @@ async def calibrate(
     except ValidationError as error:
         raise refused_option(error, benchmark_id="ID", prompt_version_ref="--prompt-version") from None
     async with session(common, judge_model=judge_model) as engine:
-        benchmark = await meant_id(engine, request.benchmark_id, "benchmark")
-        meant = request.model_copy(update={"benchmark_id": benchmark})
+        meant = await with_whole_ids(engine, request)
         with progress_line(common, engine) as progress:
             calibration = await carry_out(engine, meant, progress=progress)
     return reply(common, calibration, _lines(calibration))

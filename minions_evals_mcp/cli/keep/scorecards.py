@@ -63,7 +63,7 @@ async def scorecard(
         raise BadInputError("--code scores the whole table; --columns chooses from it.", remedy="Give one of the two.")
     scoring = None if code is None else read_scoring_code(code, trusted=trust_code)
     request = CardOptions(chosen, scoring, limit, common)
-    card, rows = await _card(source, request)
+    source, card, rows = await _card(source, request)
     if compare is None:
         if common.json:
             say(card.model_dump(mode="json"))
@@ -72,7 +72,7 @@ async def scorecard(
 
         show_card(source, card, rows)
         return 0
-    before, _ = await _card(compare, request)
+    compare, before, _ = await _card(compare, request)
     changes = card_changes(before, card)
     if common.json:
         say(
@@ -98,18 +98,18 @@ class CardOptions:
     common: Common
 
 
-async def _card(source: str, request: CardOptions) -> tuple[ScoreCard, list[Row]]:
-    """The source's card and its first rows."""
+async def _card(source: str, request: CardOptions) -> tuple[str, ScoreCard, list[Row]]:
+    """The source by its whole name, its card and its first rows."""
     if not _is_file(source):
         async with session(replace(request.common, read_only=True)) as engine:
-            rows = run_rows(engine, await find_benchmark_run(engine, source))
-            return await _scored(rows, request, last=FIGURES[-1:], falling=FALLING)
+            run_id = await find_benchmark_run(engine, source)
+            return run_id, *await _scored(run_rows(engine, run_id), request, last=FIGURES[-1:], falling=FALLING)
     table = read_table(Path(source))
     if isinstance(table, CustomScore):
         if request.chosen:
             raise BadInputError(f"{source} holds a score and no columns.", remedy="Leave --columns out.")
-        return custom_card(table), []
-    return await _scored(_each(table), request)
+        return source, custom_card(table), []
+    return source, *await _scored(_each(table), request)
 
 
 async def _scored(

@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.seals.exposures import budget_of
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.engine.seals.seal import unseal as end_seal
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.store import seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.seals import Seal
@@ -54,6 +55,7 @@ async def seal(
     async with session(common) as engine:
         if benchmark is None:
             return await _list(engine, common)
+        benchmark = await whole_id(engine, benchmark, "benchmark")
         speaker = (await speaker_at(engine, by)).identity
         if unseal is not None:
             return await _unseal(engine, benchmark, unseal, speaker, common)

@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.people.judge_check import (
     judge_check,
 )
 from minions_evals_mcp.judges.probes import PROBES, ProbeKind
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.report.plain import printable
 
 FAILED, BROKEN = 1, 3
@@ -58,7 +59,7 @@ async def check(
     if dry_run:
         return await _estimate(request, common)
     async with session(common) as engine:
-        checked = await judge_check(engine, request)
+        checked = await judge_check(engine, await with_whole_ids(engine, request))
     reply(common, checked, _handed_in(checked))
     if checked.errors or checked.stopped:
         return BROKEN
@@ -67,7 +68,7 @@ async def check(
 
 async def _estimate(request: CheckRequest, common: Common) -> int:
     async with session(common) as engine:
-        estimate = await estimate_check(engine, request)
+        estimate = await estimate_check(engine, await with_whole_ids(engine, request))
     cost = "its price is not known" if estimate.cost_usd is None else f"at most ${estimate.cost_usd:g}"
     return reply(
         common,

@@ -9,6 +9,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
 from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
 from minions_evals_mcp.engine.cases.testing import Batch, NotRun, run_batch
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
 from minions_evals_mcp.report.plain import printable
 
 
@@ -32,8 +33,11 @@ async def batch_run_tests(
     if request.trials > 1:
         raise BadInputError("--trials: a batch runs each case once.", remedy="minions-evals run-test-case repeats one.")
     async with options.session(common) as engine:
+        prompt = await whole_id(engine, prompt, "prompt")
+        asked = (await with_whole_ids(engine, request)).model_copy(update={"subject_id": prompt})
+        wanted = [await whole_id(engine, case, "test-case") for case in cases]
         with progress_line(common, engine):
-            batch = await run_batch(engine, request, cases or None)
+            batch = await run_batch(engine, asked, wanted or None)
     reply(common, batch, _lines(prompt, batch))
     return _exit_code(batch)
 

@@ -20,11 +20,11 @@ from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import read_suite
+from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
 from minions_evals_mcp.project import NAME, Project, Thresholds
 from minions_evals_mcp.settings import settings_here
 
@@ -86,7 +86,7 @@ async def run_(
         undecided_as=undecided or limits.undecided,
     )
     async with options.session(common, makes=project is not None) as engine:
-        named = [await meant_id(engine, ident, "benchmark", "test-case") for ident in ids]
+        named = [await whole_id(engine, ident, "benchmark", "test-case") for ident in ids]
         if project is not None:
             benchmarks = await _taken_in(engine, project)
             named = named or benchmarks
@@ -126,9 +126,10 @@ async def _run_one(
 ) -> int:
     record = await get_record(engine, ident)
     if isinstance(record.fields, TestCase):
-        return await run_case(engine, options.request(ident), common)
+        return await run_case(engine, await with_whole_ids(engine, options.request(ident)), common)
     began = engine.clock()
-    request = await choice.narrowed(engine, options.request(ident, cache=choice.cache))
+    request = await with_whole_ids(engine, options.request(ident, cache=choice.cache))
+    request = await choice.narrowed(engine, request)
     with progress_line(common, engine, takes_key=takes_key) as progress:
         job = await carry_out_benchmark(engine, request, progress=progress)
     say_complete(job, began, common)

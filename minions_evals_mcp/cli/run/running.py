@@ -18,11 +18,11 @@ from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_
 from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.request import RunRequest, RunSettings
 from minions_evals_mcp.engine.run.pipeline import Place, here
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case as carry_out_case
+from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
 
 
 @takes("run-test-case", but={*RunSettings.model_fields, "prompt_version_ref"})
@@ -47,7 +47,8 @@ async def run_test_case(
     """
     request = options.request(id, agent_run_id=given.values["agent_run_id"])
     async with options.session(common) as engine:
-        case_id = await meant_id(engine, id, "test-case")
+        request = await with_whole_ids(engine, request)
+        case_id = await whole_id(engine, id, "test-case")
         return await run_case(engine, request.model_copy(update={"subject_id": case_id}), common)
 
 
@@ -118,7 +119,8 @@ async def run_benchmark(
     request = options.request(id, cache=choice.cache)
     async with options.session(common) as engine:
         began = engine.clock()
-        benchmark = await meant_id(engine, id, "benchmark")
+        request = await with_whole_ids(engine, request)
+        benchmark = await whole_id(engine, id, "benchmark")
         request = await choice.narrowed(engine, request.model_copy(update={"subject_id": benchmark}))
         async with _place(engine, request, cluster) as place:
             with progress_line(common, engine, takes_key=True) as progress:

@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.operations.ids import with_whole_ids
 
 SETTLE_MS = 200
 """An editor writes a file in several steps: so long nothing must happen any more."""
@@ -102,7 +103,8 @@ async def _news(engine: Engine, files: Sequence[Path]) -> bool:
 
 
 async def _run_again(engine: Engine, ident: str, choice: Choice, options: RunOptions, common: Common) -> None:
-    request = await choice.narrowed(engine, options.request(ident, cache=choice.cache))
+    request = await with_whole_ids(engine, options.request(ident, cache=choice.cache))
+    request = await choice.narrowed(engine, request)
     with progress_line(common, engine) as progress:
         job = await run_benchmark(engine, request, progress=progress)
     show_summary(await summarize(engine, job.id), common)

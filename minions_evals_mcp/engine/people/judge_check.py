@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Annotated
 
 import anyio
 
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.request_fields import Names
 from minions_evals_mcp.domain.results import ProbeResult
 from minions_evals_mcp.domain.values import Value, to_millis
 from minions_evals_mcp.engine.budget import Budget, HaltedError
@@ -42,7 +44,7 @@ PROMPT_CHARACTERS = 3_000
 class CheckRequest(Value):
     """The subject of the probes: the judge of that run, or of the benchmark's newest, on at most `limit` of its cases."""
 
-    ident: str
+    ident: Annotated[str, Names(("benchmark", "benchmark-run"))]
     limit: int = PROBED
     probes: tuple[ProbeKind, ...] = PROBES
     max_cost_usd: float | None = None

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import Id, Text, Value
+from minions_evals_mcp.domain.request_fields import BenchmarkId, VersionRef
+from minions_evals_mcp.domain.values import Text, Value
 from minions_evals_mcp.engine.asking_again import resumed_as
 from minions_evals_mcp.engine.calibration import CALIBRATED, Calibration, StableCase
 from minions_evals_mcp.engine.context import Engine
@@ -31,8 +32,8 @@ _JSON: TypeAdapter[Json] = TypeAdapter(Json)
 class CalibrationRequest(Value):
     """A benchmark to be run `repeats` times under one prompt version, its first outputs judged as often."""
 
-    benchmark_id: Id
-    prompt_version_ref: Id | None = None
+    benchmark_id: BenchmarkId
+    prompt_version_ref: VersionRef | None = None
     judge: JudgeChoice = "auto"
     target: str | None = None
     repeats: Annotated[int, Field(ge=2, le=50)] = 3

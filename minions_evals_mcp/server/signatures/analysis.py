@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from minions_evals_mcp.domain.request_fields import Names
 from minions_evals_mcp.domain.values import Timestamp
 from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
 from minions_evals_mcp.server.edge.argument_types import Cursor, Detail, Id, Limit, Name
@@ -15,21 +16,31 @@ from minions_evals_mcp.server.edge.guard import Arguments
 class PromoteFailure(Arguments):
     """promote_failure"""
 
-    id: Annotated[Name, Field(description="RUN:CASE, a failed test-run or an agent-run")]
+    id: Annotated[
+        Name,
+        Names(("eval-failure", "test-run", "agent-run")),
+        Field(description="RUN:CASE, a failed test-run or an agent-run"),
+    ]
     corrected: Annotated[
         str | None, Field(min_length=1, max_length=40_000, description="The right output; else a draft")
     ] = None
     why: Annotated[str | None, Field(min_length=1, max_length=2000, description="What was wrong")] = None
-    into: Annotated[Id | None, Field(description="A benchmark")] = None
+    into: Annotated[Annotated[Id, Names(("benchmark",))] | None, Field(description="A benchmark")] = None
 
 
 class GetStatistics(Arguments):
     """get_statistics"""
 
-    test_case_id: Annotated[Id | None, Field(description="Its figures, regressions and days")] = None
-    prompt_id: Annotated[Id | None, Field(description="The figures of its test cases")] = None
+    test_case_id: Annotated[
+        Annotated[Id, Names(("test-case",))] | None, Field(description="Its figures, regressions and days")
+    ] = None
+    prompt_id: Annotated[
+        Annotated[Id, Names(("prompt",))] | None, Field(description="The figures of its test cases")
+    ] = None
     skill_id: Annotated[Id | None, Field(description="The figures of a skill's test cases")] = None
-    branch_id: Annotated[Id | None, Field(description="An A/B branch's executions")] = None
+    branch_id: Annotated[
+        Annotated[Id, Names(("test-branch",))] | None, Field(description="An A/B branch's executions")
+    ] = None
     executions: Annotated[bool, Field(description="The case's runs, newest first")] = False
     limit: Limit = 10
     cursor: Cursor | None = None
