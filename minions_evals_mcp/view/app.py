@@ -58,6 +58,7 @@ def view_app(engine: Engine, keys: Keys, *, start: Start | None = None) -> Guard
     )
     app.state.engine = engine
     app.state.start = start
+    app.state.runs = {}
     app.state.kept = ReadingCache()
     app.state.signed_in = SignedIn(f"{keys.cookie}-judge")
     return Guarded(app, keys)
@@ -87,6 +88,7 @@ def routes() -> list[Route]:
         Route("/report", lists.report),
         Route("/again", runs_again.again, methods=["GET"]),
         Route("/again", runs_again.started, methods=["POST"]),
+        Route("/stop", runs_again.stopped, methods=["POST"]),
         Route("/promote", promoting.promoted, methods=["POST"]),
         Route("/ab", ab.ab_test),
         Route("/audit", audits.audit),

@@ -165,7 +165,11 @@ def test_what_was_begun_is_there_after_a_reload_and_undo_takes_it_back(at: Tab, 
 
 def test_ctrl_k_goes_to_what_is_called_so(at: Tab, shown: dict[str, str]) -> None:
     at.go(shown["failures"])
-    for typed, heading in (("refund ins", "Refund inside 30 days"), ("quality", "Support quality"), ("costs", "What runs cost")):
+    for typed, heading in (
+        ("refund ins", "Refund inside 30 days"),
+        ("quality", "Support quality"),
+        ("costs", "What runs cost"),
+    ):
         at.press("k", modifiers=CTRL)
         at.until("document.querySelector('#find[open] .found a')")
         at.type(typed)

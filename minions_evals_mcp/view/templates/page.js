@@ -16,6 +16,14 @@
   };
   localised(document);
 
+  // The title tells how far a run is, where it is one tab among many.
+  const titled = document.title;
+  const progressed = () => {
+    const shown = by("[data-progress]");
+    document.title = shown ? `${shown.dataset.progress}\u202f% · ${titled}` : titled;
+  };
+  progressed();
+
   // The theme: as the system, light, dark.
   const THEMES = ["", "light", "dark"];
   const NAMED = { "": "as the system", light: "light", dark: "dark" };
@@ -62,6 +70,7 @@
     if (event.target !== target) return;
     target.removeAttribute("aria-busy");
     localised(target);
+    progressed();
     if (live.delete(target) && !target.querySelector("[data-live]")) location.reload(); // the run has ended
   });
   on("afterRequest", ({ target, pathInfo, xhr }) => { if (asked.get(target) === xhr && xhr.status !== 200) location.assign(pathInfo.finalRequestPath); });
