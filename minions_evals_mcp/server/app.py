@@ -42,7 +42,7 @@ from minions_evals_mcp.server.tasks.run_tasks import STARTING, RunBoard
 from minions_evals_mcp.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from minions_evals_mcp.engine.context import Engine
+    from minions_evals_mcp.opening import Engine
 
 STDOUT = 1
 UNCONNECTED = Start()

@@ -38,6 +38,12 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "detect_trend": {"benchmark_id": "b"},
     "classify_failure": {"run_id": "run"},
     "audit": {"subject": "b"},
+    "rejudge": {"run_id": "run"},
+    "get_run": {"run_id": "run"},
+    "cancel_run": {"run_id": "run"},
+    "lift": {"subject": "skills/csv"},
+    "calibrate": {"benchmark_id": "b", "repeats": 5},
+    "judge_check": {"ident": "b", "probes": ["empty"]},
     "approve_prompt_version": {"prompt_version_ref": "p@2", "decided_by": "ada"},
 }
 """A request that fits, for each operation."""
