@@ -333,17 +333,23 @@ class _Erasure:
     def _minion(self, stored: str) -> str:
         """A record's fields without its words: names of other records, numbers and kinds stay."""
         document = cast("dict[str, Any]", _json(stored))
-        kept = {"promptId", "promptVersionRef", "rubricId", "agentId", "skillId", "status", "passRule", "createdAt", "createdBy", "type",
-                "judgeType", "criteriaIds", "testCaseIds", "testCaseId", "provider", "model", "ownerId", "schedule", "group"}  # fmt: skip
+        kept = {"promptId", "promptVersionRef", "rubricId", "agentId", "skillId", "status", "passRule", "createdAt", "createdBy",
+                "type", "judgeType", "criteriaIds", "testCaseIds", "testCaseId", "provider", "model", "ownerId", "schedule", "group",
+                "world"}  # fmt: skip
         emptied: dict[str, Any] = {}
         for key, value in document.items():
             if key in kept:
                 emptied[key] = value
-            elif key == "assertions":
+            elif key == "assertions" or key in {"everyTurn", "agentTurns"}:
                 emptied[key] = [self._assertion(part) for part in cast("list[dict[str, Any]]", value)]
+            elif key == "turns":
+                turns = cast("dict[str, list[dict[str, Any]]]", value)
+                emptied[key] = {number: [*map(self._assertion, checks)] for number, checks in turns.items()}
+            elif key == "conversation":
+                emptied[key] = {"opening": self.tombstone}
             elif key == "inputs" or (key == "expectedOutputs" and value):
                 emptied[key] = {"forgotten": self.tombstone}
-            elif key in {"tags", "acceptedOutputs", "extra", "written"}:
+            elif key in {"tags", "acceptedOutputs", "extra", "written", "faults"}:
                 emptied[key] = [] if isinstance(value, list) else {} if isinstance(value, dict) else None
             else:
                 emptied[key] = _mapped(value, lambda _: self.tombstone)
@@ -394,6 +400,8 @@ class _Erasure:
         self._update(db, "verdict", "said", self._said, said, wanted)
         self._update(db, "unit", "output", self._output, f"output IS NOT NULL AND {chosen}", wanted)
         self._update(db, "unit", "reason", lambda _: self.tombstone, f"reason <> '' AND {chosen}", wanted)
+        said = said.replace("verdict.", "talk.")
+        self._update(db, "talk", "said", lambda _: _written({}), said, wanted)
         db.execute(f"UPDATE unit SET packet = NULL WHERE packet IS NOT NULL AND {chosen}", wanted)
 
     def _erase_messages(self, db: Db, about: Sequence[str]) -> None:
