@@ -33,7 +33,7 @@ from typing import cast
 import anyio
 import anyio.lowlevel
 
-from tests.shared.fakes.llm_answers import Object, answer, spoilt
+from tests.shared.fakes.llm_answers import Answer, Object, answer, spoilt
 from tests.shared.fakes.llm_wire import (
     ERRORS,
     anthropic_body,
