@@ -146,6 +146,7 @@ def _plan(
         triggers_id=suite.triggers_id,
         skill=skill,
         should_trigger=suite.should_trigger,
+        left_out=suite.left_out,
         case_files=case_files,
     )
 

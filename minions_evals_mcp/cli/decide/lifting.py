@@ -17,10 +17,12 @@ from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.run.targeting import read_target, read_target_settings, resources_of
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say
 from minions_evals_mcp.cli.telling import as_typed
+from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.lift.result import LiftResult
 from minions_evals_mcp.engine.lift.run_lift import LiftPlan, run_lift, units_of
+from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.lift_file import SKILLS_AT, YAML, LiftAsked, lift_plan, read_lift_file
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
@@ -82,20 +84,18 @@ async def lift(
     settings = replace(options, target_config=None).with_settings(target=target.name)
     async with settings.session(common, own_target=own, makes=True) as engine:
         with progress_line(common, engine) as progress:
-            result = await run_lift(engine, plan, settings.request(plan.benchmark_id), progress=progress)
+            result = await run_lift(engine, plan, RunSettings.model_validate(settings.values()), progress=progress)
         if result is None:
             return _waiting(common, gated=fail_on_harm)
         if output is not None:
             await _write(engine, plan, result, output)
-        sides = [
-            await summarize(engine, run_id, limit=1) for run_id in (result.comparison.run_a, result.comparison.run_b)
-        ]
+        sides = [await summarize(engine, run_id, limit=1) for run_id in result.runs]
     _show(result, common)
-    if any(map(unscored, sides)):
+    if any(map(unscored, sides)) or (result.verdict is None and result.triggers is None):
         return BROKEN
     if not fail_on_harm:
         return 0
-    return {"harmful": GATE, "undecided": BROKEN}.get(result.verdict, 0)
+    return {"harmful": GATE, "undecided": BROKEN, None: BROKEN}.get(result.verdict, 0)
 
 
 def _vet_lift(request: LiftAsked, options: RunOptions) -> None:
@@ -144,8 +144,9 @@ def _target(plan: LiftAsked, options: RunOptions) -> CommandSettings:
 async def _write(engine: Engine, plan: LiftPlan, result: LiftResult, path: Path) -> None:
     from minions_evals_mcp.report.lifts import benchmark_json  # noqa: PLC0415  rich is imported where a person looks
 
-    units = await units_of(engine, result.comparison)
-    wire = benchmark_json(result, units, skill=plan.skill, at=result.comparison.compared_at)
+    units = await units_of(engine, result)
+    at = iso(wall_clock()) if result.comparison is None else result.comparison.compared_at
+    wire = benchmark_json(result, units, skill=plan.skill, at=at)
     try:
         await anyio.Path(path).write_text(masked(to_json(wire, indent=2).decode()) + "\n", "utf-8")
     except OSError as error:

@@ -29,6 +29,8 @@ class KeptVerdicts:
 
     engine: Engine
     fresh: bool
+    sealed: bool = False
+    """Whether the run is made under a seal: only such a run finds verdicts on what is sealed."""
     given: dict[tuple[str, str], Verdict] = field(default_factory=dict[tuple[str, str], Verdict])
     """Verdicts that are handed in right now, by test-run and criterion; written with the run that they complete."""
     pending: deque[Ticket[None]] = field(default_factory=deque[Ticket[None]])
@@ -57,11 +59,12 @@ class KeptVerdicts:
         """Returns what the store has of each; with `--fresh` the unit's own only."""
         if not wanted:
             return []
-        return await self.engine.store.read_whole(
+        return await self.engine.store.read_for(
             lambda db: [
                 jobs.verdict(db, about, ident, only=key) or (None if self.fresh else jobs.verdict(db, about, ident))
                 for key, ident, about in wanted
-            ]
+            ],
+            sealed=self.sealed,
         )
 
     async def keep(self, key: UnitKey, about: jobs.VerdictKey, answer: Verdict | NotJudgeable, at: datetime) -> None:

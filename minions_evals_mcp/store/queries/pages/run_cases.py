@@ -241,14 +241,15 @@ def judge_types(db: Db, run_id: str) -> list[str]:
 
 def beside(db: Db, run_id: str, benchmark_id: str, *, whole: str) -> tuple[str | None, str | None]:
     """The whole runs of the benchmark before and after that one, in the order in which they ran."""
-    rows = [
-        row[0]
-        for row in db.execute(
-            f"SELECT id FROM benchmark_run WHERE benchmark_id = ? AND ({whole} OR id = ?) ORDER BY ran_at, seq",
-            (benchmark_id, run_id),
-        )
-    ]
-    if run_id not in rows:
-        return (rows[-1] if rows else None), None
-    at = rows.index(run_id)
-    return (rows[at - 1] if at else None), (rows[at + 1] if at + 1 < len(rows) else None)
+    place = db.execute(
+        "SELECT ran_at, seq FROM benchmark_run WHERE id = ? AND benchmark_id = ?", (run_id, benchmark_id)
+    ).fetchone()
+    before, after = (
+        db.execute(
+            f"SELECT id FROM benchmark_run WHERE benchmark_id = ?1 AND {whole}"
+            f" AND (?2 IS NULL OR (ran_at, seq) {side} (?2, ?3)) ORDER BY ran_at {order}, seq {order} LIMIT 1",
+            (benchmark_id, *(place or (None, None))),
+        ).fetchone()
+        for side, order in (("<", "DESC"), (">", "ASC"))
+    )
+    return (None if before is None else before[0]), (None if after is None or place is None else after[0])
