@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from minions_evals_mcp.domain.definitions import Fields, Ids, Json, JudgeType
-from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, Unit, Value, Visible
 
 Outcome = Literal[
-    "scored", "judge-error", "target-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable"
+    "scored", "judge-error", "target-error", "user-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable"
 ]
-UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
+UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "user-error", "not-judgeable")
 """Outcomes of outputs that were to be judged and could not be: the instrument's, never the agent's."""
 JUDGED: tuple[Outcome, ...] = ("scored", "timed-out")
 """Outcomes that have a verdict; every other is none, and no pass."""

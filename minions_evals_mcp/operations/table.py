@@ -87,6 +87,7 @@ LEFT_OUT: Mapping[Interface, Mapping[str, str]] = {
 """Fields that an interface takes from none of its callers, each with the reason."""
 
 NAMES: Mapping[Interface, Mapping[str, str]] = {
+    "cli": {"faults": "fault"},
     "mcp": {"key": "idempotency_key"},
     "graphql": {"key": "idempotency_key"},
 }
@@ -113,8 +114,11 @@ _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it i
 _KNOWN_SPEAKER = "the terminal, or the token of the call, identifies the person"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
 _OF_DOCUMENT_5: Mapping[str, str] = dict.fromkeys(
-    ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds"),
+    ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds", "world", "faults"),
     "document 5 names a case and a version; the operator's target makes what is not recorded",
+)
+_CASES_WORLD: Mapping[str, str] = dict.fromkeys(
+    ("world", "faults"), "a case names its world; a host pays for every field"
 )
 _PERSONS_COMMAND = "a person's command: what is erased cannot be brought back"
 _RUN_CLI = {"prompt_version_ref": "prompt_version"}
@@ -158,7 +162,15 @@ TABLE: Mapping[str, Operation] = {
                 "test_case_ids": "its options filter, rerun-failed, sample and limit choose cases",
             },
         ),
-        mcp=Offer("run_benchmark", left_out={"cache": "`recorded` reuses what was recorded; a host pays for every field"}),
+        mcp=Offer(
+            "run_benchmark",
+            left_out={
+                "cache": "`recorded` reuses what was recorded; a host pays for every field",
+                **dict.fromkeys(
+                    ("filter", "rerun_failed", "sample", "seed", "limit"), "testCaseIds choose cases; a host pays for every field"
+                ),
+            },
+        ),
         message=Offer("run-benchmark"),
         graphql=_NO_BENCHMARKS,
         python=_ENGINE_REQUEST.format("run_benchmark", "RunRequest"),
@@ -202,13 +214,21 @@ TABLE: Mapping[str, Operation] = {
         graphql=Offer("batchRunTests", names={"prompt_version_ref": "prompt_version"}, left_out=_OF_DOCUMENT_5),
         python="`batch_run_tests` takes the fields themselves, as document 5 has them",
     ),
+    "attack_benchmark": Operation(
+        "attack_benchmark",
+        cli=Offer("world attack", names={**_RUN_CLI, "benchmark_id": "ID", "kinds": "kind", "languages": "language"}),
+        mcp="a run of attacks starts the operator's agent dozens of times: the operator asks for it",
+        message="the agent observes; it attacks nobody",
+        graphql=_NO_BENCHMARKS,
+        python="the command line attacks; a program plants texts in its own world",
+    ),
     "compare_versions": Operation(
         "compare_versions",
         cli=Offer(
             "compare",
             names={"benchmark_id": "ID", "run_ids": "ID", "version_a": "from_", "version_b": "to"},
         ),
-        mcp=Offer("compare_prompt_versions"),
+        mcp=Offer("compare_prompt_versions", left_out=_CASES_WORLD),
         message=Offer(
             "compare-prompts",
             names={"version_a": "prompt_version_a", "version_b": "prompt_version_b"},
@@ -237,6 +257,7 @@ TABLE: Mapping[str, Operation] = {
             left_out={
                 "max_attempts": "the answer names the budget that is left; a host pays for every field",
                 "max_seconds": "`cancel_run` stops it; a host pays for every field",
+                **_CASES_WORLD,
             },
         ),
         message="an optimiser waits for the answer, and a message has none",

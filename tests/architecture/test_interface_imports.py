@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BELOW = ("minions_evals_mcp.engine", "minions_evals_mcp.store")
 LEFT = {
-    "minions_evals_mcp/cli": 159,
+    "minions_evals_mcp/cli": 147,
     "minions_evals_mcp/server": 102,
     "minions_evals_mcp/messages": 25,
     "minions_evals_mcp/api": 22,

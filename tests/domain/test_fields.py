@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, IMPORTABLE, RECORDED, RESULTS, TYPES, fields_from_json
 from minions_evals_mcp.domain.results import Outcome
@@ -55,7 +55,8 @@ def test_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
         "test-case",
         "name description agentId skillId promptVersionRef inputs expectedOutputs rubricId tags status createdAt createdBy",
         added="assertions threshold passRule maxScore timeoutMs promptId",
-        read_by_us="scoring written acceptedOutputs canary extra group world faults",  # assertScoringFunction: engine.judging runs it
+        read_by_us="scoring written acceptedOutputs canary extra group world faults "  # assertScoringFunction: engine.judging runs it
+        "conversation turns everyTurn agentTurns",
     )
     assert options("test-case", "status") == ("active", "draft", "deprecated")
     assert refused("test-case", status="retired") == "fields.status"

@@ -30,6 +30,7 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "plan_benchmark": {"benchmark_id": "b", "effect": 0.2},
     "run_benchmark": {"benchmark_id": "b"},
     "run_test_case": {"test_case_id": "c"},
+    "attack_benchmark": {"benchmark_id": "b", "kinds": ["override"]},
     "compare_versions": {"benchmark_id": "b", "version_a": "p@1", "version_b": "p@2"},
     "batch_run_tests": {"prompt_id": "p", "test_case_ids": ["c"]},
     "forget": {"subject": "Ada Lovelace"},
@@ -188,7 +189,10 @@ def test_a_number_beyond_its_bounds_is_refused_at_every_interface_in_its_own_nam
 def test_a_command_has_each_field_as_an_option_with_its_default_and_help(name: str) -> None:
     operation = TABLE[name]
     offer = offer_at(operation, "cli")
-    app = build([offer.name])[offer.name]
+    words = offer.name.split()
+    app = build(words)
+    for word in words:
+        app = app[word]
     options = {one.names[0]: one for one in app.assemble_argument_collection(parse_docstring=True) if one.names}
     for offered in fields_at(operation, "cli"):
         if offered.name.isupper():

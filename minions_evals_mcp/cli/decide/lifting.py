@@ -22,6 +22,7 @@ from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.lift.result import LiftResult
 from minions_evals_mcp.engine.lift.run_lift import LiftPlan, run_lift, units_of
+from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.lift_file import SKILLS_AT, YAML, LiftAsked, lift_plan, read_lift_file
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
@@ -83,7 +84,7 @@ async def lift(
     settings = replace(options, target_config=None).with_settings(target=target.name)
     async with settings.session(common, own_target=own, makes=True) as engine:
         with progress_line(common, engine) as progress:
-            result = await run_lift(engine, plan, settings.request(plan.subject_id), progress=progress)
+            result = await run_lift(engine, plan, RunSettings.model_validate(settings.values()), progress=progress)
         if result is None:
             return _waiting(common, gated=fail_on_harm)
         if output is not None:

@@ -86,10 +86,10 @@ def undecided(why: str) -> int:
     return BROKEN
 
 
-def gate_failed(why: str) -> int:
+def gate_failed(why: str, code: int = GATE) -> int:
     """The exit code of a gate that failed, once it is told why."""
     tell(f"gate failed: {why}\n", aside=True)
-    return GATE
+    return code
 
 
 def has_no_verdict(summary: RunSummary) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
 from minions_evals_mcp.domain.values import Value, iso, to_millis

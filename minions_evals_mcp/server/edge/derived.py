@@ -16,8 +16,8 @@ from minions_evals_mcp.server.edge.schemas import Schema, schema_of
 
 R = TypeVar("R", bound=BaseModel)
 SAID_ITEMS = 100
-"""A list may be longer than most calls need: then its bound is left to a refusal."""
-_UNSAID = frozenset({"pattern", "minLength", "maxLength", "minItems"})
+"""A list that may be so long: its bound is left to a refusal, for most calls need less."""
+_UNSAID = frozenset({"pattern", "minLength", "maxLength", "minItems", "minimum", "exclusiveMinimum"})
 """Bounds that a host is not told: it pays for every word, and a refusal names them."""
 
 
@@ -135,5 +135,5 @@ def _lean(part: JsonValue) -> JsonValue:
     if "properties" in part:
         return {"type": "object"}
     many = part.get("maxItems")
-    unsaid = _UNSAID | {"maxItems"} if isinstance(many, int) and many > SAID_ITEMS else _UNSAID
+    unsaid = _UNSAID | {"maxItems"} if isinstance(many, int) and many >= SAID_ITEMS else _UNSAID
     return {name: _lean(inner) for name, inner in part.items() if name not in unsaid}
