@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, OF_MESSAGE
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.derived import payload_of
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store.agent.inbox import Arriving, Message
 
 P = TypeVar("P", bound=Value)

@@ -16,9 +16,9 @@ from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_ou
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.take_decision import take_decision
-from minions_evals_mcp.opening import Engine
 from minions_evals_mcp.operations import run_benchmark, run_test_case
 from minions_evals_mcp.operations.agent_work import verdict_of
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs

@@ -16,7 +16,7 @@ from minions_evals_mcp.messages.payloads import KINDS, payload_as
 from minions_evals_mcp.messages.testing_api import VERBS as TESTING_VERBS
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ModelRef
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.skills import Skill, Skills
 from minions_evals_mcp.store import records
 

@@ -27,11 +27,11 @@ from minions_evals_mcp.engine.answers.gates import comparison_gate, skipped_word
 from minions_evals_mcp.engine.answers.names import in_sentence
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.opening import Engine
 from minions_evals_mcp.operations import approve_prompt_version as approving
 from minions_evals_mcp.operations import compare_versions as operation
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations import rejudge as rejudging
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id, whole_version
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning

@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.ab_test.branches import create_branch, update_bran
 from minions_evals_mcp.engine.cases.testing import create_prompt_version, create_test_case, update_test_case
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 
 BY = "command-line"

@@ -20,7 +20,7 @@ from minions_evals_mcp.interop.log_intake.intake import Counted, Taken, read_cou
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
 from minions_evals_mcp.interop.parsing import ROOTS
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.plain import printable
 
 SUITE = "suite"

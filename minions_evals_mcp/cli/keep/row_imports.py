@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled
 from minions_evals_mcp.engine.records.save_records import Arrival, Saved
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.row_records import RowMapping, RowRecords
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import records
 
 BATCH = 200

@@ -15,7 +15,7 @@ from minions_evals_mcp.engine.seals.exposures import budget_of
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.engine.seals.seal import unseal as end_seal
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.seals import Seal

@@ -35,7 +35,7 @@ from minions_evals_mcp.errors import BadInputError, InvalidRecordError, Unsuppor
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import has_lines, read_lines, read_suite
 from minions_evals_mcp.known_secrets import counted
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import records, runs

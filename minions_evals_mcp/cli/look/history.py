@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.engine.run.accepted_runs import accept_run
 from minions_evals_mcp.errors import BadInputError, NotFoundError
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.run.planning import model_of
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store.jobs import Job
 
 

@@ -21,8 +21,8 @@ from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import read_suite
-from minions_evals_mcp.opening import Engine
 from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.project import NAME, Project, Thresholds
 from minions_evals_mcp.settings import settings_here

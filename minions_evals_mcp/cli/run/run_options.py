@@ -17,7 +17,7 @@ from minions_evals_mcp.cli.session import Common, session
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.fields import fields_at
 from minions_evals_mcp.operations.table import TABLE
 from minions_evals_mcp.settings import settings_here

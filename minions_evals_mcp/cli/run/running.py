@@ -16,10 +16,10 @@ from minions_evals_mcp.cli.run.gates import BROKEN, GATE, UndecidedAs, gate, has
 from minions_evals_mcp.cli.run.run_options import OF_RUN, RUN_DEFAULTS, Fraction, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common
-from minions_evals_mcp.opening import Engine
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations import run_benchmark as operation
 from minions_evals_mcp.operations import run_test_case as run_case
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 
 

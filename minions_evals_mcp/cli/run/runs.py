@@ -13,8 +13,8 @@ from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.run_changes import PairReading, RunLine, named_lines
 from minions_evals_mcp.engine.jobs import with_gone
-from minions_evals_mcp.opening import Engine
 from minions_evals_mcp.operations import get_run
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.presentation.verdict_words import verdict_sign
 
 

@@ -10,8 +10,8 @@ from minions_evals_mcp.cli.session import Common, kept_in, say
 from minions_evals_mcp.cli.telling import UNDER_WAY, tell
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.opening import Engine
 from minions_evals_mcp.operations import get_run
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.progress import shown_progress
 
 

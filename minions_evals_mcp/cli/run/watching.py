@@ -17,8 +17,8 @@ from minions_evals_mcp.cli.run.showing import progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.errors import BadInputError, EvalsError
-from minions_evals_mcp.opening import Engine
 from minions_evals_mcp.operations import get_run, run_benchmark
+from minions_evals_mcp.operations.engine import Engine
 
 SETTLE_MS = 200
 """An editor writes a file in several steps: so long nothing must happen any more."""

@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.records.save_records import Saved
 from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError
-from minions_evals_mcp.opening import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.server.answers.message import message_answer, messages_page
 from minions_evals_mcp.server.answers.record import arrival
 from minions_evals_mcp.server.answers.sizes import (
