@@ -329,7 +329,7 @@ TABLE: Mapping[str, Operation] = {
     ),
     "get_run": Operation(
         "get_run",
-        cli=Offer("runs", names={"run_id": "ID"}, left_out={"packet": "judgment requests are shown in full with --json"}),
+        cli=Offer("runs", names={"run_id": "ID"}, left_out={"packet": "the JSON of a run has its judgment requests in full"}),
         mcp=Offer("get_run"),
         message="the reply to a message carries its run",
         graphql="document 5 has executions of test cases, no runs",
