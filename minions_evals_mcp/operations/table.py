@@ -216,7 +216,7 @@ TABLE: Mapping[str, Operation] = {
         python="`batch_run_tests` takes the fields themselves, as document 5 has them",
     ),
     "attack_benchmark": Operation(
-        "attack_benchmark",
+        "operator.attack_benchmark",
         cli=Offer("world attack", names={**_RUN_CLI, "benchmark_id": "ID", "kinds": "kind", "languages": "language"}),
         mcp="a run of attacks starts the operator's agent dozens of times: the operator asks for it",
         message="the agent observes; it attacks nobody",
@@ -242,7 +242,7 @@ TABLE: Mapping[str, Operation] = {
         dry_run=True,
     ),
     "forget": Operation(
-        "forget",
+        "operator.forget",
         cli=Offer("forget", names={"record_id": "record"}, left_out={"triggered_by": "whoever types the command asks"}),
         mcp=_PERSONS_COMMAND,
         message=_PERSONS_COMMAND,
@@ -345,7 +345,7 @@ TABLE: Mapping[str, Operation] = {
         python="the program that awaits a run cancels it",
     ),
     "lift": Operation(
-        "lift",
+        "operator.lift",
         cli=Offer("lift", names={"subject": "SUBJECT"}),
         mcp="it starts the operator's agent in folders that it lays files into: the operator asks for it",
         message="as at MCP",
@@ -353,7 +353,7 @@ TABLE: Mapping[str, Operation] = {
         python="`lift` measures two sides that a program has run",
     ),
     "calibrate": Operation(
-        "calibrate",
+        "operator.calibrate",
         cli=Offer("calibrate", names={**_RUN_CLI, "benchmark_id": "ID"}),
         mcp="it runs a benchmark many times to set a gate's limit: the operator asks for it",
         message="as at MCP",
@@ -361,7 +361,7 @@ TABLE: Mapping[str, Operation] = {
         python=Offer("calibrate"),
     ),
     "judge_check": Operation(
-        "judge_check",
+        "operator.judge_check",
         cli=Offer("judge-check", names={"ident": "ID"}),
         mcp="whoever is judged does not probe its judge: the operator asks for it",
         message="as at MCP",

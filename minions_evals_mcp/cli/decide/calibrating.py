@@ -5,7 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
-from minions_evals_mcp.operations import calibrate as operation
+from minions_evals_mcp.operations.operator import calibrate as operation
 from minions_evals_mcp.report.plain import printable
 
 NAMED = 10

@@ -24,8 +24,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.lift_file import YAML, read_lift_file
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.operations import lift as operation
 from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.operator import lift as operation
 from minions_evals_mcp.targets.command import CommandSettings, command_settings
 from minions_evals_mcp.targets.own import OwnTarget
 from minions_evals_mcp.targets.workspace import rooted

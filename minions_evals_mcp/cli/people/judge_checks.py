@@ -11,7 +11,7 @@ from minions_evals_mcp.cli.derived import Given, help_of, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.domain.results import ProbeResult
 from minions_evals_mcp.judges.probes import PROBES, ProbeKind
-from minions_evals_mcp.operations.judge_check import Answer, CriterionCheck, Request, estimate, run
+from minions_evals_mcp.operations.operator.judge_check import Answer, CriterionCheck, Request, estimate, run
 from minions_evals_mcp.operations.table import TABLE
 from minions_evals_mcp.report.plain import printable
 
