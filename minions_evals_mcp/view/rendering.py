@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.presentation import verdict_words
 from minions_evals_mcp.report import sentences

@@ -111,9 +111,9 @@ def _read(
     node, root = _root(path, overrides, refusals, changes)
     called = hooks is not None
     hooks = hooks or read_hooks(root.get("extensions"), refusals)
-    options = read_options(root, refusals)
     filters = read_filters(root.get("nunjucksFilters"), refusals)
     filling = {**overrides.environment, **own_variables(node)}
+    options = read_options(root, refusals, filling)
     prompts = read_prompts(_required(root, node, "prompts"), refusals, filters, environment=filling)
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
     _vet_askable(providers)
@@ -172,6 +172,9 @@ def _read(
         remembers=remembers,
         stored=frozenset(str(case.fields.inputs[STORES]) for case in cases if STORES in case.fields.inputs),
         max_seconds=options.max_seconds,
+        pass_rate=options.settings.pass_rate,
+        failed_exit=options.settings.failed_exit,
+        caches=options.settings.caches,
         judge_model=overrides.judge_model or graders.shared,
         graders=graders.specs,
         variables=frozenset(_variables(columns, graders.specs.values())) - environment.keys(),
