@@ -103,6 +103,7 @@ REDACTIONS: Mapping[str, Redaction] = {
         " WHERE type = 'test-branch' AND json_extract(fields, '$.testCaseId') IN veiled_case)"
     ),
     "unit": Redaction(_CASE),
+    "talk": Redaction(_CASE),
     "verdict": Redaction("job_id IN veiled_run"),
     "expected": Redaction(
         "case_digest IN (SELECT json_extract(rest, '$.digests.testCase') FROM main.test_run"

@@ -15,12 +15,12 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_case_executions,
     test_case_stats,
 )
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_benchmark_run
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.engine.run.accepted_runs import accept_run
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 
 
@@ -38,7 +38,7 @@ async def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> 
         At most so many of the newest runs and regressions.
     """
     async with session(common) as engine:
-        case_id = await meant_id(engine, id, "test-case")
+        case_id = await whole_id(engine, id, "test-case")
         case_stats = await test_case_stats(engine, case_id, limit=limit)
         case = await test_case(engine, case_id)
         run_count = (await test_case_executions(engine, case_id, limit=1)).total
@@ -113,7 +113,7 @@ async def history(
         Go on after this cursor (the last line of the page before).
     """
     async with session(common) as engine:
-        case_id = await meant_id(engine, id, "test-case")
+        case_id = await whole_id(engine, id, "test-case")
         executions = await test_case_executions(engine, case_id, limit=limit, offset=offset, cursor=after)
     return reply(common, executions, _history_lines(case_id, executions))
 
@@ -173,7 +173,7 @@ async def accept(
             remedy="`minions-evals runs` lists the runs, `minions-evals list test-case` the test cases.",
         )
     async with session(common) as engine:
-        ident = await meant_id(engine, id, "test-case", "test-run", "benchmark-run")
+        ident = await whole_id(engine, id, "test-case", "test-run", "benchmark-run")
         run = await _benchmark_run(engine, ident)
         if run is not None:
             return await _accept_run(engine, run, output, by, common)

@@ -8,8 +8,8 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.cases.promote import Promoted, promote_failure
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 
 
@@ -42,7 +42,7 @@ async def promote(
     """
     corrected = _text(corrected)
     async with session(common) as engine:
-        meant = await meant_id(engine, failure, "eval-failure", "test-run", "agent-run")
+        meant = await whole_id(engine, failure, "eval-failure", "test-run", "agent-run")
         promotion = await promote_failure(engine, meant, corrected=corrected, why=why, into=into)
     return reply(common, promotion, _lines(promotion, failure))
 

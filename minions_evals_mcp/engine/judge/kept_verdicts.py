@@ -13,7 +13,7 @@ import anyio
 from minions_evals_mcp.domain.outcomes import NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.judges.task import Said
-from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store import jobs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Ticket
 
@@ -79,6 +79,14 @@ class KeptVerdicts:
                 write = _Outputs(self.outputs)
                 await self.queue(write)
                 self.taking = write
+
+    async def begun_talk(self, key: UnitKey) -> talks.TalkRow | None:
+        """The last attempt at the conversation of that unit, of an earlier start of the run."""
+        return await self.engine.store.read_whole(partial(talks.newest, key=key))
+
+    async def keep_talk(self, row: talks.TalkRow) -> None:
+        """Keeps how far a conversation is; returns once it is committed: its last answer was paid for."""
+        await self.engine.store.write(partial(talks.save, row=row))
 
     async def queue(self, work: Callable[[Db], None]) -> None:
         """Queues a write that nobody waits for now; one that failed earlier is raised here, and tried again by `settle`."""

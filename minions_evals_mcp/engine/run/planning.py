@@ -44,7 +44,7 @@ HELD = 10_000
 """So many cases at most are held from the plan until they run; the others are read once more."""
 CONFIG = "config"
 """Begins the name of a target that stands in a config: only `eval` with that config can open it."""
-SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "awaiting-judgments"})
+SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "user-error", "awaiting-judgments"})
 
 
 @frozen_type

@@ -323,21 +323,28 @@ class _Erasure:
     def _minion(self, stored: str) -> str:
         """A record's fields without its words: names of other records, numbers and kinds stay."""
         document = cast("dict[str, Any]", parsed(stored))
-        kept = {"promptId", "promptVersionRef", "rubricId", "agentId", "skillId", "status", "passRule", "createdAt", "createdBy", "type",
-                "judgeType", "criteriaIds", "testCaseIds", "testCaseId", "provider", "model", "ownerId", "schedule", "group"}  # fmt: skip
+        kept = {"promptId", "promptVersionRef", "rubricId", "agentId", "skillId", "status", "passRule", "createdAt", "createdBy",
+                "type", "judgeType", "criteriaIds", "testCaseIds", "testCaseId", "provider", "model", "ownerId", "schedule", "group",
+                "world"}  # fmt: skip
         emptied: dict[str, Any] = {}
         for key, value in document.items():
             if key in kept:
                 emptied[key] = value
-            elif key == "assertions":
-                emptied[key] = [self._assertion(part) for part in cast("list[dict[str, Any]]", value)]
+            elif key in {"assertions", "everyTurn", "agentTurns", "turns", "conversation"}:
+                emptied[key] = self._checks(value) if key != "conversation" else {"opening": self.tombstone.text}
             elif key == "inputs" or (key == "expectedOutputs" and value):
                 emptied[key] = {"forgotten": self.tombstone.text}
-            elif key in {"tags", "acceptedOutputs", "extra", "written"}:
+            elif key in {"tags", "acceptedOutputs", "extra", "written", "faults"}:
                 emptied[key] = [] if isinstance(value, list) else {} if isinstance(value, dict) else None
             else:
                 emptied[key] = mapped(value, lambda _: self.tombstone.text)
         return written(emptied)
+
+    def _checks(self, value: Any) -> Any:
+        """The checks of a case, or those of its turns by number."""
+        if isinstance(value, dict):
+            return {number: self._checks(checks) for number, checks in cast("dict[str, Any]", value).items()}
+        return [self._assertion(part) for part in cast("list[dict[str, Any]]", value)]
 
     def _assertion(self, part: dict[str, Any]) -> dict[str, Any]:
         whole = {**part, "value": mapped(part.get("value"), lambda _: self.tombstone.text)}
@@ -371,6 +378,8 @@ class _Erasure:
         self._update(db, "verdict", "said", self.tombstone.verdict, said, wanted)
         self._update(db, "unit", "output", self.tombstone.unit_output, f"output IS NOT NULL AND {chosen}", wanted)
         self._update(db, "unit", "reason", lambda _: self.tombstone.text, f"reason <> '' AND {chosen}", wanted)
+        of_talks = said.replace("verdict.", "talk.")
+        self._update(db, "talk", "said", lambda _: written({}), of_talks, wanted)
         db.execute(f"UPDATE unit SET packet = NULL WHERE packet IS NOT NULL AND {chosen}", wanted)
 
     def _erase_messages(self, db: Db, about: Sequence[str]) -> None:
