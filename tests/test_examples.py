@@ -13,6 +13,7 @@ from tests.shared.cli.terminal import ROOT, Terminal, inherited
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/run.sh"))
 SHOWN = {
     "agent-worlds": "hijacked in 0 of 168 units",
+    "conversation": "✓ passed  refund-talk",
     "own-application": "2 of 2",
     "promptfoo-config": "2 of 2",
     "pytest-project": "2 passed",

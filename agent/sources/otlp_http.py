@@ -13,8 +13,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs import otlp_endpoint
 from minions_evals_mcp.interop.logs.otlp_endpoint import Take, is_loopback, listening_socket
 from minions_evals_mcp.interop.logs.otlp_requests import Rejected, Signal
-from minions_evals_mcp.interop.sessions.telemetry import events_of
 from minions_evals_mcp.interop.spans import spans_of
+from minions_evals_mcp.sessions.telemetry import events_of
 
 DEFAULT = "127.0.0.1:4318"
 SHORTEST_TOKEN = 16

@@ -21,10 +21,11 @@ from minions_evals_mcp.engine.outbox import EVAL_AGENT, message, queue
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs.otlp_requests import Rejected
-from minions_evals_mcp.interop.sessions.telemetry import FORM, Read, Turns
+from minions_evals_mcp.interop.logs.session_run import session_run
 from minions_evals_mcp.interop.spans import Span
 from minions_evals_mcp.interop.traces import Traces, kind_of
 from minions_evals_mcp.messages.send_message import FROM_TRACES, Letter, keep_unreadable, send_message
+from minions_evals_mcp.sessions.telemetry import FORM, Read, Turns
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import traces_judged
@@ -105,7 +106,7 @@ class TraceIntake:
     def _settled(self, *, at_once: bool = False) -> list[Json]:
         now = anyio.current_time()
         turns = self._turns.completed(now=now, at_once=at_once)
-        return [*self._traces.completed(now=now, at_once=at_once), *(turn.agent_run(FORM) for turn in turns)]
+        return [*self._traces.completed(now=now, at_once=at_once), *(session_run(turn, FORM) for turn in turns)]
 
     async def follow(self) -> None:
         """Sends what is whole and tells of a fall, until the agent ends."""

@@ -16,6 +16,7 @@ from minions_evals_mcp.cluster.orders import (
     CallRequest,
     Freed,
     KeepOutput,
+    KeepTalk,
     KeepVerdict,
     Message,
     OwnCost,
@@ -30,6 +31,7 @@ from minions_evals_mcp.judges.task import Said
 from minions_evals_mcp.models.replies import Failed as FailedCall
 from minions_evals_mcp.models.replies import Reply
 from minions_evals_mcp.store.jobs import UnitRow, VerdictKey
+from minions_evals_mcp.store.talks import TalkRow
 from minions_evals_mcp.store.unit_rows import Ending, rows_of
 
 UNHEARD = "the connection with the coordinator ended."
@@ -150,6 +152,15 @@ class SentVerdicts(KeptVerdicts):
     async def keep(self, key: UnitKey, about: VerdictKey, answer: Verdict | NotJudgeable, at: datetime) -> None:
         """Sends a verdict to be kept."""
         self.line.tell(KeepVerdict(key, about, answer, at))
+
+    async def begun_talk(self, key: UnitKey) -> TalkRow | None:
+        """Nothing: a worker is not told of conversations that were cut off, and has them anew."""
+        del key
+        return None
+
+    async def keep_talk(self, row: TalkRow) -> None:
+        """Sends how far a conversation is to be kept."""
+        self.line.tell(KeepTalk(row))
 
     async def keep_output(self, output: UnitRow) -> None:
         """Sends an output to be kept, before it is judged."""

@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.run.units import Unit
 from minions_evals_mcp.judges.task import Said
 from minions_evals_mcp.models.replies import Reply
 from minions_evals_mcp.store.jobs import UnitRow, VerdictKey
+from minions_evals_mcp.store.talks import TalkRow
 from minions_evals_mcp.store.unit_rows import Ending
 from minions_evals_mcp.targets.command import CommandSettings
 from minions_evals_mcp.targets.http import HttpSettings
@@ -102,6 +103,13 @@ class KeepVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepTalk:
+    """How far a conversation is, to be kept."""
+
+    row: TalkRow
+
+
+@dataclass(frozen=True, slots=True)
 class AskKept:
     """The question which of these verdicts are kept already"""
 
@@ -164,7 +172,7 @@ class Renewed:
     gone: Collection[str]
 
 
-Matter = Back | KeepOutput | KeepVerdict | CallRequest | Settled | Freed | OwnCost | Broke
+Matter = Back | KeepOutput | KeepVerdict | KeepTalk | CallRequest | Settled | Freed | OwnCost | Broke
 """What is to be done in the order in which a worker sends it."""
 Message = Matter | Alive
 """What a worker sends."""

@@ -25,7 +25,7 @@ from minions_evals_mcp.cluster.plugin import WorkshopPlugin
 from minions_evals_mcp.cluster.returns import Heard, Returns
 from minions_evals_mcp.cluster.setup import setup_of
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.engine.run.pipeline import Done, Health, Pages, Place, parted, received
 from minions_evals_mcp.engine.run.units import TOGETHER, Bench
 from minions_evals_mcp.errors import EvalsError, InstrumentError, UnsupportedError
@@ -41,7 +41,7 @@ LEASE_S = 60.0
 
 
 @asynccontextmanager
-async def open_cluster(engine: Engine, request: RunRequest, address: str) -> AsyncGenerator[Place]:
+async def open_cluster(engine: Engine, request: RunSettings, address: str) -> AsyncGenerator[Place]:
     """The cluster at that address, its workers set up as this engine is: to be given to the run.
 
     Raises before anything runs: `BadInputError` for an address that is none, and for a worker that would not do the same

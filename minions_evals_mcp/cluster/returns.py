@@ -20,6 +20,7 @@ from minions_evals_mcp.cluster.orders import (
     CallRequest,
     Freed,
     KeepOutput,
+    KeepTalk,
     KeepVerdict,
     Matter,
     Message,
@@ -76,8 +77,8 @@ class Returns:
                     await self.take(message)
                 case KeepOutput():
                     await self._keep(worker, message.row)
-                case KeepVerdict():
-                    await self.bench.judging.kept.keep(message.key, message.about, message.answer, message.at)
+                case KeepVerdict() | KeepTalk():
+                    await self._keep_paid(message)
                 case CallRequest():
                     tasks.start_soon(self._request_output, worker, message)
                 case Settled():
@@ -92,6 +93,13 @@ class Returns:
                     )
                 case _:
                     assert_never(message)
+
+    async def _keep_paid(self, message: KeepVerdict | KeepTalk) -> None:
+        """Keeps a verdict, or how far a conversation is."""
+        if isinstance(message, KeepTalk):
+            await self.bench.judging.kept.keep_talk(message.row)
+        else:
+            await self.bench.judging.kept.keep(message.key, message.about, message.answer, message.at)
 
     async def take(self, back: Back) -> None:
         """Passes the endings on of units that are still leased so; what comes after its lease was lost is another's by now."""

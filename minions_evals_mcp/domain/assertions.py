@@ -11,6 +11,9 @@ from minions_evals_mcp.domain.values import Text, Value
 
 NEGATION = "not-"
 SET = "assert-set"
+TURN, EVERY_TURN, AGENT_TURNS = "turn", "every-turn", "agent-turns"
+"""Assertions that hold others, which look at a turn of a conversation, at each, or at all that the agent said."""
+HOLDING = frozenset({SET, TURN, EVERY_TURN, AGENT_TURNS})
 
 
 class Grader(Value):
@@ -60,7 +63,7 @@ class Assertion(Value):
     `context`. `provider` is the model that decides it in place of the run's, `rubric_prompt` what that is told in place
     of our words (a Nunjucks template); only a config that a person runs gives them. `config` is what code is told under
     that name, `context_transform` code that makes the context of the `context-…` types. `value_code` is code that gives
-    the `value` for each output, in a config's file. `assertions` (`assert` on the wire) is what an `assert-set` holds; only it has some.
+    the `value` for each output, in a config's file. `assertions` (`assert` on the wire) is what an `assert-set` or a check of turns holds.
     A record without one of these does not mention it.
     """
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, StringConstraints, model_validator
 
-from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
+from minions_evals_mcp.domain.assertions import AGENT_TURNS, EVERY_TURN, TURN, Assertion, ScoringCode
+from minions_evals_mcp.domain.conversations import Conversation
 from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.values import Count, Id, Json, Text, Timestamp, Unit, Value
 from minions_evals_mcp.domain.worlds import STARTED, Fault, ServerName, WorldServer
@@ -16,6 +17,8 @@ PassRule = Literal["max_score", "similarity_0_8"]
 SIMILARITY: PassRule = "similarity_0_8"
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 Ids = Annotated[tuple[Id, ...], Field(strict=False)]
+TurnNumber = Annotated[str, StringConstraints(pattern="^[1-9][0-9]{0,2}$")]
+Checks = Annotated[tuple[Assertion, ...], Field(strict=False, min_length=1)]
 EMPTY: Any = Field(default_factory=dict, json_schema_extra={"default": {}})
 """A mapping that is empty unless it is given: made anew each time, where a default would be copied at length."""
 
@@ -36,6 +39,8 @@ class TestCase(Fields):
     file that the case came from says beside all that; nothing is judged by it. Cases of one `group` (the turns of a
     conversation, questions on one document) are not independent: intervals and tests count groups. `world` is what the agent
     under test acts on: each trial gets a fresh copy. It meets `faults` there, besides those of the world.
+    `conversation`: the output is a whole conversation with a user who is played. `turns` are checks of what the agent says
+    in single turns (by number, from 1), `everyTurn` of each of its answers, `agentTurns` of all its answers as one text.
     """
 
     __test__ = False
@@ -63,6 +68,10 @@ class TestCase(Fields):
     group: Annotated[Text | None, Field(exclude_if=lambda group: group is None)] = None
     world: Annotated[Id | None, Field(exclude_if=lambda world: world is None)] = None
     faults: Annotated[tuple[Fault, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+    conversation: Annotated[Conversation | None, Field(exclude_if=lambda held: held is None)] = None
+    turns: Annotated[dict[TurnNumber, Checks], Field(exclude_if=lambda held: not held)] = EMPTY
+    every_turn: Annotated[tuple[Assertion, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+    agent_turns: Annotated[tuple[Assertion, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
     status: Literal["active", "draft", "deprecated"] = "active"
     created_at: Timestamp | None = None
     created_by: str | None = None
@@ -73,6 +82,17 @@ class TestCase(Fields):
         if self.expected_outputs is not None and "" in self.expected_outputs.values():
             raise ValueError('expectedOutputs: an expected output of "" matches everything; leave it out instead')
         return self
+
+    @property
+    def checks(self) -> tuple[Assertion, ...]:
+        """All its assertions: those of the output, then those of single turns, of every turn, and of all answers together."""
+        if not (self.turns or self.every_turn or self.agent_turns):
+            return self.assertions
+        numbered = sorted(self.turns.items(), key=lambda turn: int(turn[0]))
+        of_turns = (Assertion(type=TURN, value=int(number), assertions=checks) for number, checks in numbered)
+        every = (Assertion(type=EVERY_TURN, assertions=self.every_turn),) if self.every_turn else ()
+        agents = (Assertion(type=AGENT_TURNS, assertions=self.agent_turns),) if self.agent_turns else ()
+        return (*self.assertions, *of_turns, *every, *agents)
 
     @model_validator(mode="after")
     def _faults_are_of_a_world(self) -> Self:

@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, JsonValue
 
+from minions_evals_mcp.domain.conversations import TalkFacts
 from minions_evals_mcp.domain.definitions import Json, JudgeType
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.neighbours import ToolCall
@@ -40,7 +41,8 @@ class Observed(Value):
     `tool_calls` is None where nobody recorded them, empty where it is known that none was made. `made_from` is the
     digest of target, prompt version and inputs; `reused_from` the test-run for which it was made; `group` is that of its
     agent-run. `recorded_scores` are those that another tool recorded for the output, as its log wrote them. `world` is the end
-    of the world that the agent acted on; `tool_calls` are then the calls that the world saw.
+    of the world that the agent acted on; `tool_calls` are then the calls that the world saw. `conversation` is how one went that
+    was had with the agent.
     """
 
     output: Json
@@ -63,6 +65,7 @@ class Observed(Value):
     told: Annotated[AnswerFacts | None, Field(exclude_if=lambda value: value is None)] = None
     recorded_scores: Annotated[tuple[Json, ...], Field(exclude_if=lambda scores: not scores)] = ()
     world: Annotated[WorldEvidence | None, Field(exclude_if=lambda value: value is None)] = None
+    conversation: Annotated[TalkFacts | None, Field(exclude_if=lambda value: value is None)] = None
 
 
 class Verdict(Value):
@@ -141,6 +144,14 @@ class TargetErrored(Unfinished):
 
 
 @frozen_type
+class UserErrored:
+    """The player of the user spoiled the conversation, as often as it was made: no verdict follows. The last one is kept."""
+
+    observed: Observed
+    reason: str
+
+
+@frozen_type
 class Skipped(Unfinished):
     """Nothing was run, and why."""
 
@@ -169,7 +180,7 @@ class Awaiting:
     packet: JsonValue
 
 
-Ended = Passed | Failed | JudgeErrored | TargetErrored | Skipped | NotJudgeable | Awaiting
+Ended = Passed | Failed | JudgeErrored | TargetErrored | UserErrored | Skipped | NotJudgeable | Awaiting
 
 
 class UnitKey(NamedTuple):

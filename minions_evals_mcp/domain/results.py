@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from minions_evals_mcp.domain.definitions import Fields, Ids, Json, JudgeType
-from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, Unit, Value, Visible
 
 Outcome = Literal[
-    "scored", "judge-error", "target-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable"
+    "scored", "judge-error", "target-error", "user-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable"
 ]
-UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
+UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "user-error", "not-judgeable")
 """Outcomes of outputs that were to be judged and could not be: the instrument's, never the agent's."""
 JUDGED: tuple[Outcome, ...] = ("scored", "timed-out")
 """Outcomes that have a verdict; every other is none, and no pass."""
@@ -58,7 +58,7 @@ class TestRun(Fields):
 
     `group` is the test case's, else the agent-run's, when it was judged. `checks` are the scores of the case's own checks;
     `askedDigest` is the digest of the case without them. `answeredBy`: the models that the replies of the judges name, which
-    change where a provider moves an alias.
+    change where a provider moves an alias. `addressesJudge`: a model judged it, and it holds words to a judge.
     """
 
     __test__ = False
@@ -103,6 +103,7 @@ class TestRun(Fields):
     asked_digest: str | None = None
     group: Annotated[str | None, Field(exclude_if=lambda group: group is None)] = None
     answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
+    addresses_judge: Annotated[bool, Field(exclude_if=lambda addresses: not addresses)] = False
 
 
 class EvalJudgment(Fields):

@@ -27,7 +27,7 @@ class Redaction:
     """The showing of a table where something is sealed: rows that are left out, and columns whose value is replaced.
 
     Both are SQL over the table's columns and the names of what is sealed: `veiled_case`, `veiled_run`, `veiled_benchmark`,
-    `veiled_output` (recorded outputs of a sealed case's inputs) and `veiled_test_run`, each a table of ids.
+    `veiled_output` (recorded outputs that stood when the seal was made, or are marked) and `veiled_test_run`, each a table of ids.
     """
 
     leaves_out: str = "0"
@@ -103,6 +103,7 @@ REDACTIONS: Mapping[str, Redaction] = {
         " WHERE type = 'test-branch' AND json_extract(fields, '$.testCaseId') IN veiled_case)"
     ),
     "unit": Redaction(_CASE),
+    "talk": Redaction(_CASE),
     "verdict": Redaction("job_id IN veiled_run"),
     "expected": Redaction(
         "case_digest IN (SELECT json_extract(rest, '$.digests.testCase') FROM main.test_run"
@@ -126,7 +127,7 @@ REDACTIONS: Mapping[str, Redaction] = {
 OPEN_TABLES = frozenset({
     "explained_day", "relation", "approval", "delivery", "inbox", "lease", "agent_cursor", "agent_setup", "person", "handed_in",
     "named_current", "judge_licence", "probe_verdict", "row_digest", "unit_lease", "seal", "sealed_case", "sealed_run",
-    "exposure", "exposed_case",
+    "sealed_output", "exposure", "exposed_case",
 })  # fmt: skip
 """The tables that hold nothing of a sealed case but digests, counts and ids; each other one needs its redaction."""
 

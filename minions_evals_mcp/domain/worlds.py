@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, WithJsonSchema, model_validator
 
 from minions_evals_mcp.domain.querying.queries import Query, Template
 from minions_evals_mcp.domain.values import Amount, Id, Json, Text, Unit, Value
@@ -129,6 +130,30 @@ class Fault(Value):
         """How long the answer takes longer."""
         usual = {"slow": 2_000.0, "timeout": 30_000.0}.get(self.kind, 0.0)
         return usual if self.ms is None or not usual else self.ms
+
+
+_FAULT = re.compile(r"(?P<kind>[a-z-]+)(?::(?P<tool>[^@]+))?(?:@(?P<when>[0-9]+(?:\.[0-9]+)?))?")
+
+
+_FORM = "write it as tool-error:refund@1 for the first call of refund, or timeout@0.2 for a fifth of all calls"
+
+
+def _fault(written: object) -> object:
+    if not isinstance(written, str):
+        return written
+    found = _FAULT.fullmatch(written)
+    if found is None:
+        raise ValueError(f"{written!r} is not a fault; {_FORM}")
+    when = found["when"] or "1"
+    chance = {"probability": float(when)} if "." in when else {"nth": int(when)}
+    try:
+        return Fault.model_validate({"kind": found["kind"], "tool": found["tool"] or "*", **chance})
+    except ValidationError as error:
+        raise ValueError(f"{written!r}: {error.errors(include_url=False)[0]['msg']}; {_FORM}") from None
+
+
+WrittenFault = Annotated[Fault, BeforeValidator(_fault), WithJsonSchema({"type": "string"})]
+"""A fault as a request names it: `KIND[:TOOL][@NTH]`, `@0.2` for a probability, or its fields."""
 
 
 class Attack(Value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -20,8 +21,8 @@ from minions_evals_mcp.domain.request_fields import (
     VersionRef,
     WorldId,
 )
-from minions_evals_mcp.domain.values import Id, Text, Value
-from minions_evals_mcp.domain.worlds import Fault
+from minions_evals_mcp.domain.values import Count, Id, Text, Value
+from minions_evals_mcp.domain.worlds import WrittenFault
 
 CONFIG_PREFIX = "config:"
 """The target of a config's column: its outputs are of one trial each, and so are those in the cache."""
@@ -31,6 +32,13 @@ JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 
 MOST_CASES = 1000
 """The most test cases that a request names."""
+MOST_FAULTS = 100
+"""The most faults that a request names."""
+MOST_CONDITIONS = 100
+"""The most conditions that choose cases."""
+Cases = Annotated[int, Field(ge=1)]
+"""A number of cases."""
+_BETWEEN = re.compile(r",(?=\s*(?:tag=|skill=|status=|text~))")
 PromptVersionChoice = Annotated[
     VersionRef | None,
     Field(description="The prompt version"),
@@ -44,7 +52,10 @@ PromptVersionChoice = Annotated[
 
 
 class RunSettings(Value):
-    """The settings of a run, whatever is run: who judges, what makes outputs, how often, and where it stops."""
+    """The settings of a run, whatever is run: who judges, what makes outputs, how often, where it stops, and in which world.
+
+    `faults` are what agents meet there, besides the case's and the world's own.
+    """
 
     judge: Annotated[
         JudgeChoice,
@@ -86,6 +97,20 @@ class RunSettings(Value):
     max_seconds: Annotated[
         Seconds | None, Field(description="Start no further call after this many seconds"), NAME_SAYS_IT
     ] = None
+    world: Annotated[
+        WorldId | None,
+        Field(description="A world for every case"),
+        NAME_SAYS_IT,
+        More("The id of a world that every case acts on, in place of its own."),
+    ] = None
+    faults: Annotated[
+        tuple[WrittenFault, ...],
+        Field(strict=False, max_length=MOST_FAULTS, description="KIND:TOOL@NTH"),
+        More(
+            "A fault of the world's tools: KIND[:TOOL][@NTH], or @0.2 for a probability. Kinds: timeout, protocol-error,"
+            " tool-error, empty, truncated, stale, slow, duplicate. May be repeated."
+        ),
+    ] = ()
 
     @classmethod
     def asked_by(cls, model: BaseModel, **own: object) -> Self:
@@ -116,6 +141,61 @@ class RunSettings(Value):
         return asked
 
 
+class Selection(Value):
+    """The choice of cases to run: those of `rerun_failed` for which every condition holds; of them a sample; of it the first."""
+
+    filter: Annotated[
+        tuple[Text, ...],
+        Field(strict=False, max_length=MOST_CONDITIONS, description="tag=, skill=, status= or text~; all must match"),
+        More(
+            "Run only cases with tag=TAG, skill=SKILL, status=passed|failed|new, text~WORDS. Separate by commas; all must match."
+        ),
+    ] = ()
+    rerun_failed: Annotated[
+        Text | None,
+        Field(description="Only what failed in this run"),
+        More("Run only what failed or was not scored in this run, under its prompt version."),
+    ] = None
+    sample: Annotated[
+        Cases | None,
+        Field(description="Draw this many cases"),
+        More("Run only this many cases, drawn at random."),
+    ] = None
+    seed: Annotated[
+        Count | None,
+        Field(description="Draws the sample"),
+        More("Draws the sample. The same seed draws the same cases (0)."),
+    ] = None
+    limit: Annotated[
+        Cases | None, Field(description="Only the first cases"), More("Run only this many cases, the first.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _seed_draws_a_sample(self) -> Self:
+        if self.seed is not None and self.sample is None:
+            raise ValueError("seed: it draws a sample; give both")
+        return self
+
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions, each by itself.
+
+        One is `tag=TAG`, `skill=SKILL` (its `skillId`), `status=passed|failed|new` (in the case's newest run) or
+        `text~WORDS` (in its id, name, description or inputs, in any case).
+        """
+        return tuple(condition for written in self.filter for condition in _BETWEEN.split(written))
+
+    def in_words(self) -> str:
+        """The selection in words; empty where it selects nothing."""
+        parts = [text.strip() for text in self.conditions()]
+        if self.rerun_failed is not None:
+            parts.insert(0, f"failed or not scored in {self.rerun_failed}")
+        if self.sample is not None:
+            parts.append(f"a sample of {self.sample} (seed {self.seed or 0})")
+        if self.limit is not None:
+            parts.append(f"the first {self.limit}")
+        return ", ".join(parts)
+
+
 class RunRequest(RunSettings):
     """A benchmark or a test case to be run.
 
@@ -126,7 +206,6 @@ class RunRequest(RunSettings):
     `case_ids`: only these of the benchmark's cases, chosen as `selection` says; such a run is no measure of the benchmark.
     `label_chance`: with which each of those cases was drawn at random, for people to label.
     `cache`: an output that the same target made from the same prompt version and inputs in the same trial is used again.
-    `world`: in place of the world that a case names. `faults`: what agents meet there, besides the case's and the world's own.
     `attacks`: ids of shipped attack texts; each trial plants the next.
     """
 
@@ -140,8 +219,6 @@ class RunRequest(RunSettings):
     selection: Text | None = None
     label_chance: Annotated[float, Field(gt=0, le=1)] | None = None
     cache: bool = False
-    world: WorldId | None = None
-    faults: Annotated[tuple[Fault, ...], Field(strict=False)] = ()
     attacks: Annotated[tuple[Text, ...], Field(strict=False)] = ()
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
 

@@ -27,43 +27,56 @@ GUIDE = "1 where the output and the files that were made show that the statement
 class LiftSuite:
     """The cases of a lift: the records of its cases, and which of its benchmark's cases should take the skill up.
 
-    `triggers_id` is the benchmark of cases that only ask whether the skill is taken up; None without such cases.
+    `benchmark_id` is that of the cases whose output is judged, `triggers_id` that of cases that only ask whether the skill is
+    taken up; None without such cases. `left_out` names the evals that say neither.
     """
 
-    benchmark_id: str
+    benchmark_id: str | None
     records: tuple[Record[Fields], ...] = ()
     triggers_id: str | None = None
     should_trigger: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    left_out: tuple[str, ...] = ()
 
 
 def lift_suite(name: str, suite: SkillEvals, *, case_files: Path, at: datetime) -> LiftSuite:
-    """The suite of those evals; raises `InvalidRecordError` where none says what its output should be, or a file is missing.
+    """The suite of those evals; raises `InvalidRecordError` where none asks for anything, or a file is missing.
 
     A case that does not say whether the skill should be taken up is taken for one that should: it is the skill's own.
     """
     prefix = prompt_of(name)
     judged = [skill_eval for skill_eval in suite.evals if skill_eval.is_judged]
-    if not judged:
-        raise InvalidRecordError(
-            "no eval says what its output should be: add expected_output or assertions", field="evals", record=name
-        )
     only_triggers = [
         skill_eval for skill_eval in suite.evals if not skill_eval.is_judged and skill_eval.should_trigger is not None
     ]
     run = (*judged, *only_triggers)
+    if not run:
+        raise InvalidRecordError(
+            "no eval says what its output should be, or whether the skill should be taken up: add expected_output, assertions or"
+            " should_trigger",
+            field="evals",
+            record=name,
+        )
     made = [
         *chain.from_iterable(_records(f"{prefix}/{skill_eval.id}", skill_eval, case_files, at) for skill_eval in run)
     ]
     wanted = {f"{prefix}/{skill_eval.id}": skill_eval.should_trigger is not False for skill_eval in run}
-    benchmark = _benchmark(f"{prefix}/cases", name, [f"{prefix}/{skill_eval.id}" for skill_eval in judged], at)
-    if not only_triggers:
-        return LiftSuite(benchmark.id, (*made, benchmark), None, wanted)
-    triggers = [f"{prefix}/{skill_eval.id}" for skill_eval in only_triggers]
-    trigger_benchmark = _benchmark(f"{prefix}/triggers", f"{name}: taken up?", triggers, at)
-    return LiftSuite(benchmark.id, (*made, benchmark, trigger_benchmark), trigger_benchmark.id, wanted)
+    cases = _benchmark(f"{prefix}/cases", name, [f"{prefix}/{skill_eval.id}" for skill_eval in judged], at)
+    triggers = _benchmark(
+        f"{prefix}/triggers", f"{name}: taken up?", [f"{prefix}/{skill_eval.id}" for skill_eval in only_triggers], at
+    )
+    benchmarks = [benchmark for benchmark in (cases, triggers) if benchmark is not None]
+    return LiftSuite(
+        benchmark_id=None if cases is None else cases.id,
+        records=(*made, *benchmarks),
+        triggers_id=None if triggers is None else triggers.id,
+        should_trigger=wanted,
+        left_out=tuple(skill_eval.id for skill_eval in suite.evals if skill_eval not in run),
+    )
 
 
-def _benchmark(ident: str, name: str, case_ids: list[str], at: datetime) -> Record[Fields]:
+def _benchmark(ident: str, name: str, case_ids: list[str], at: datetime) -> Record[Fields] | None:
+    if not case_ids:
+        return None
     fields = Benchmark(name=name, test_case_ids=tuple(case_ids), dimension="lift")
     return Record(ident, fields, name, at, at)
 

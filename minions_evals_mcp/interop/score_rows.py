@@ -11,11 +11,13 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json, to_json
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.conversations import MESSAGES
 from minions_evals_mcp.domain.outputs import answered_record, output_value, value_text
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.frozen_types import tuples_of
 from minions_evals_mcp.interop.finite_numbers import vet_finite
 from minions_evals_mcp.scoring.assertions.table import asks, is_type, vet
+from minions_evals_mcp.scoring.assertions.trajectories.turns import spoken_turns
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination, answered_alone
 
@@ -176,13 +178,14 @@ def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
         text, log, record = output, None, None
     else:
         text, log, record = json.dumps(output, ensure_ascii=False), output, None
+    turns = spoken_turns(output) if isinstance(output, dict) and MESSAGES in output else ()
     if measured.keys().isdisjoint(MEASURED):
-        return Subject(text, value=log, record=record)
+        return Subject(text, value=log, record=record, turns=turns)
     times = _number(measured, "latencyMs"), _number(measured, "cost")
     calls, state = _tool_calls(measured), measured.get("state")
     if not isinstance(state, dict | None):
         raise InvalidRecordError("must be an object", field="state")
-    return Subject(text, *times, tool_calls=calls, value=log, record=record, state=state)
+    return Subject(text, *times, tool_calls=calls, value=log, record=record, state=state, turns=turns)
 
 
 def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:

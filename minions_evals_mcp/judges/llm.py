@@ -129,7 +129,7 @@ class LlmJudge:
 
     async def _ask(self, criteria: tuple[Criterion, ...], work: Work) -> list[Said]:
         mark = self.mark()
-        if any(mark in text for text in (work.text, judge_text(work.inputs), judge_text(work.expected or {}))):
+        if any(mark in text for text in (work.read, judge_text(work.inputs), judge_text(work.expected or {}))):
             return [JudgeErrored(FORGED) for _ in criteria]
         question = Question(
             system=SYSTEM.format(mark=mark),
@@ -268,7 +268,7 @@ def _question(criteria: tuple[Criterion, ...], work: Work, mark: str) -> str:
     if work.expected is not None:
         parts.append(marked("Reference (what was expected)", judge_text(work.expected), mark))
     parts.append(marked("Input that the agent was given", judge_text(work.inputs), mark))
-    parts.append(marked("Output under test", work.text, mark))
+    parts.append(marked("Output under test", work.read, mark))
     return "\n\n".join(parts)
 
 

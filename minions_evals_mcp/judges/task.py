@@ -8,6 +8,7 @@ from functools import partial
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.conversations import messages_of
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
@@ -15,6 +16,7 @@ from minions_evals_mcp.domain.outputs import answered_record, output_text, outpu
 from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.judges.code_facts import told_of
 from minions_evals_mcp.known_secrets import masked_json
+from minions_evals_mcp.scoring.assertions.trajectories.turns import spoken_turns
 from minions_evals_mcp.scoring.checks import Subject
 from minions_evals_mcp.scoring.rubric import criterion_digest
 from minions_evals_mcp.scoring.values import searched_text
@@ -69,7 +71,13 @@ class Work:
             answered_record(seen.output) if seen.told is None and seen.agent_run_id is None else None,
             seen.recorded_scores,
             None if seen.world is None else seen.world.state,
+            spoken_turns(seen.output, seen.tool_calls, () if seen.conversation is None else seen.conversation.calls),
         )
+
+    @property
+    def read(self) -> str:
+        """What a judge reads of the output: a conversation whole, turn by turn."""
+        return self.subject.read if messages_of(self.observed.output) else self.text
 
     @once
     def digest(self) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.neighbours import ApprovalRequest
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission
 from minions_evals_mcp.messages.payloads import ApprovalDecided
 from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job

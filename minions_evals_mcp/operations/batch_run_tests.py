@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -10,8 +10,14 @@ from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, PromptId, Test
 from minions_evals_mcp.engine.request import MOST_CASES, PromptVersionChoice, RunRequest, RunSettings
 
 if TYPE_CHECKING:
+    from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
     from minions_evals_mcp.engine.cases.testing import Batch as Answer
+    from minions_evals_mcp.engine.cases.testing import NotRun
     from minions_evals_mcp.engine.context import Engine
+
+
+Execution: TypeAlias = "TestCaseExecution"
+Refused: TypeAlias = "NotRun"
 
 
 class Request(RunSettings):

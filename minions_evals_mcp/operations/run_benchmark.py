@@ -8,13 +8,14 @@ from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, BenchmarkId, More, TestCaseId
 from minions_evals_mcp.domain.values import Text
-from minions_evals_mcp.engine.request import MOST_CASES, PromptVersionChoice, RunRequest, RunSettings
+from minions_evals_mcp.engine.request import MOST_CASES, PromptVersionChoice, RunRequest, RunSettings, Selection
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations import rejudge
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
     from minions_evals_mcp.engine.run.estimate import Estimate
-    from minions_evals_mcp.engine.run.pipeline import Progress
+    from minions_evals_mcp.engine.run.pipeline import Place, Progress
     from minions_evals_mcp.engine.run.run_benchmark import Started
     from minions_evals_mcp.store.jobs import Job as Answer
 
@@ -22,7 +23,7 @@ SELECTION = "named by the caller"
 """How `test_case_ids` were chosen, as the run records it."""
 
 
-class Request(RunSettings):
+class Request(Selection, RunSettings):
     """Run a benchmark, or some of its cases, or judge the stored outputs of one of its runs anew."""
 
     benchmark_id: Annotated[BenchmarkId, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
@@ -48,6 +49,8 @@ class Request(RunSettings):
     def _one_choice_of_cases(self) -> Self:
         if self.test_case_ids is not None and self.rejudge_run_id is not None:
             raise ValueError("testCaseIds: it goes without rejudgeRunId, which judges that run's cases")
+        if self.in_words() and (self.test_case_ids is not None or self.rejudge_run_id is not None):
+            raise ValueError("testCaseIds: filter, rerunFailed, sample and limit choose cases too; choose in one way")
         if self.test_case_ids is not None and len(set(self.test_case_ids)) < len(self.test_case_ids):
             raise ValueError("testCaseIds: a case is named twice")
         if self.cache and self.trials > 1:
@@ -60,30 +63,47 @@ async def run_request(engine: Engine, request: Request, *, default_target: str |
     if request.rejudge_run_id is not None:
         return await _rejudging(engine, request, request.rejudge_run_id)
     chosen = {} if request.test_case_ids is None else {"case_ids": request.test_case_ids, "selection": SELECTION}
-    return RunRequest.asked_with_default(request, default_target, subject_id=request.benchmark_id, **chosen)
+    asked = RunRequest.asked_with_default(request, default_target, subject_id=request.benchmark_id, **chosen)
+    if not request.in_words():
+        return asked
+    from minions_evals_mcp.engine.run.selection import select_cases  # noqa: PLC0415  the engine, at the first call
+
+    return await select_cases(engine, asked, request)
 
 
 async def _rejudging(engine: Engine, request: Request, run_id: str) -> RunRequest:
-    from minions_evals_mcp.engine.run.rejudge import rejudge_request  # noqa: PLC0415  the engine, at the first call
-
-    rejudged = await rejudge_request(
-        engine, run_id, judge=request.judge, key=request.key, triggered_by=request.triggered_by
+    again = rejudge.Request(
+        run_id=run_id,
+        judge=request.judge,
+        fresh=request.fresh,
+        triggered_by=request.triggered_by,
+        key=request.key,
+        max_cost_usd=request.max_cost_usd,
+        max_seconds=request.max_seconds,
     )
+    rejudged = await rejudge.run_request(engine, again)
     if rejudged.subject_id != request.benchmark_id:
         raise BadInputError(f"the run {run_id} is of the benchmark {rejudged.subject_id}.", remedy="Name that one.")
-    return rejudged.model_copy(
-        update={"fresh": request.fresh, "max_cost_usd": request.max_cost_usd, "max_seconds": request.max_seconds}
-    )
+    return rejudged
 
 
 async def run(
-    engine: Engine, request: Request, *, default_target: str | None = None, progress: Progress | None = None
+    engine: Engine,
+    request: Request,
+    *,
+    default_target: str | None = None,
+    progress: Progress | None = None,
+    place: Place | None = None,
 ) -> Answer:
-    """The run's job at its end; what was judged before under the same key is not paid for again."""
+    """The run's job at its end; what was judged before under the same key is not paid for again.
+
+    `place` is where the units are carried out: in this process, else on a cluster.
+    """
+    from minions_evals_mcp.engine.run.pipeline import here  # noqa: PLC0415  as above
     from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent  # noqa: PLC0415  as above
 
     asked = await run_request(engine, request, default_target=default_target)
-    return await run_benchmark(engine, asked, progress=progress or silent)
+    return await run_benchmark(engine, asked, progress=progress or silent, place=place or here)
 
 
 async def start(engine: Engine, request: Request, *, default_target: str | None = None) -> Started:

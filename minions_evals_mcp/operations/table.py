@@ -41,7 +41,7 @@ class Operation:
     `long_running`: the call starts a job, so it is a task at MCP, can be cancelled and goes on under its key.
     `dry_run`: the module has `estimate`, which prices the request and runs nothing. At MCP `paged`: the caller chooses the length of
     its lists; `detailed`: and whether the answer is whole; `browsed`: and reads its list a page at a time; `timed`: the call does as
-    much as fits its wait.
+    much as fits its wait; `followed`: and waits for a run, a page of whose lists it shows.
     """
 
     module: str
@@ -56,6 +56,7 @@ class Operation:
     detailed: bool = False
     browsed: bool = False
     timed: bool = False
+    followed: bool = False
     callers: frozenset[Caller] = frozenset({"person", "agent"})
 
     def at(self, interface: Interface) -> Offer | str:
@@ -87,6 +88,7 @@ LEFT_OUT: Mapping[Interface, Mapping[str, str]] = {
 """Fields that an interface takes from none of its callers, each with the reason."""
 
 NAMES: Mapping[Interface, Mapping[str, str]] = {
+    "cli": {"faults": "fault"},
     "mcp": {"key": "idempotency_key"},
     "graphql": {"key": "idempotency_key"},
 }
@@ -113,8 +115,11 @@ _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it i
 _KNOWN_SPEAKER = "the terminal, or the token of the call, identifies the person"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
 _OF_DOCUMENT_5: Mapping[str, str] = dict.fromkeys(
-    ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds"),
+    ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds", "world", "faults"),
     "document 5 names a case and a version; the operator's target makes what is not recorded",
+)
+_CASES_WORLD: Mapping[str, str] = dict.fromkeys(
+    ("world", "faults"), "a case names its world; a host pays for every field"
 )
 _PERSONS_COMMAND = "a person's command: what is erased cannot be brought back"
 _RUN_CLI = {"prompt_version_ref": "prompt_version"}
@@ -158,7 +163,15 @@ TABLE: Mapping[str, Operation] = {
                 "test_case_ids": "its options filter, rerun-failed, sample and limit choose cases",
             },
         ),
-        mcp=Offer("run_benchmark", left_out={"cache": "`recorded` reuses what was recorded; a host pays for every field"}),
+        mcp=Offer(
+            "run_benchmark",
+            left_out={
+                "cache": "`recorded` reuses what was recorded; a host pays for every field",
+                **dict.fromkeys(
+                    ("filter", "rerun_failed", "sample", "seed", "limit"), "testCaseIds choose cases; a host pays for every field"
+                ),
+            },
+        ),
         message=Offer("run-benchmark"),
         graphql=_NO_BENCHMARKS,
         python=_ENGINE_REQUEST.format("run_benchmark", "RunRequest"),
@@ -202,13 +215,21 @@ TABLE: Mapping[str, Operation] = {
         graphql=Offer("batchRunTests", names={"prompt_version_ref": "prompt_version"}, left_out=_OF_DOCUMENT_5),
         python="`batch_run_tests` takes the fields themselves, as document 5 has them",
     ),
+    "attack_benchmark": Operation(
+        "operator.attack_benchmark",
+        cli=Offer("world attack", names={**_RUN_CLI, "benchmark_id": "ID", "kinds": "kind", "languages": "language"}),
+        mcp="a run of attacks starts the operator's agent dozens of times: the operator asks for it",
+        message="the agent observes; it attacks nobody",
+        graphql=_NO_BENCHMARKS,
+        python="the command line attacks; a program plants texts in its own world",
+    ),
     "compare_versions": Operation(
         "compare_versions",
         cli=Offer(
             "compare",
             names={"benchmark_id": "ID", "run_ids": "ID", "version_a": "from_", "version_b": "to"},
         ),
-        mcp=Offer("compare_prompt_versions"),
+        mcp=Offer("compare_prompt_versions", left_out=_CASES_WORLD),
         message=Offer(
             "compare-prompts",
             names={"version_a": "prompt_version_a", "version_b": "prompt_version_b"},
@@ -221,7 +242,7 @@ TABLE: Mapping[str, Operation] = {
         dry_run=True,
     ),
     "forget": Operation(
-        "forget",
+        "operator.forget",
         cli=Offer("forget", names={"record_id": "record"}, left_out={"triggered_by": "whoever types the command asks"}),
         mcp=_PERSONS_COMMAND,
         message=_PERSONS_COMMAND,
@@ -237,6 +258,7 @@ TABLE: Mapping[str, Operation] = {
             left_out={
                 "max_attempts": "the answer names the budget that is left; a host pays for every field",
                 "max_seconds": "`cancel_run` stops it; a host pays for every field",
+                **_CASES_WORLD,
             },
         ),
         message="an optimiser waits for the answer, and a message has none",
@@ -296,6 +318,56 @@ TABLE: Mapping[str, Operation] = {
         graphql=_NO_BENCHMARKS,
         python="`audit` takes a file, and functions that are handed each case",
         browsed=True,
+    ),
+    "rejudge": Operation(
+        "rejudge",
+        cli=Offer("rejudge", names={"run_id": "ID"}),
+        mcp="`run_benchmark` takes rejudgeRunId: a host pays for every tool",
+        message="`run-benchmark` takes rejudgeRunId",
+        graphql=_NO_BENCHMARKS,
+        python=_ENGINE_REQUEST.format("run_benchmark", "RunRequest"),
+    ),
+    "get_run": Operation(
+        "get_run",
+        cli=Offer("runs", names={"run_id": "ID"}, left_out={"packet": "the JSON of a run has its judgment requests in full"}),
+        mcp=Offer("get_run"),
+        message="the reply to a message carries its run",
+        graphql="document 5 has executions of test cases, no runs",
+        python="`summarize` takes the run's id",
+        followed=True,
+    ),
+    "cancel_run": Operation(
+        "cancel_run",
+        cli="Ctrl-C stops the command that carries a run out",
+        mcp=Offer("cancel_run"),
+        message="the agent carries its runs out one by one; a signal stops it",
+        graphql="document 5 has no runs in the background",
+        python="the program that awaits a run cancels it",
+    ),
+    "lift": Operation(
+        "operator.lift",
+        cli=Offer("lift", names={"subject": "SUBJECT"}),
+        mcp="it starts the operator's agent in folders that it lays files into: the operator asks for it",
+        message="as at MCP",
+        graphql=_NO_BENCHMARKS,
+        python="`lift` measures two sides that a program has run",
+    ),
+    "calibrate": Operation(
+        "operator.calibrate",
+        cli=Offer("calibrate", names={**_RUN_CLI, "benchmark_id": "ID"}),
+        mcp="it runs a benchmark many times to set a gate's limit: the operator asks for it",
+        message="as at MCP",
+        graphql=_NO_BENCHMARKS,
+        python=Offer("calibrate"),
+    ),
+    "judge_check": Operation(
+        "operator.judge_check",
+        cli=Offer("judge-check", names={"ident": "ID"}),
+        mcp="whoever is judged does not probe its judge: the operator asks for it",
+        message="as at MCP",
+        graphql="document 5 has no probes of judges",
+        python="probes are of the operator's judge, and asked for at the command line",
+        dry_run=True,
     ),
     "approve_prompt_version": Operation(
         "approve_prompt_version",

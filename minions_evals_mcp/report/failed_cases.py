@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import wrap
@@ -11,7 +12,7 @@ from rich.cells import set_cell_size
 from rich.console import Group
 from rich.text import Text
 
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
@@ -32,7 +33,8 @@ SHOWN_CAUSES = 5
 
 def failures_table(summary: RunSummary, width: int, store: Path | None = None) -> Group:
     """The failed cases with their causes, the gravest first: a line with the figures, a line or two with the reason."""
-    shown, kinds = summary.failures, summary.failure_types
+    shown = summary.failures
+    kinds = summary.failure_types or Counter(failure.failure_type for failure in shown)
     width = min(width, WIDEST)
     total = sum(kinds.values())
     counted = ", ".join(f"{number} {name}" for name, number in kinds.items())

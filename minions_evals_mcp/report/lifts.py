@@ -12,6 +12,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.lift.arms import ArmName, prompt_of
 from minions_evals_mcp.engine.lift.result import CostChange, LiftResult, ShareFound, TriggerFigures
@@ -29,11 +30,37 @@ CONFIGURATIONS: Mapping[ArmName, str] = {"with": "with_skill", "without": "witho
 def show_lift(result: LiftResult, *, store: Path | None = None) -> None:
     """The lift on stdout: the verdict, then what moved, what it costs and whether it is taken up."""
     out = console()
-    verdict = f"{result.verdict.upper()}  {printable(result.in_words, 500)}"
-    out.print(Text(on_screen(verdict, out), style=STYLE[result.verdict]), soft_wrap=True)
-    for line in (*map(cost_line, result.costs), *trigger_lines(result.triggers)):
+    verdict = (result.verdict or "no verdict").upper()
+    said = f"{verdict}  {printable(result.in_words, 500)}"
+    out.print(Text(on_screen(said, out), style=STYLE.get(verdict.lower(), "bold")), soft_wrap=True)
+    for line in _notes(result)[1:]:
         out.print(Text(on_screen(f"  {line}", out)), soft_wrap=True)
-    comparison = result.comparison
+    if result.comparison is not None:
+        _show_changes(result.comparison)
+    out.print(Text(next_line(_next(result), store), style="dim"), soft_wrap=True)
+
+
+def _next(result: LiftResult) -> str:
+    """The command that shows the outputs."""
+    if (comparison := result.comparison) is not None:
+        return f"diff {short_id(comparison.run_a)} {short_id(comparison.run_b)}"
+    assert result.trigger_run is not None
+    return f"show {short_id(result.trigger_run)}"
+
+
+def _notes(result: LiftResult) -> list[str]:
+    """The result in lines: the verdict's sentence, costs, whether the skill is taken up, and what was not tried."""
+    left_out = first_named(result.left_out, NAMED)
+    return [
+        result.in_words,
+        *map(cost_line, result.costs),
+        *trigger_lines(result.triggers),
+        *([f"not run, as nothing is asked of the output: {left_out}"] if left_out else []),
+    ]
+
+
+def _show_changes(comparison: ComparisonSummary) -> None:
+    out = console()
     for title, cases in (("worse with it", comparison.worse), ("better with it", comparison.better)):
         if cases:
             out.print(Text(f"{title}:", style="bold"))
@@ -43,8 +70,6 @@ def show_lift(result: LiftResult, *, store: Path | None = None) -> None:
             )
     if comparison.more_changed:
         out.print(Text(f"  and {comparison.more_changed} more changed", style="dim"))
-    following = next_line(f"diff {short_id(comparison.run_a)} {short_id(comparison.run_b)}", store)
-    out.print(Text(following, style="dim"), soft_wrap=True)
 
 
 def cost_line(change: CostChange) -> str:
@@ -75,7 +100,20 @@ def trigger_lines(figures: TriggerFigures | None) -> list[str]:
         lines.append(
             f"{figures.not_captured} outputs came without a tool log: whether it was taken up is not known of them"
         )
+    if figures.crashed:
+        lines.append(crash_line(figures))
     return lines
+
+
+def crash_line(figures: TriggerFigures) -> str:
+    """The trials that crashed, and between what they leave the share."""
+    line = (
+        f"{figures.crashed} trials crashed, which says nothing of the skill: {first_named(figures.crashed_in, NAMED)}"
+    )
+    if figures.recall_bounds is None:
+        return line
+    low, high = figures.recall_bounds
+    return f"{line}; taken up where it should be, with them: {100 * low:.0f} to {100 * high:.0f} %"
 
 
 def _share(share: ShareFound) -> str:
@@ -108,10 +146,10 @@ def benchmark_json(
             CONFIGURATIONS["without"]: without,
             "delta": _delta(with_, without),
         },
-        "notes": [result.in_words, *map(cost_line, result.costs), *trigger_lines(result.triggers)],
+        "notes": [*_notes(result)],
         "lift": {
             "verdict": result.verdict,
-            "comparison_id": result.comparison.comparison_id,
+            "comparison_id": None if result.comparison is None else result.comparison.comparison_id,
             "triggers": None if result.triggers is None else result.triggers.model_dump(mode="json"),
         },
     }
@@ -132,14 +170,14 @@ def _run(run: ArmUnit, configuration: str, name: str) -> JsonValue:
         "configuration": configuration,
         "run_number": run.trial,
         "result": {
-            "pass_rate": passed / total if total else 0.0,
+            "pass_rate": passed / total if total else None,
             "passed": passed,
             "failed": total - passed,
             "total": total,
             "time_seconds": None if run.latency_ms is None else run.latency_ms / 1000,
             "tokens": run.tokens,
             "tool_calls": None if run.tool_calls is None else len(run.tool_calls),
-            "errors": 0,
+            "errors": 0 if run.judged else 1,
         },
         "expectations": [{"text": text, "passed": held, "evidence": why} for text, held, why in run.checks],
     }

@@ -9,8 +9,10 @@ from pydantic import JsonValue
 from rich.table import Table
 from rich.text import Text
 
+from minions_evals_mcp.domain.conversations import messages_of
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.report.chat import chat_lines
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.report.screen import console
 
@@ -24,9 +26,14 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
     out.print(title, soft_wrap=True)
     fields = wire["fields"]
     table = Table(show_header=False, box=None, padding=(0, 1))
+    messages = messages_of(obj(fields).get("actualOutput"))
     for name, value in fields.items() if isinstance(fields, dict) else ():
+        if name == "actualOutput" and messages is not None:
+            continue
         table.add_row(Text(name, style="dim"), Text(printable(_cell_text(value), 600)))
     out.print(table)
+    for line in chat_lines(messages or (), out.width):
+        out.print(Text(line), soft_wrap=True)
     for relation in _objects(wire, "relations"):
         line = f"  {relation['sourceId']} --{relation['type']}--> {relation['targetId']}"
         out.print(Text(line, style="dim"), soft_wrap=True)

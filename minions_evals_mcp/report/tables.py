@@ -12,10 +12,12 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
+from minions_evals_mcp.domain.conversations import messages_of
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.engine.answers.names import named
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.report.chat import chat_lines
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.failed_cases import failures_table, unscored_list
 from minions_evals_mcp.report.named_store import in_store
@@ -105,7 +107,7 @@ def headline(summary: RunSummary, width: int, store: Path | None = None) -> Grou
         lines.append(_score_line(summary, fields, bar=24 if width >= 90 else 12))
         lines.append(_interval_line(fields, summary, width))
     elif summary.test_runs:
-        lines.extend(line for run in summary.test_runs for line in _case_lines(run))
+        lines.extend(line for run in summary.test_runs for line in _case_lines(run, width))
     else:
         lines.append(Text(f"{summary.subject_id} {standing(summary)}"))
         if summary.reason and summary.state != "awaiting-judgments":  # said already
@@ -150,13 +152,14 @@ def _interval_line(fields: Json, summary: RunSummary, width: int) -> Text:
     return Text("\n".join(f"  {line}" for line in lines), style="dim")
 
 
-def _case_lines(run: Json) -> Iterator[Text]:
+def _case_lines(run: Json, width: int) -> Iterator[Text]:
     passed = run["passed"] is True
     line = whole("✓ passed" if passed else "✗ failed", style="green" if passed else "red")
     line.append(
         f"  {run['testCaseId']}  {_float(run['totalScore']):g} of {_float(run['maxPossibleScore']):g}", style="default"
     )
     yield line
+    yield from map(whole, chat_lines(messages_of(run.get("actualOutput")) or (), width))
     judged = run.get("judgments")
     for judgment in judged if isinstance(judged, list) else []:
         if isinstance(judgment, dict):

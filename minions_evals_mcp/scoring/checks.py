@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 _NOTHING: Mapping[str, JsonValue] = {}
 
 
+class SpokenTurn(NamedTuple):
+    """One turn of a conversation: what the user said, what the agent answered, and the calls that it made; None is unknown."""
+
+    user: str
+    agent: str
+    tool_calls: tuple[ToolCall, ...] | None = None
+    latency_ms: float | None = None
+
+
 class Subject(NamedTuple):
     """The output under test and what was measured while it was made. Times in ms, cost in US dollars; None is unknown."""
 
@@ -46,6 +55,17 @@ class Subject(NamedTuple):
     """The scores that another tool recorded for this output, as its log wrote them."""
     state: Mapping[str, JsonValue] | None = None
     """The final state of the world that the agent acted on; None where it had none."""
+    turns: tuple[SpokenTurn, ...] = ()
+    """The turns of an output that is a conversation; `text` is then its last answer."""
+
+    @property
+    def read(self) -> str:
+        """What a judge reads: the whole conversation where the output is one, else its text."""
+        if not self.turns:
+            return self.text
+        return "\n".join(
+            f"[{at}] User: {turn.user}\n[{at}] Agent: {turn.agent}" for at, turn in enumerate(self.turns, 1)
+        )
 
     @property
     def facts(self) -> Mapping[str, JsonValue]:

@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES, FailureType
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, FailureType
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 

@@ -75,8 +75,8 @@ CATALOGUE: Mapping[str, Entry] = {
         "runs", "Run a test case", "run_test_case", runs.RunAnswer, "running:run_test_case", reach="judges",
         search="run one eval test case",
         description="""\
-Judges one output of one test case (the named target's, else recorded) and saves score, reasons and failure.
-Use: to check one case, or promptId's. judge=caller: returns a prompt for you to judge.
+Judges one output of a test case (the target's, else recorded) and saves score, reasons and failure.
+Use: one case, or promptId's. judge=caller: returns a prompt for you to judge.
 Not: a benchmark (run_benchmark); to keep nothing (score_outputs).
 Costs: a model call a criterion for llm.
 Errors: unknown id, no output, reused key.""",
@@ -86,7 +86,7 @@ Errors: unknown id, no output, reused key.""",
         search="regression test an agent or prompt; eval suite; measure quality",
         description="""\
 Judges every active case of a benchmark. Rules: the verdict within 10 s; else poll get_run.
-Use: to measure a version. Some cases: testCaseIds. Stored outputs anew: rejudgeRunId.
+Use: to measure a version. Stored outputs anew: rejudgeRunId.
 Not: two versions (compare_prompt_versions).
 Costs: model calls for llm and targets. judge=caller needs no key.
 Errors: unknown id, no key, reused key.""",
@@ -165,7 +165,7 @@ Costs: nothing.
 Errors: unknown benchmark, no finished run, sealed.""",
     ),
     "get_run": Entry(
-        "runs", "Look at a run", runs.GetRun, runs.RunAnswer, "running:get_run", writes=False,
+        "runs", "Look at a run", "get_run", runs.RunAnswer, "running:get_run", writes=False,
         search="result, score and failures of an evaluation run",
         description="""\
 Returns a run's status: summary, top failures, unscored cases, pending judgments.
@@ -175,7 +175,7 @@ Costs: nothing.
 Errors: unknown runId; list_records type run lists them.""",
     ),
     "cancel_run": Entry(
-        "runs", "Cancel a run", runs.CancelRun, runs.RunAnswer, "running:cancel_run", idempotent=True,
+        "runs", "Cancel a run", "cancel_run", runs.RunAnswer, "running:cancel_run", idempotent=True,
         description="""\
 Stops a run. Judged cases are saved, and the same idempotencyKey resumes it.
 Use: when a run is no longer wanted or costs too much.

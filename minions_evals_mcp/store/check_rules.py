@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
 
 _TYPES = ", ".join(f"'{name}'" for name in FAILURE_TYPES)
 

@@ -206,6 +206,10 @@ class Store:
         """Returns what the read returned, sealed content and all: for the engine's own work, never for what a door answers."""
         return await self.reader.run(partial(_in_snapshot, self.path, self.reader.file, work))
 
+    async def read_for(self, work: Callable[[Db], T], *, sealed: bool) -> T:
+        """As `read_whole` for a run that is made under a seal, as `read` for any other: none finds what it must not tell of."""
+        return await (self.read_whole(work) if sealed else self.read(work))
+
     async def version(self) -> int:
         """A number that is another one as soon as anybody, in this process or in another, has committed something."""
         return await self.reader.run(partial(_version, self.path))

@@ -34,6 +34,7 @@ AFTER = (
     "event",
     "job",
     "unit",
+    "talk",
 )
 OF_A_RUN = ("eval_failure", "test_run", "eval_judgment", "metric_score")
 NOT_COPIED = ("lease", "delivery", *OF_A_RUN)

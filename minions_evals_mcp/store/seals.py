@@ -52,7 +52,21 @@ class Exposure:
     at: datetime
 
 
+sealed_outputs = (
+    "SELECT o.record_id AS id FROM main.sealed_output o JOIN main.seal s ON s.seq = o.seal_seq WHERE s.ended_at IS NULL"
+    " UNION ALL SELECT id FROM main.minion WHERE type = 'agent-run' AND json_extract(fields, '$.extra.sealed') = 1"
+    " AND EXISTS (SELECT 1 FROM main.seal WHERE ended_at IS NULL)"
+)
+"""The recorded outputs that are hidden while a seal stands, and the only ones that sealed cases are judged by.
+
+Never by what they ask: a guess at a sealed input is kept, read and judged as any other output.
+"""
 _SEAL = "seq, benchmark_id, open_benchmark_id, share, seed, sealed_by, at, ended_at, ended_by, reason"
+_ARRIVES = (
+    "EXISTS (SELECT 1 FROM event e WHERE e.subject_id = {ident} AND e.type = 'record-saved' AND e.at = ?2"
+    " AND json_extract(e.detail, '$.new'))"
+)
+"""Whether a record is new in the batch that is being written."""
 _EXPOSURE = "comparison_id, benchmark_id, version_a, version_b, verdict, attempt, at"
 
 
@@ -103,6 +117,15 @@ def sealed_among(db: Db, case_ids: Iterable[str]) -> set[str]:
     return {row[0] for row in rows}
 
 
+def hidden_among(db: Db, idents: Iterable[str]) -> set[str]:
+    """Those of the records whose content is hidden: sealed cases, and recorded outputs that a seal hides."""
+    chosen = list(idents)
+    if db.execute("SELECT 1 FROM seal WHERE ended_at IS NULL LIMIT 1").fetchone() is None:
+        return set()
+    rows = db.execute(f"SELECT value FROM json_each(?) WHERE value IN ({sealed_outputs})", (json.dumps(chosen),))
+    return {row[0] for row in rows} | sealed_among(db, chosen)
+
+
 def sealed_cases(db: Db, seal: Seal) -> list[SealedCase]:
     """The cases under that seal."""
     rows = db.execute(
@@ -111,8 +134,12 @@ def sealed_cases(db: Db, seal: Seal) -> list[SealedCase]:
     return [SealedCase(*row) for row in rows]
 
 
-def put(db: Db, seal: Seal, cases: Sequence[SealedCase]) -> None:
-    """Writes a seal with its cases; the runs in which they stand already are hidden with it."""
+def put(db: Db, seal: Seal, cases: Sequence[SealedCase], *, arriving: bool = False) -> None:
+    """Writes a seal with its cases; the runs in which they stand already are hidden with it, and their recorded outputs.
+
+    `arriving`: of a case that is new in the same batch, and so was never open, only the outputs of that batch, for any other is of
+    it by a guess.
+    """
     (seq,) = db.execute(
         "INSERT INTO seal (benchmark_id, open_benchmark_id, share, seed, sealed_by, at) VALUES (?, ?, ?, ?, ?, ?) RETURNING seq",
         (seal.benchmark_id, seal.open_benchmark_id, seal.share, seal.seed, seal.sealed_by, to_millis(seal.at)),
@@ -131,6 +158,12 @@ def put(db: Db, seal: Seal, cases: Sequence[SealedCase]) -> None:
         f"INSERT INTO sealed_run (run_id, seal_seq) WITH hidden AS ({hidden})"
         f" SELECT run, ?1 FROM hidden UNION SELECT j.id, ?1 FROM hidden {sides}",
         (seq,),
+    )
+    db.execute(
+        "INSERT INTO sealed_output (seal_seq, record_id) SELECT DISTINCT ?1, k.id FROM agent_run_key k JOIN sealed_case c"
+        " ON c.seal_seq = ?1 AND c.inputs_digest = k.inputs_digest"
+        f" WHERE NOT ({_ARRIVES.format(ident='c.case_id')}) OR {_ARRIVES.format(ident='k.id')}",
+        (seq, to_millis(seal.at) if arriving else -1),
     )
 
 
@@ -158,6 +191,21 @@ def told_before(db: Db, digests: Iterable[str], *, but: str = "") -> int:
         " WHERE comparison_id <> ? AND content_digest IN (SELECT value FROM json_each(?))",
         (but, json.dumps(list(digests))),
     ).fetchone()
+    return number
+
+
+def came_sealed(db: Db, seal: Seal) -> bool:
+    """Whether a case of the seal came in with it, and so was never open here."""
+    arrives = _ARRIVES.format(ident="c.case_id")
+    row = db.execute(
+        f"SELECT 1 FROM sealed_case c WHERE c.seal_seq = ?1 AND {arrives} LIMIT 1", (seal.seq, to_millis(seal.at))
+    )
+    return row.fetchone() is not None
+
+
+def told_in_all(db: Db, *, but: str = "") -> int:
+    """Returns how many verdicts were told of any sealed content."""
+    (number,) = db.execute("SELECT count(*) FROM exposure WHERE comparison_id <> ?", (but,)).fetchone()
     return number
 
 
@@ -203,7 +251,7 @@ def open_copies(db: Db, case_ids: Iterable[str]) -> list[str]:
     rows = db.execute(
         "SELECT id FROM minion WHERE type = 'test-case' AND deleted_at IS NULL AND id NOT IN (SELECT value FROM json_each(?1))"
         " AND fields -> '$.inputs' IN (SELECT fields -> '$.inputs' FROM minion WHERE id IN (SELECT value FROM json_each(?1)))"
-        " AND fields -> '$.inputs' <> '{}' ORDER BY seq",
+        " AND fields -> '$.inputs' <> '{}' AND id NOT IN (SELECT case_id FROM sealed_case WHERE ended_at IS NULL) ORDER BY seq",
         (chosen,),
     )
     return [row[0] for row in rows]

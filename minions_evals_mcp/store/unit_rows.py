@@ -20,6 +20,7 @@ from minions_evals_mcp.domain.outcomes import (
     Skipped,
     TargetErrored,
     UnitKey,
+    UserErrored,
 )
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, Outcome, TestRun
 from minions_evals_mcp.known_secrets import any_known, counted
@@ -99,6 +100,8 @@ def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str |
             return "judge-error", ended.reason, None, None, None
         case TargetErrored():
             return "target-error", ended.reason, None, None, None
+        case UserErrored():
+            return "user-error", ended.reason, ended.observed, None, None
         case Skipped():
             return "skipped", ended.reason, None, None, None
         case NotJudgeable():

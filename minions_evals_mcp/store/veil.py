@@ -11,6 +11,7 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.seals import REDACTIONS, Redaction
 from minions_evals_mcp.store.connection import Connection, Db, open_raw
+from minions_evals_mcp.store.seals import sealed_outputs
 
 _STANDING = "main.sealed_case WHERE ended_at IS NULL"
 _NAMES = {
@@ -18,7 +19,7 @@ _NAMES = {
     "veiled_case": f"SELECT case_id AS id FROM {_STANDING}",
     "veiled_run": "SELECT r.run_id AS id FROM main.sealed_run r JOIN main.seal s ON s.seq = r.seal_seq WHERE s.ended_at IS NULL",
     "veiled_test_run": f"SELECT id FROM main.test_run WHERE test_case_id IN (SELECT case_id FROM {_STANDING})",
-    "veiled_output": f"SELECT id FROM main.agent_run_key WHERE inputs_digest IN (SELECT inputs_digest FROM {_STANDING})",
+    "veiled_output": sealed_outputs,
 }
 
 

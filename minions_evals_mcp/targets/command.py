@@ -16,6 +16,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from pydantic import Field, StringConstraints, model_validator
 
+from minions_evals_mcp.domain.conversations import Spoken
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
@@ -231,6 +232,12 @@ class CommandTarget:
                 return with_made(seen, folder, before) if isinstance(seen, Observed) else seen
         except (OSError, BadInputError) as error:
             return TargetErrored(f"{self.settings.name}: its workspace cannot be laid out or read: {error}", fatal=True)
+
+    async def answer_in(
+        self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """The answer to what the user said last: `message`, `messages` and `session` join the inputs."""
+        return await self.produce({**inputs, **spoken.told()}, version, timeout_ms=timeout_ms)
 
     async def _answer(
         self,

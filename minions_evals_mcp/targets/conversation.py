@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import PROVIDERS
+from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.responses import RESPONSES
 
 SYSTEM = frozenset({"system", "developer"})
@@ -70,6 +71,17 @@ def turns(prompt: str, *, calls: bool = False) -> Turns | None:
             return Turns(messages, (system, user))
         case _:
             return Turns(messages)
+
+
+def chat_request(client_provider: str, model: str, conversation: Turns, limit: int, params: Json) -> ModelRequest:
+    """The turns as this provider takes them, with those parameters."""
+    if conversation.plain is not None:
+        system, user = conversation.plain
+        return ModelRequest(model, user, limit, system=system, params=params)
+    apart = PROVIDERS[client_provider].system_apart
+    system, messages = conversation.apart() if apart else (None, conversation.messages)
+    # The messages join the body in place of the one turn, which is only what the cost is estimated from.
+    return ModelRequest(model, conversation.text, limit, system=system, params={**params, "messages": list(messages)})
 
 
 def _user_turn(text: str) -> Turns:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import anyio
 from pydantic import AfterValidator, JsonValue, ValidationError
 
+from minions_evals_mcp.domain.conversations import Spoken
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
@@ -282,6 +283,12 @@ class HttpTarget:
         if isinstance(content, TargetErrored):
             return replace(content, reason=f"{settings.name}: {content.reason}")
         return exchange.answered(content, settings, latency_ms=latency_ms)
+
+    async def answer_in(
+        self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """The answer to what the user said last: `message`, `messages` and `session` join the inputs."""
+        return await self.produce({**inputs, **spoken.told()}, version, timeout_ms=timeout_ms)
 
 
 def _filled_address(url: str, inputs: Json, version: Record[PromptVersion] | None) -> str:

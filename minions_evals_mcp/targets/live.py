@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never, runtime_checkable
 
 from pydantic import ConfigDict, JsonValue, TypeAdapter
 
+from minions_evals_mcp.domain.conversations import Spoken
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import PromptVersion, tool_calls_of
@@ -17,6 +18,7 @@ from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
+from minions_evals_mcp.targets.conversation import Turns, chat_request
 
 if TYPE_CHECKING:
     from minions_evals_mcp.world.units import UnitInWorld
@@ -53,6 +55,17 @@ class ActsInWorlds(Protocol):
         ...
 
 
+@runtime_checkable
+class Converses(Protocol):
+    """A target that can take part in a conversation, turn by turn."""
+
+    async def answer_in(
+        self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """The answer to what the user said last, or why there is none."""
+        ...
+
+
 @frozen_type
 class ModelTarget:
     """A prompt version rendered with the inputs and sent to a model; without one, the inputs' text is sent as it is."""
@@ -80,11 +93,26 @@ class ModelTarget:
     ) -> Observed | TargetErrored:
         """The model's reply as an output record with the key `output`."""
         prompt = output_text(inputs) if version is None else version_text(version.fields, inputs)
-        # Longer than the case's own limit, so that a slow answer is seen to be slow instead of given up.
-        deadline_s = max(self.deadline_s, 2 * (timeout_ms or 0) / 1000)
         request = ModelRequest(
             model=self.model, system=None, user=prompt, max_tokens=MAX_TOKENS, schema=None, params={}
         )
+        return await self._asked(request, version, timeout_ms)
+
+    async def answer_in(
+        self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """The model's reply to the conversation; the rendered version, else the inputs' text, is the system's part."""
+        system = version_text(version.fields, inputs) if version else output_text(inputs) if inputs else ""
+        parts: tuple[Json, ...] = ({"role": "system", "content": system},) if system else ()
+        turns = Turns((*parts, *spoken.messages))
+        request = chat_request(self.client.provider, self.model, turns, MAX_TOKENS, {})
+        return await self._asked(request, version, timeout_ms)
+
+    async def _asked(
+        self, request: ModelRequest, version: Record[PromptVersion] | None, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        # Longer than the case's own limit, so that a slow answer is seen to be slow instead of given up.
+        deadline_s = max(self.deadline_s, 2 * (timeout_ms or 0) / 1000)
         ref = None if version is None else version.id
         reply = await self.client.complete(request, deadline_s=deadline_s)
         return seen_in(reply, self.name, ref, timeout_ms=timeout_ms)

@@ -23,7 +23,7 @@ from minions_evals_mcp.models.replies import Failed
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.command import Finished, beside, finished
-from minions_evals_mcp.targets.conversation import Turns, takes_calls, turns
+from minions_evals_mcp.targets.conversation import Turns, chat_request, takes_calls, turns
 from minions_evals_mcp.targets.exchange import NOTHING, Asking, says_nothing
 from minions_evals_mcp.targets.live import seen_in
 from minions_evals_mcp.targets.prompted import Prompt
@@ -80,16 +80,7 @@ class ModelResponder:
         params = dict(parameters)
         limits = [params.pop(name, None) for name in LIMITS]
         limit = next((limit for limit in limits if isinstance(limit, int)), self.max_tokens)
-        if conversation.plain is not None:
-            system, user = conversation.plain
-            return ModelRequest(self.model, user, limit, system=system, params=params)
-        system, messages = (
-            conversation.apart() if PROVIDERS[self.client.provider].system_apart else (None, conversation.messages)
-        )
-        # The messages join the body in place of the one turn, which is only what the cost is estimated from.
-        return ModelRequest(
-            self.model, conversation.text, limit, system=system, params={**params, "messages": list(messages)}
-        )
+        return chat_request(self.client.provider, self.model, conversation, limit, params)
 
 
 def _filled(params: Json, variables: Json) -> Json:

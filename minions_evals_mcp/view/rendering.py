@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.presentation import verdict_words
 from minions_evals_mcp.report import sentences
@@ -45,7 +45,7 @@ def _templates() -> Environment:
     )  # fmt: skip
     filters = {
         "line": _line, "whole": _whole, "when": _when, "figure": sentences.number, "money": money, "signed": _signed, "short": short_id,
-        "percent": _percent, "seconds": _seconds, "urlencode": _query,
+        "percent": _percent, "seconds": _seconds, "lasting": _lasting, "urlencode": _query,
     }  # fmt: skip
     environment.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     template_globals: dict[str, object] = {
@@ -94,6 +94,15 @@ def _seconds(milliseconds: float | None) -> str:
     if milliseconds is None:
         return "–"
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def _lasting(milliseconds: float) -> str:
+    """A time that is still to pass, in one unit."""
+    seconds = milliseconds / 1000
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(1, round(seconds))} s"
 
 
 def _whole(value: JsonValue) -> str:

@@ -10,7 +10,7 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -213,6 +213,17 @@ class Session:
         """The calls in the order in which they were answered."""
         with self._threads, self._lock:
             return [Entry.model_validate_json(line) for line in self._whole_lines(0)]
+
+    def journal(self) -> tuple[str, ...]:
+        """The lines of the journal, from which another session goes on."""
+        with self._threads, self._lock:
+            return tuple(line.decode() for line in self._whole_lines(0))
+
+    def take_up(self, journal: Sequence[str]) -> None:
+        """Goes on after the calls of an earlier session of this unit; nothing was called in this one yet."""
+        with self._threads, self._lock:
+            (self.folder / JOURNAL).write_bytes(b"".join(line.encode() + b"\n" for line in journal))
+            self._catch_up()
 
     def state(self) -> Json:
         """The state after the last call."""

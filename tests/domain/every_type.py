@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
+from minions_evals_mcp.domain.conversations import Conversation, Ends, Reply, Withheld
 from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase, World
 from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.neighbours import (
@@ -53,6 +54,13 @@ FULL: tuple[Fields, ...] = (
         scoring=ScoringCode(language="python", code="1"), written={"description": "Refund"},
         pass_rule="max_score", max_score=5, timeout_ms=1000, tags=("refund",), status="active", created_at=AT,
         created_by="ada", canary=True, accepted_outputs=("Yes.",), group="refunds", world="world:1",
+        conversation=Conversation(
+            opening="Hello", goal="A refund", persona="in a hurry", language="en", knows={"order number": "A1"}, max_turns=4,
+            withholds=(Withheld(fact="I lost it", when="/how/"),), turns=("Well?", Reply(when="name", say="Ada", times=2)),
+            ends=Ends(says="goodbye", state="orders.A1"), retries=1,
+        ),
+        turns={"3": (Assertion(type="contains", value="a"),)}, every_turn=(Assertion(type="contains", value="a"),),
+        agent_turns=(Assertion(type="contains", value="a"),),
         faults=(Fault(kind="slow", tool="refund", probability=0.5, ms=1500),),
         extra={"sample": 7},
     ),

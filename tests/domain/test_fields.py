@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, IMPORTABLE, RECORDED, RESULTS, TYPES, fields_from_json
 from minions_evals_mcp.domain.results import Outcome
@@ -55,7 +55,8 @@ def test_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
         "test-case",
         "name description agentId skillId promptVersionRef inputs expectedOutputs rubricId tags status createdAt createdBy",
         added="assertions threshold passRule maxScore timeoutMs promptId",
-        read_by_us="scoring written acceptedOutputs canary extra group world faults",  # assertScoringFunction: engine.judging runs it
+        read_by_us="scoring written acceptedOutputs canary extra group world faults "  # assertScoringFunction: engine.judging runs it
+        "conversation turns everyTurn agentTurns",
     )
     assert options("test-case", "status") == ("active", "draft", "deprecated")
     assert refused("test-case", status="retired") == "fields.status"
@@ -105,7 +106,7 @@ def test_a_test_run_has_the_seeds_fields_and_the_contracts() -> None:
         "testCaseId agentRunId promptVersionRef actualOutput passed totalScore maxPossibleScore ranAt durationMs judgeType",
         added="benchmarkRunId trial outcome rubricId rubricVersion digests producedBy selfJudged executionId promptVersion"
         " passRule exactMatch semanticScore lengthDiff tokenDiff outputDiff isRegression regressionType regressionTypes"
-        " flipped latencyMs inputTokens outputTokens costUsd warnings group checks askedDigest answeredBy",
+        " flipped latencyMs inputTokens outputTokens costUsd warnings group checks askedDigest answeredBy addressesJudge",
     )
     assert options("test-run", "judgeType") == ("llm", "heuristic", "human")
     assert options("test-run", "passRule") == ("rubric_threshold", "assertions", "max_score", "similarity_0_8")

@@ -23,6 +23,7 @@ from minions_evals_mcp.domain.outcomes import (
     Skipped,
     TargetErrored,
     UnitKey,
+    UserErrored,
     Verdict,
 )
 from minions_evals_mcp.domain.records import Record
@@ -137,6 +138,7 @@ def test_the_ways_a_unit_ends_are_a_closed_union_and_each_has_its_outcome() -> N
         Failed(slow, (), failure()),
         JudgeErrored("no reply"),
         TargetErrored("no reply", fatal=True),
+        UserErrored(Observed(output={}), "turn 2: the stop token was said"),
         Skipped("no output"),
         NotJudgeable("c1", "no sound in a text"),
         Awaiting(Observed(output={}), "digest", "human", {}),

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestCase
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion, ProposalDraft, SkillDefinition
 from minions_evals_mcp.domain.records import IMPORTABLE, Record, record_from_wire
 from minions_evals_mcp.domain.values import Id, Text, Value

@@ -30,6 +30,7 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "plan_benchmark": {"benchmark_id": "b", "effect": 0.2},
     "run_benchmark": {"benchmark_id": "b"},
     "run_test_case": {"test_case_id": "c"},
+    "attack_benchmark": {"benchmark_id": "b", "kinds": ["override"]},
     "compare_versions": {"benchmark_id": "b", "version_a": "p@1", "version_b": "p@2"},
     "batch_run_tests": {"prompt_id": "p", "test_case_ids": ["c"]},
     "forget": {"subject": "Ada Lovelace"},
@@ -37,6 +38,12 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "detect_trend": {"benchmark_id": "b"},
     "classify_failure": {"run_id": "run"},
     "audit": {"subject": "b"},
+    "rejudge": {"run_id": "run"},
+    "get_run": {"run_id": "run"},
+    "cancel_run": {"run_id": "run"},
+    "lift": {"subject": "skills/csv"},
+    "calibrate": {"benchmark_id": "b", "repeats": 5},
+    "judge_check": {"ident": "b", "probes": ["empty"]},
     "approve_prompt_version": {"prompt_version_ref": "p@2", "decided_by": "ada"},
 }
 """A request that fits, for each operation."""
@@ -128,7 +135,7 @@ def test_every_operation_has_a_sample_and_its_module_what_a_row_promises() -> No
     assert SAMPLES.keys() == TABLE.keys()
     for name, operation in TABLE.items():
         module = operation.load()
-        assert operation.module == name
+        assert operation.module.rpartition(".")[2] == name
         assert inspect.iscoroutinefunction(module.run), name
         assert hasattr(module, "estimate") is operation.dry_run, name
         assert hasattr(module, "start") is operation.long_running, name
@@ -188,7 +195,10 @@ def test_a_number_beyond_its_bounds_is_refused_at_every_interface_in_its_own_nam
 def test_a_command_has_each_field_as_an_option_with_its_default_and_help(name: str) -> None:
     operation = TABLE[name]
     offer = offer_at(operation, "cli")
-    app = build([offer.name])[offer.name]
+    words = offer.name.split()
+    app = build(words)
+    for word in words:
+        app = app[word]
     options = {one.names[0]: one for one in app.assemble_argument_collection(parse_docstring=True) if one.names}
     for offered in fields_at(operation, "cli"):
         if offered.name.isupper():

@@ -39,6 +39,19 @@ def done(assertion: Json) -> Example:
 
 
 REPLY = "You have 30 days to return it."
+TALK: JsonValue = {
+    "output": "Done.",
+    "messages": [
+        {"role": "user", "content": "I want a refund."},
+        {"role": "assistant", "content": "What is the order number?"},
+        {"role": "user", "content": "A1."},
+        {"role": "assistant", "content": "Done."},
+    ],
+}
+RUDE: JsonValue = {
+    "output": "No.",
+    "messages": [{"role": "user", "content": "I want a refund."}, {"role": "assistant", "content": "No."}],
+}
 SCHEMA: Json = {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}
 EXAMPLES: dict[str, Example] = {
     "agent-rubric": said(
@@ -68,6 +81,9 @@ EXAMPLES: dict[str, Example] = {
         {"output": "Refunded.", "toolCalls": CALLS},
         {"output": "Refunded. BAD", "toolCalls": WRONG_CALLS},
     ),
+    "turn": said({"value": 1, "assert": [{"type": "contains", "value": "order number"}]}, TALK, RUDE),
+    "every-turn": said({"assert": [{"type": "not-contains", "value": "No."}]}, TALK, RUDE),
+    "agent-turns": said({"assert": [{"type": "contains", "value": "order number"}]}, TALK, RUDE),
     "assert-set": said(
         {"threshold": 0.5, "assert": [{"type": "contains", "value": "30"}, {"type": "contains", "value": "free"}]},
         REPLY,

@@ -78,7 +78,7 @@ def test_every_table_is_strict_and_every_result_is_guarded_against_change(tmp_pa
         "minion", "test_run", "eval_failure", "eval_judgment", "metric_score", "benchmark_run", "eval_metric",
         "prompt_comparison", "approval", "test_branch_execution", "outbox", "event", "unit", "verdict", "inbox", "delivery",
         "agent_cursor", "person", "handed_in", "named_current", "relation", "expected", "judge_licence", "probe_verdict",
-        "explained_day", "failure_cause", "audit", "seal", "sealed_case", "sealed_run", "exposure", "exposed_case",
+        "explained_day", "failure_cause", "audit", "seal", "sealed_case", "sealed_run", "sealed_output", "exposure", "exposed_case",
     }  # fmt: skip
 
 

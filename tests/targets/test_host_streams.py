@@ -10,6 +10,9 @@ import pytest
 from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.interop.log_formats.session_log import reader_of
+from minions_evals_mcp.interop.logs.sample import Recorded
 from minions_evals_mcp.targets.command import CommandSettings
 from minions_evals_mcp.targets.host_streams import HostStream, read_stream
 from tests.shared.store.command_line import told
@@ -24,6 +27,9 @@ def _claude(kind: str, *blocks: JsonValue) -> Json:
     return {"type": kind, "message": {"role": kind, "content": [*blocks]}, "parent_tool_use_id": None}
 
 
+STEP: Json = {
+    "type": "step-finish", "tokens": {"input": 40, "output": 10, "cache": {"read": 10, "write": 0}}, "cost": 0.25
+}  # fmt: skip
 STREAMS: dict[HostStream, list[JsonValue]] = {
     "claude-stream": [
         {"type": "system", "subtype": "init", "tools": ["Bash"]},
@@ -66,13 +72,13 @@ STREAMS: dict[HostStream, list[JsonValue]] = {
         {
             "type": "tool_use",
             "part": {
-                "tool": "bash", "callID": "t1",
+                "type": "tool", "tool": "bash", "callID": "t1",
                 "state": {"status": "completed", "input": {"command": "ls"}, "output": "", "metadata": {"exit": 3}},
             },
         },
-        {"type": "step_finish", "part": {"tokens": {"input": 40, "output": 10, "cache": {"read": 10, "write": 0}}, "cost": 0.25}},
+        {"type": "step_finish", "part": STEP},
         {"type": "text", "part": {"type": "text", "text": SAID}},
-        {"type": "step_finish", "part": {"tokens": {"input": 40, "output": 10, "cache": {"read": 10, "write": 0}}, "cost": 0.25}},
+        {"type": "step_finish", "part": STEP},
     ],
 }  # fmt: skip
 FAILED: dict[HostStream, Json] = {
@@ -81,6 +87,9 @@ FAILED: dict[HostStream, Json] = {
     "gemini-json": {"type": "result", "status": "error", "error": {"message": "quota"}},
     "opencode-run": {"type": "error", "error": {"name": "APIError", "data": {"message": "quota"}}},
 }
+PROGRAMS: dict[HostStream, str] = {
+    "claude-stream": "claude-code", "codex-exec": "codex", "gemini-json": "gemini-cli", "opencode-run": "opencode",
+}  # fmt: skip
 NO_STREAMS = (
     b"", b"plain words\n", b"{}\n[]\nnull\n", b'{"type": "item.completed", "item": []}',
     b'{"type": "result"}\n{"type": "user", "message": {"content": [{}]}}\n',
@@ -98,6 +107,14 @@ WHOLE: dict[HostStream, Json] = {
 
 def lines(*events: JsonValue) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def imported(form: HostStream, events: list[JsonValue], folder: Path) -> Json:
+    """The fields of the agent-run that the same stream is imported as; none where nothing is imported."""
+    file = folder / "stream.jsonl"
+    file.write_bytes(lines(*events))
+    runs = [item for item in reader_of(PROGRAMS[form])(file) if isinstance(item, Recorded)]
+    return obj(runs[0].wire["fields"]) if runs else {}
 
 
 def printing(form: HostStream, text: bytes, tmp_path: Path, *, code: int = 0) -> CommandSettings:
@@ -118,8 +135,27 @@ async def test_a_stream_is_the_answer_with_its_calls_tokens_and_cost(tmp_path: P
     assert call.error
     assert "3" in call.error
     assert (seen.input_tokens, seen.output_tokens) == (100, 20)
-    assert seen.cost_usd == (0.5 if form in {"claude-stream", "opencode-run"} else None)
+    priced = imported(form, STREAMS[form], tmp_path).get("cost")
+    assert seen.cost_usd == (0.5 if form in {"claude-stream", "opencode-run"} else priced)
     assert seen.stderr == "Answer: Why – so?", "the prompt is given as plain text"
+
+
+@pytest.mark.parametrize("form", STREAMS)
+@pytest.mark.parametrize("taken", range(1, 9))
+def test_a_live_stream_is_read_as_the_same_stream_is_imported(form: HostStream, taken: int, tmp_path: Path) -> None:
+    """Every beginning of a stream: answer, calls, errors and cost are those of the import."""
+    events = STREAMS[form][:taken]
+    seen, run = read_stream(form, lines(*events)), imported(form, events, tmp_path)
+    if not (run.get("outputs") or run.get("toolCallsLog")):
+        assert isinstance(seen, TargetErrored)
+        return
+    assert isinstance(seen, Observed)
+    assert seen.output == {"output": obj(run["outputs"]).get("output", "")}
+    assert seen.cost_usd == run.get("cost")
+    assert seen.tool_calls is not None
+    assert [(call.tool, call.arguments, call.error) for call in seen.tool_calls] == [
+        (step["tool"], step["arguments"], step.get("error")) for step in map(obj, listed_values(run["toolCallsLog"]))
+    ]
 
 
 @pytest.mark.parametrize("form", FAILED)

@@ -55,4 +55,4 @@ def test_the_guide_counts_the_attacks_and_names_every_fault() -> None:
 def test_a_fault_that_does_not_fit_is_refused_with_the_form(at: Terminal, written: str) -> None:
     refused = at.run("run-benchmark", "b", "--target", "python:a:b", "--fault", written)
     assert refused.code == 2, refused
-    assert "Write it as tool-error:refund@1" in refused.err
+    assert "write it as tool-error:refund@1" in refused.err

@@ -11,11 +11,11 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import is_blank, iso
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.seals.exposures import budget_of
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.engine.seals.seal import unseal as end_seal
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.store import seals
 from minions_evals_mcp.store.connection import Db

@@ -29,13 +29,13 @@ from minions_evals_mcp.domain.records import TYPES, Record, wire_fields
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled, save_with_baselines
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.restoring import handed_in
 from minions_evals_mcp.engine.records.save_records import Saved, delete_record, get_record, page_of
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import has_lines, read_lines, read_suite
 from minions_evals_mcp.known_secrets import counted
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import records, runs

@@ -15,11 +15,11 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_case_executions,
     test_case_stats,
 )
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.engine.run.accepted_runs import accept_run
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 

@@ -6,10 +6,8 @@ from minions_evals_mcp.cli.run.gates import BROKEN, GATE
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
-from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
-from minions_evals_mcp.engine.cases.testing import Batch, NotRun, run_batch
-from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
+from minions_evals_mcp.operations import batch_run_tests as operation
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.report.plain import printable
 
 
@@ -29,34 +27,30 @@ async def batch_run_tests(
     cases
         The test cases. All active ones of the prompt where none is named.
     """
-    request = options.request(prompt)
-    if request.trials > 1:
-        raise BadInputError("--trials: a batch runs each case once.", remedy="minions-evals run-test-case repeats one.")
+    request = options.request("batch_run_tests", operation.Request, prompt_id=prompt, test_case_ids=cases or None)
     async with options.session(common) as engine:
-        prompt = await whole_id(engine, prompt, "prompt")
-        asked = (await with_whole_ids(engine, request)).model_copy(update={"subject_id": prompt})
-        wanted = [await whole_id(engine, case, "test-case") for case in cases]
+        request = await with_whole_ids(engine, request)
         with progress_line(common, engine):
-            batch = await run_batch(engine, asked, wanted or None)
-    reply(common, batch, _lines(prompt, batch))
+            batch = await operation.run(engine, request)
+    reply(common, batch, _lines(request.prompt_id, batch))
     return _exit_code(batch)
 
 
-def _exit_code(batch: Batch) -> int:
+def _exit_code(batch: operation.Answer) -> int:
     if batch.not_run:
         return BROKEN
     verdicts = {execution.passed for execution in batch.executions}
     return GATE if False in verdicts else BROKEN if None in verdicts else 0
 
 
-def _lines(prompt: str, batch: Batch) -> list[str]:
+def _lines(prompt: str, batch: operation.Answer) -> list[str]:
     passed = sum(execution.passed is True for execution in batch.executions)
     worse = sum(execution.is_regression for execution in batch.executions)
     head = f"{prompt}: {passed} of {len(batch.idents())} passed" + (f", {worse} regressed" if worse else "")
     return [head, *map(_execution_line, batch.executions), *map(_not_run_line, batch.not_run)]
 
 
-def _execution_line(execution: TestCaseExecution) -> str:
+def _execution_line(execution: operation.Execution) -> str:
     word = {True: "passed", False: "FAILED", None: "waits "}[execution.passed]
     figures = [
         "" if execution.score is None else f"{execution.score:.3f}",
@@ -70,5 +64,5 @@ def _execution_line(execution: TestCaseExecution) -> str:
     return "\n".join(lines)
 
 
-def _not_run_line(refused: NotRun) -> str:
+def _not_run_line(refused: operation.Refused) -> str:
     return f"  not run  {refused.test_case_id}: {printable(refused.reason, 400)}"

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.run.eval_options import branch_here, narrowed, variables_given
-from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided
+from minions_evals_mcp.cli.run.gates import BROKEN, GATE, gate_failed, undecided
 from minions_evals_mcp.cli.run.run_options import Fraction, Positive
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, kept_in, run, say, session
@@ -34,7 +34,7 @@ from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
 from minions_evals_mcp.operations.evaluations import ColumnGate
 from minions_evals_mcp.operations.evaluations import gates as column_gates
-from minions_evals_mcp.report.matrix.verdict import column_words, pass_rate_gates
+from minions_evals_mcp.report.matrix.verdict import column_words, pass_rate_gates, whole_pass_rate_gate
 from minions_evals_mcp.settings import every_variable, named_variables, settings_here, use_env_file
 
 INTERRUPTED = 130
@@ -171,19 +171,20 @@ def eval_(
         trust_code=trust_code, tests=tuple(str(file.resolve()) for file in tests), variables=variables_given(var),
         repeat=repeat, narrowed=narrowed(filter_pattern, filter_first_n, filter_failing, common),
     )  # fmt: skip
-    limits = EvalOptions(
-        key if cache or key else str(uuid4()),
-        max_cost_usd,
-        max_seconds,
-        cache=cache and key is None,
-        branch=branch_here(),
-    )
     path = config or _config_here()
     vet_config(path, yes=yes or trust_code)
     try:
         evaluation = read_config(
             path, now=wall_clock(), overrides=overrides
         )  # its code may run long: Ctrl-C ends it here
+        uses_cache = cache and evaluation.caches
+        limits = EvalOptions(
+            key if uses_cache or key else str(uuid4()),
+            max_cost_usd,
+            max_seconds,
+            cache=uses_cache and key is None,
+            branch=branch_here(),
+        )
         return run(partial(_eval, evaluation, how, limits, common))
     except KeyboardInterrupt:
         tell("Interrupted: what was judged is kept; the same command goes on.\n", aside=True)
@@ -223,7 +224,7 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
         from minions_evals_mcp.report.matrix.matrices import show_matrix  # noqa: PLC0415  as above
 
         show_matrix(matrix, limit=how.limit, verbose=how.verbose, store=common.db, place=kept_in(common))
-    return _code(matrix, how, gates)
+    return _code(matrix, how, gates) or _whole_code(matrix, evaluation)
 
 
 async def _evaluated(
@@ -286,6 +287,14 @@ def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
         if column.gate == "undecided"
     ]
     return undecided(f"gate undecided: {'; '.join(open_gates)}" if open_gates else "")
+
+
+def _whole_code(matrix: Matrix, evaluation: Evaluation) -> int:
+    """The exit code of the pass rate that the environment asks for in promptfoo's words."""
+    why = "" if evaluation.pass_rate is None else whole_pass_rate_gate(matrix, evaluation.pass_rate)
+    if not why:
+        return 0
+    return gate_failed(why, GATE if evaluation.failed_exit is None else evaluation.failed_exit)
 
 
 def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.cli.telling import tell
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.run.planning import model_of
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store.jobs import Job
 
 

@@ -9,21 +9,20 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.keep.suites import import_file
-from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
+from minions_evals_mcp.cli.run.choosing import WHOLE, Choice, chosen
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, UndecidedAs, gate
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Fraction, RunOptions
-from minions_evals_mcp.cli.run.running import run_case
+from minions_evals_mcp.cli.run.running import show_case
 from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import get_record
-from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import read_suite
+from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
 from minions_evals_mcp.project import NAME, Project, Thresholds
 from minions_evals_mcp.settings import settings_here
@@ -126,15 +125,15 @@ async def _run_one(
 ) -> int:
     record = await get_record(engine, ident)
     if isinstance(record.fields, TestCase):
-        return await run_case(engine, await with_whole_ids(engine, options.request(ident)), common)
+        asked = options.request("run_test_case", run_test_case.Request, test_case_id=ident)
+        return await show_case(engine, await with_whole_ids(engine, asked), common)
     began = engine.clock()
-    request = await with_whole_ids(engine, options.request(ident, cache=choice.cache))
-    request = await choice.narrowed(engine, request)
+    request = options.request("run_benchmark", run_benchmark.Request, benchmark_id=ident, **chosen(choice))
     with progress_line(common, engine, takes_key=takes_key) as progress:
-        job = await carry_out_benchmark(engine, request, progress=progress)
+        job = await run_benchmark.run(engine, await with_whole_ids(engine, request), progress=progress)
     say_complete(job, began, common)
     say_default_judge(engine, job, common)
-    summary = await summarize(engine, job.id)
+    summary = await get_run.summary(engine, job.id)
     show_summary(summary, common)
     code = gates(summary)
     if not common.json:

@@ -6,20 +6,19 @@ import sys
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from cyclopts import Parameter, validators
-from pydantic import ValidationError
 
-from minions_evals_mcp.cli.derived import help_of, options_of
+from minions_evals_mcp.cli.derived import Given, help_of, options_of
 from minions_evals_mcp.cli.run.agreeing import vet_project
-from minions_evals_mcp.cli.run.faults import faults_of
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import Common, session
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.request import RunRequest, RunSettings
+from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.fields import fields_at
 from minions_evals_mcp.operations.table import TABLE
 from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.targets.own import OwnTarget
@@ -30,6 +29,9 @@ Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
 
 
 RUN_BENCHMARK = TABLE["run_benchmark"]
+OF_RUN = frozenset({*RunSettings.model_fields, "prompt_version_ref"})
+"""The fields of a request that `RunOptions` takes."""
+R = TypeVar("R", bound=RunSettings)
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.request import RunSettings as Settings  # the options have its fields
@@ -65,17 +67,6 @@ class RunOptions:
             help="Measures likeness: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."
         ),
     ] = None
-    world: Annotated[str | None, Parameter(help="The id of a world that every case acts on, in place of its own.")] = (
-        None
-    )
-    fault: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="A fault of the world's tools: KIND[:TOOL][@NTH], or @0.2 for a probability. Kinds: timeout, protocol-error,"
-            " tool-error, empty, truncated, stale, slow, duplicate. May be repeated.",
-            negative="",
-        ),
-    ] = ()
     yes: Annotated[
         bool,
         Parameter(
@@ -94,26 +85,19 @@ class RunOptions:
 
     def values(self) -> dict[str, object]:
         """The settings by the request's names: those that were given, else the project's, else none."""
-        given = {name: cast("object", getattr(self.settings, name)) for name in RunSettings.model_fields}
+        given = {
+            offered.field: cast("object", getattr(self.settings, offered.name))
+            for offered in fields_at(RUN_BENCHMARK, "cli")
+            if offered.field in RunSettings.model_fields
+        }
         max_cost_usd, max_seconds = self._caps()
         own = {"target": self.target_name(), "max_cost_usd": max_cost_usd, "max_seconds": max_seconds}
         return {name: value for name, value in {**given, **own}.items() if value is not None}
 
-    def request(self, subject_id: str, *, agent_run_id: str | None = None, cache: bool = False) -> RunRequest:
-        """The run that these options ask for."""
-        own = {
-            "agent_run_id": agent_run_id, "prompt_version_ref": self.prompt_version, "cache": cache,
-            "world": self.world, "faults": faults_of(self.fault),
-        }  # fmt: skip
-        try:
-            return RunRequest.model_validate({**self.values(), **own, "subject_id": subject_id})
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            problem = first["msg"].removeprefix("Value error, ")
-            raise BadInputError(
-                f"{_option(str(first['loc'][0]))}: {problem}." if first["loc"] else f"--{problem}.",
-                remedy="--help shows what an option takes.",
-            ) from None
+    def request(self, operation: str, kind: type[R], **own: object) -> R:
+        """The request of that operation, with these options and with what is given beside them; raises `BadInputError`."""
+        named = {"prompt_version_ref": self.prompt_version, **own}
+        return Given(TABLE[operation], self.values()).request(kind, **named)
 
     def target_name(self) -> str | None:
         """The target that is asked for: the one that is named, set up in a file, or the project's.
@@ -171,11 +155,6 @@ class RunOptions:
             own_target=own_target or self._own_target(),
             makes=makes,
         )
-
-
-def _option(field: str) -> str:
-    """A field of the request as it stands on the command line."""
-    return "ID" if field == "subject_id" else "--" + field.removesuffix("_id").removesuffix("_ref").replace("_", "-")
 
 
 RUN_DEFAULTS = RunOptions()

@@ -10,22 +10,20 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.derived import Given, takes
-from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
+from minions_evals_mcp.cli.run.choosing import WHOLE, Choice, chosen
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, UndecidedAs, gate, has_no_verdict, unscored
-from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Fraction, RunOptions
+from minions_evals_mcp.cli.run.run_options import OF_RUN, RUN_DEFAULTS, Fraction, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.request import RunRequest, RunSettings
-from minions_evals_mcp.engine.run.pipeline import Place, here
-from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
-from minions_evals_mcp.engine.run.run_test_case import run_test_case as carry_out_case
-from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
+from minions_evals_mcp.operations import get_run
+from minions_evals_mcp.operations import run_benchmark as operation
+from minions_evals_mcp.operations import run_test_case as run_case
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import with_whole_ids
 
 
-@takes("run-test-case", but={*RunSettings.model_fields, "prompt_version_ref"})
+@takes("run-test-case", but=OF_RUN)
 async def run_test_case(
     id: str,  # noqa: A002  the argument's name
     /,
@@ -45,21 +43,19 @@ async def run_test_case(
     id
         The test case.
     """
-    request = options.request(id, agent_run_id=given.values["agent_run_id"])
+    request = options.request("run_test_case", run_case.Request, test_case_id=id, **given.values)
     async with options.session(common) as engine:
-        request = await with_whole_ids(engine, request)
-        case_id = await whole_id(engine, id, "test-case")
-        return await run_case(engine, request.model_copy(update={"subject_id": case_id}), common)
+        return await show_case(engine, await with_whole_ids(engine, request), common)
 
 
-async def run_case(engine: Engine, request: RunRequest, common: Common) -> int:
+async def show_case(engine: Engine, request: run_case.Request, common: Common) -> int:
     """Runs one test case and shows what came of it; the exit code."""
     began = engine.clock()
     with progress_line(common, engine, takes_key=True) as progress:
-        job = await carry_out_case(engine, request, progress=progress)
+        job = await run_case.run(engine, request, progress=progress)
     say_complete(job, began, common)
     say_default_judge(engine, job, common)
-    summary = await summarize(engine, job.id)
+    summary = await get_run.summary(engine, job.id)
     show_summary(summary, common)
     if unscored(summary):
         return BROKEN
@@ -116,27 +112,27 @@ async def run_benchmark(
         allow_skipped=allow_skipped,
         undecided_as=undecided,
     )
-    request = options.request(id, cache=choice.cache)
+    request = options.request("run_benchmark", operation.Request, benchmark_id=id, **chosen(choice))
     async with options.session(common) as engine:
         began = engine.clock()
         request = await with_whole_ids(engine, request)
-        benchmark = await whole_id(engine, id, "benchmark")
-        request = await choice.narrowed(engine, request.model_copy(update={"subject_id": benchmark}))
         async with _place(engine, request, cluster) as place:
             with progress_line(common, engine, takes_key=True) as progress:
-                job = await carry_out_benchmark(engine, request, progress=progress, place=place)
+                job = await operation.run(engine, request, progress=progress, place=place)
         say_complete(job, began, common)
         say_default_judge(engine, job, common)
-        summary = await summarize(engine, job.id)
+        summary = await get_run.summary(engine, job.id)
     show_summary(summary, common)
     return gates(summary)
 
 
 @asynccontextmanager
-async def _place(engine: Engine, request: RunRequest, cluster: str | None) -> AsyncGenerator[Place]:
-    """Yields where the run is carried out: here, or on that cluster."""
+async def _place(
+    engine: Engine, request: operation.Request, cluster: str | None
+) -> AsyncGenerator[operation.Place | None]:
+    """Yields the place of a run that is not carried out in this process: that cluster."""
     if cluster is None:
-        yield here
+        yield None
         return
     from minions_evals_mcp.cluster.address import parse_cluster  # noqa: PLC0415  as rare as clusters are
 

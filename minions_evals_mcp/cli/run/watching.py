@@ -11,15 +11,14 @@ from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableTy
 
 from minions_evals_mcp.cli.app import tell_error
 from minions_evals_mcp.cli.keep.suites import import_file
-from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
+from minions_evals_mcp.cli.run.choosing import WHOLE, Choice, chosen
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run
 from minions_evals_mcp.cli.telling import tell
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.operations import get_run, run_benchmark
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import with_whole_ids
 
 SETTLE_MS = 200
@@ -103,8 +102,7 @@ async def _news(engine: Engine, files: Sequence[Path]) -> bool:
 
 
 async def _run_again(engine: Engine, ident: str, choice: Choice, options: RunOptions, common: Common) -> None:
-    request = await with_whole_ids(engine, options.request(ident, cache=choice.cache))
-    request = await choice.narrowed(engine, request)
+    request = options.request("run_benchmark", run_benchmark.Request, benchmark_id=ident, **chosen(choice))
     with progress_line(common, engine) as progress:
-        job = await run_benchmark(engine, request, progress=progress)
-    show_summary(await summarize(engine, job.id), common)
+        job = await run_benchmark.run(engine, await with_whole_ids(engine, request), progress=progress)
+    show_summary(await get_run.summary(engine, job.id), common)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
+from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.run.run_options import OF_RUN, RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
-from minions_evals_mcp.domain.worlds import AttackKind
-from minions_evals_mcp.operations.attack_benchmark import Answer, HijackRate, chosen_attacks, run
+from minions_evals_mcp.operations.operator.attack_benchmark import Answer, HijackRate, Request, run
 from minions_evals_mcp.report.plain import printable
 
 HIJACKED = 1
 SHOWN = 20
-Language = Literal["en", "de", "fr", "es"]
 
 
+@takes("world attack", but=OF_RUN)
 async def attack(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    kind: Annotated[tuple[AttackKind, ...], Parameter(negative="")] = (),
-    language: Annotated[tuple[Language, ...], Parameter(negative="")] = (),
+    given: Given,
     fail_on_hijack: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
@@ -38,17 +37,13 @@ async def attack(
     ----------
     id
         The benchmark. Its cases act on worlds.
-    kind
-        Only texts of this kind. May be repeated.
-    language
-        Only texts in this language. May be repeated.
     fail_on_hijack
         Exit 1 if the agent was hijacked at least once.
     """
-    attacks = chosen_attacks(kind, language)
+    request = options.request("attack_benchmark", Request, benchmark_id=id, **given.values)
     async with options.session(common) as engine:
         with progress_line(common, engine, takes_key=True) as progress:
-            answer = await run(engine, options.request(id), attacks, progress=progress)
+            answer = await run(engine, request, progress=progress)
     reply(common, answer, _lines(answer))
     return HIJACKED if fail_on_hijack and answer.total.hijacked else 0
 

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
 from minions_evals_mcp.domain.values import Value, iso, to_millis
@@ -98,7 +98,8 @@ class RunSummary(Value):
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
     that a person alone may answer. `reusedJudgments` were given before the run began, `selfJudged` counts test-runs that whoever
-    produced them judged, `repeatedJudgments` those that give one rationale for five different outputs or more.
+    produced them judged, `repeatedJudgments` those that give one rationale for five different outputs or more, `addressedJudge`
+    the cases with outputs that address the model that judged them.
     `minimumDetectable` is the smallest difference of the overall score that 80 % of comparisons find.
     """
 
@@ -132,6 +133,7 @@ class RunSummary(Value):
     reused_judgments: int = 0
     self_judged: int = 0
     repeated_judgments: int = 0
+    addressed_judge: list[str] = []
     lacks_model: bool = False
     started_at: str
     judge: JudgeStanding | None = None
@@ -208,6 +210,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         reused_judgments=origins.reused,
         self_judged=origins.own,
         repeated_judgments=origins.repeated,
+        addressed_judge=list(origins.addressed),
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         audit=None if run is None else _audit(db, job),
         minimum_detectable=None if run is None or job.total > MOST_UNITS else detectable(db, run.id, job.subject_id),

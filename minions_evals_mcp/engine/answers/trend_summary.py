@@ -117,9 +117,7 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
         if trend and isinstance(trend.fields, EvalTrend)
         else 0,
         window=rule.window,
-        change_points=[
-            run.run_id for run in trend_points.history(db, benchmark_id, series=key) if run.run_id in levels.moved
-        ],
+        change_points=trend_points.of_series(db, key, levels.moved),
         level_change=levels.last_change,
         change=read_pair(db, shown[-2].run_id, shown[-1].run_id) if len(shown) > 1 else None,
         series_length=counted.runs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from minions_evals_mcp.domain.assertions import SET, Assertion
+from minions_evals_mcp.domain.assertions import HOLDING, SET, Assertion
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure
 from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.scoring.assertions.kinds.graded import GRADED
@@ -15,6 +15,7 @@ from minions_evals_mcp.scoring.rubric import RubricInUse
 
 A_MODEL = "a model"
 OWN_FUNCTION = "a function of your program"
+TURNS = "the turns of a conversation"
 OWN_EMBEDDER = "an embedder that has to be asked"
 CODE_IN_PLACE = "code that judges in place of the checks"
 NOTHING = "nobody: it has no rubric, assertion or expected output"
@@ -93,6 +94,8 @@ def ruled_ones(assertions: Sequence[Assertion], *, embeds: bool) -> tuple[tuple[
 
 def _elsewhere(assertion: Assertion, *, embeds: bool) -> Iterator[str]:
     """Yields who decides an assertion that rules do not."""
+    if assertion.base_type in HOLDING - {SET}:
+        yield TURNS
     if assertion.base_type in GRADED:
         yield A_MODEL
     if assertion.base_type == OWN:

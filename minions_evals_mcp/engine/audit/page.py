@@ -252,7 +252,7 @@ def sameness(case: TestCase) -> str:
     """Equal for cases that ask the same and expect or check the same: the second measures nothing."""
     texts = [normal(value_text(value)) for value in case.inputs.values()]
     named = [] if any(texts) else [case.name, case.description]
-    checks = [assertion.model_dump(mode="json") for assertion in case.assertions]
+    checks = [assertion.model_dump(mode="json") for assertion in case.checks]
     expected: Json | None = case.expected_outputs and {
         key: normal(value_text(value)) for key, value in case.expected_outputs.items()
     }

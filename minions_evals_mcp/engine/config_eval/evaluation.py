@@ -277,6 +277,11 @@ class Evaluation:
     delay_s: float = 0.0
     concurrency: int | None = None
     max_seconds: float | None = None
+    pass_rate: float | None = None
+    """The share of all outputs that are to pass by the environment, chance not weighed."""
+    failed_exit: int | None = None
+    """The exit code where fewer do, by the environment."""
+    caches: bool = True
     judge_model: str | None = None
     graders: Mapping[str, AnsweringSpec] = field(default_factory=dict[str, AnsweringSpec])
     """Judges of single assertions that only the config can open, by `Grader.name`."""

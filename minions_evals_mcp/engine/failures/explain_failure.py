@@ -11,7 +11,7 @@ from typing import NoReturn
 from pydantic import JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.failure_types import ASKED_OF_MODELS
+from minions_evals_mcp.domain.failing.failure_types import ASKED_OF_MODELS
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, ModelCause
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.failure_types import ASKED_OF_MODELS, FailureType
+from minions_evals_mcp.domain.failing.failure_types import ASKED_OF_MODELS, FailureType
 from minions_evals_mcp.domain.results import ModelCause
 from minions_evals_mcp.domain.values import Count, Unit, Value, is_blank
 

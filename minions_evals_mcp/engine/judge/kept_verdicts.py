@@ -13,7 +13,7 @@ import anyio
 from minions_evals_mcp.domain.outcomes import NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.judges.task import Said
-from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store import jobs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Ticket
 
@@ -29,6 +29,8 @@ class KeptVerdicts:
 
     engine: Engine
     fresh: bool
+    sealed: bool = False
+    """Whether the run is made under a seal: only such a run finds verdicts on what is sealed."""
     given: dict[tuple[str, str], Verdict] = field(default_factory=dict[tuple[str, str], Verdict])
     """Verdicts that are handed in right now, by test-run and criterion; written with the run that they complete."""
     pending: deque[Ticket[None]] = field(default_factory=deque[Ticket[None]])
@@ -57,11 +59,12 @@ class KeptVerdicts:
         """Returns what the store has of each; with `--fresh` the unit's own only."""
         if not wanted:
             return []
-        return await self.engine.store.read_whole(
+        return await self.engine.store.read_for(
             lambda db: [
                 jobs.verdict(db, about, ident, only=key) or (None if self.fresh else jobs.verdict(db, about, ident))
                 for key, ident, about in wanted
-            ]
+            ],
+            sealed=self.sealed,
         )
 
     async def keep(self, key: UnitKey, about: jobs.VerdictKey, answer: Verdict | NotJudgeable, at: datetime) -> None:
@@ -76,6 +79,14 @@ class KeptVerdicts:
                 write = _Outputs(self.outputs)
                 await self.queue(write)
                 self.taking = write
+
+    async def begun_talk(self, key: UnitKey) -> talks.TalkRow | None:
+        """The last attempt at the conversation of that unit, of an earlier start of the run."""
+        return await self.engine.store.read_whole(partial(talks.newest, key=key))
+
+    async def keep_talk(self, row: talks.TalkRow) -> None:
+        """Keeps how far a conversation is; returns once it is committed: its last answer was paid for."""
+        await self.engine.store.write(partial(talks.save, row=row))
 
     async def queue(self, work: Callable[[Db], None]) -> None:
         """Queues a write that nobody waits for now; one that failed earlier is raised here, and tried again by `settle`."""

@@ -201,8 +201,8 @@ def own_measure(case: Record[TestCase]) -> Measure:
 
 
 def _own_yardstick(case: TestCase) -> Yardstick:
-    if case.assertions:
-        assertions = parted(case.assertions)[0]
+    if checks := case.checks:
+        assertions = parted(checks)[0]
         asking = tuple(assertion for assertion in assertions if asks_outside((assertion,)))
         return ByAssertions(assertions, case.threshold, case.scoring, asking)
     if case.expected_outputs:

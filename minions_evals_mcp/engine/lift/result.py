@@ -53,7 +53,9 @@ class TriggerFigures(Value):
     """The figures of a skill's use where it should be, over the cases whose tool log was captured.
 
     `precision`: of the outputs in which it was taken up, those of cases that should. `recall`: of the outputs of cases that
-    should, those in which it was. `missed` and `wrong` name cases, at most twenty each.
+    should, those in which it was. `missed` and `wrong` name cases, at most twenty each. `crashed` counts the trials that
+    failed or ran out of time, which say nothing either way; `crashed_in` names their cases, and `recall_bounds` is what the
+    recall would be had none of them, or each, taken the skill up.
     """
 
     precision: ShareFound
@@ -61,22 +63,35 @@ class TriggerFigures(Value):
     missed: tuple[str, ...]
     wrong: tuple[str, ...]
     not_captured: Count
+    crashed: Count = 0
+    crashed_in: tuple[str, ...] = ()
+    recall_bounds: tuple[float, float] | None = None
 
 
 class LiftResult(Value):
     """The result of a lift. `delta`, `interval` and `pValue` are of the difference of scores (0 to 1), with the subject minus
-    without, at 5 % for this lift alone; `comparison` holds the same runs as an attempt that an approval may rest on.
+    without, at 5 % for this lift alone; `comparison` holds the same runs as an attempt that an approval may rest on. They and
+    the verdict are None where the cases only ask whether the skill is taken up, in `triggerRun`. `leftOut` names the evals that
+    say neither what their output should be nor whether the skill should be taken up.
     """
 
     name: str
-    verdict: LiftVerdict
+    verdict: LiftVerdict | None = None
     in_words: str
-    delta: float
-    interval: tuple[float, float]
-    p_value: float
-    comparison: ComparisonSummary
-    costs: tuple[CostChange, ...]
+    delta: float | None = None
+    interval: tuple[float, float] | None = None
+    p_value: float | None = None
+    comparison: ComparisonSummary | None = None
+    costs: tuple[CostChange, ...] = ()
     triggers: TriggerFigures | None
+    trigger_run: str | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that it rests on."""
+        compared = () if self.comparison is None else (self.comparison.run_a, self.comparison.run_b)
+        return compared if self.trigger_run is None else (*compared, self.trigger_run)
 
 
 def cost_changes(without: Sequence[ArmUnit], with_: Sequence[ArmUnit]) -> tuple[CostChange, ...]:
@@ -117,9 +132,10 @@ def _change(unit: str, without: Mapping[str, float], with_: Mapping[str, float])
 def trigger_figures(
     units: Sequence[ArmUnit], should: Mapping[str, bool], skill: str | None
 ) -> TriggerFigures | None:  # fmt: skip
-    """Returns how well the skill is taken up; None where the subject is no skill, or no tool log was captured."""
-    logged = [unit for unit in units if unit.tool_calls is not None]
-    if skill is None or not logged:
+    """How well the skill is taken up; None where the subject is no skill, or no output came with a tool log."""
+    crashed = [unit.case_id for unit in units if unit.crashed]
+    logged = [unit for unit in units if unit.tool_calls is not None and not unit.crashed]
+    if skill is None or not (logged or crashed):
         return None
     used = [
         (
@@ -130,12 +146,17 @@ def trigger_figures(
         for unit in logged
     ]
     right = sum(taken and wanted for _, wanted, taken in used)
+    hoped = sum(should.get(case_id, True) for case_id in crashed)
+    wanted_of = sum(wanted for _, wanted, _ in used)
     return TriggerFigures(
         precision=_share(right, sum(taken for _, _, taken in used)),
-        recall=_share(right, sum(wanted for _, wanted, _ in used)),
+        recall=_share(right, wanted_of),
         missed=_names(case_id for case_id, wanted, taken in used if wanted and not taken),
         wrong=_names(case_id for case_id, wanted, taken in used if taken and not wanted),
-        not_captured=len(units) - len(logged),
+        not_captured=len(units) - len(logged) - len(crashed),
+        crashed=len(crashed),
+        crashed_in=_names(crashed),
+        recall_bounds=(right / (wanted_of + hoped), (right + hoped) / (wanted_of + hoped)) if hoped else None,
     )
 
 
@@ -146,6 +167,14 @@ def _share(share: int, of: int) -> ShareFound:
 
 def _names(case_ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(case_ids))[:NAMED]
+
+
+def trigger_words(name: str, figures: TriggerFigures | None) -> str:
+    """The answer where only that was asked, in a sentence."""
+    if figures is None:
+        return f"Whether {name} is taken up is not known: no output came with a tool log."
+    recall = figures.recall
+    return f"{name} is taken up in {recall.found} of {recall.of} outputs where it should be; nothing else is asked."
 
 
 def lift_words(name: str, lift: Lift, comparison: ComparisonSummary) -> str:

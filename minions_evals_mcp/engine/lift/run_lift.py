@@ -9,12 +9,19 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, pairing
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.lift.arms import Arm, ArmName, save_arms
-from minions_evals_mcp.engine.lift.result import VERDICTS, LiftResult, cost_changes, lift_words, trigger_figures
+from minions_evals_mcp.engine.lift.result import (
+    VERDICTS,
+    LiftResult,
+    cost_changes,
+    lift_words,
+    trigger_figures,
+    trigger_words,
+)
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest, RunSettings
 from minions_evals_mcp.engine.run.pipeline import Progress
@@ -30,18 +37,20 @@ from minions_evals_mcp.targets.workspace import Workspaces
 class LiftPlan:
     """The plan of a lift: its cases as records, the benchmark of those that are judged, and both arms.
 
-    `triggers_id` is the benchmark of cases that only ask whether the `skill` is taken up; they are run with it alone.
-    `case_files` is the folder in which the cases' own files stand.
+    `benchmark_id` is None where the cases only ask whether the `skill` is taken up. `triggers_id` is the benchmark of those
+    cases; they are run with it alone. `case_files` is the folder in which the cases' own files stand, `left_out` the evals of
+    the file that ask for nothing.
     """
 
     name: str
     arms: Mapping[ArmName, Arm]
-    benchmark_id: str
+    benchmark_id: str | None
     records: Sequence[Record[Fields]] = ()
     triggers_id: str | None = None
     skill: str | None = None
     should_trigger: Mapping[str, bool] | None = None
     case_files: Path | None = None
+    left_out: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.arms["with"].laid == self.arms["without"].laid:
@@ -49,6 +58,18 @@ class LiftPlan:
                 "both arms lay the same files into their workspaces.",
                 remedy=f"Name what is tried with {argument('with_')}, and what it is tried against with {argument('without')}.",
             )
+        if self.benchmark_id is None and self.skill is None:
+            raise BadInputError(
+                "the cases only ask whether a skill is taken up, and no skill is tried.",
+                remedy="Name the folder of a skill, or say in each case what its output should be.",
+            )
+
+    @property
+    def subject_id(self) -> str:
+        """The benchmark that is run: of the judged cases, else of those that ask whether the skill is taken up."""
+        benchmark_id = self.benchmark_id or self.triggers_id
+        assert benchmark_id is not None  # a suite without cases is refused
+        return benchmark_id
 
     def workspaces(self) -> Workspaces:
         """The workspaces in which the target is started."""
@@ -64,6 +85,9 @@ async def run_lift(
     """
     await save_records(engine, [Arrival(record) for record in plan.records])
     await save_arms(engine, plan.arms)
+    if plan.benchmark_id is None:
+        run_id = await _ask_triggers(engine, plan, settings, settings.key, progress)
+        return await triggers_result(engine, plan, run_id)
     request = ComparisonRequest.asked_by(
         settings,
         benchmark_id=plan.benchmark_id,
@@ -73,14 +97,14 @@ async def run_lift(
     comparison = await compare_prompt_versions(engine, request, progress=progress)
     if comparison is None:
         return None
-    ids_asked = (
-        [] if plan.triggers_id is None else [await _ask_triggers(engine, plan, settings, comparison.id, progress)]
-    )
-    return await lift_result(engine, plan, comparison.id, trigger_runs=ids_asked)
+    trigger_run = None
+    if plan.triggers_id is not None:
+        trigger_run = await _ask_triggers(engine, plan, settings, f"{comparison.id}:triggers", progress)
+    return await lift_result(engine, plan, comparison.id, trigger_run=trigger_run)
 
 
 async def _ask_triggers(
-    engine: Engine, plan: LiftPlan, settings: RunSettings, comparison_id: str, progress: Progress
+    engine: Engine, plan: LiftPlan, settings: RunSettings, key: str | None, progress: Progress
 ) -> str:
     """The run of the cases that only ask whether the skill is taken up, with it in the workspace."""
     assert plan.triggers_id is not None
@@ -88,20 +112,30 @@ async def _ask_triggers(
         settings,
         subject_id=plan.triggers_id,
         prompt_version_ref=plan.arms["with"].version,
-        key=f"{comparison_id}:triggers",
+        key=key,
     )
     return (await run_benchmark(engine, request, progress=progress)).id
 
 
+async def triggers_result(engine: Engine, plan: LiftPlan, run_id: str) -> LiftResult:
+    """The result of a lift whose cases only ask whether the skill is taken up: its figures, and no verdict."""
+    units = await engine.store.read(partial(arm_units, run_id=run_id))
+    figures = trigger_figures(units, plan.should_trigger or {}, plan.skill)
+    return LiftResult(
+        name=plan.name, in_words=trigger_words(plan.name, figures), triggers=figures, trigger_run=run_id,
+        left_out=tuple(plan.left_out),
+    )  # fmt: skip
+
+
 async def lift_result(
-    engine: Engine, plan: LiftPlan, comparison_id: str, *, trigger_runs: Sequence[str] = ()
+    engine: Engine, plan: LiftPlan, comparison_id: str, *, trigger_run: str | None = None
 ) -> LiftResult:
-    """Returns what the lift under that comparison came to; `trigger_runs` only asked whether the skill is taken up."""
+    """The result of the lift under that comparison; the cases of `trigger_run` only asked whether the skill is taken up."""
     comparison = await summarize_comparison(engine, comparison_id)
-    units = await units_of(engine, comparison)
-    tried = [*units["with"]]
-    for run_id in trigger_runs:
-        tried += await engine.store.read(partial(arm_units, run_id=run_id))
+    without, with_, asked = [
+        await engine.store.read(partial(arm_units, run_id=run_id)) if run_id else []
+        for run_id in (comparison.run_a, comparison.run_b, trigger_run)
+    ]
     paired = await engine.store.read(partial(pairing, run_a=comparison.run_a, run_b=comparison.run_b))
     measured = lift(paired.pairs(), margin=MARGIN)
     return LiftResult(
@@ -112,12 +146,21 @@ async def lift_result(
         interval=measured.difference.interval,
         p_value=measured.p_value,
         comparison=comparison,
-        costs=cost_changes(units["without"], units["with"]),
-        triggers=trigger_figures(tried, plan.should_trigger or {}, plan.skill),
+        costs=cost_changes(without, with_),
+        triggers=trigger_figures([*with_, *asked], plan.should_trigger or {}, plan.skill),
+        trigger_run=trigger_run,
+        left_out=tuple(plan.left_out),
     )
 
 
-async def units_of(engine: Engine, comparison: ComparisonSummary) -> dict[ArmName, list[ArmUnit]]:
-    """The outputs of both arms."""
-    runs: dict[ArmName, str] = {"with": comparison.run_b, "without": comparison.run_a}
-    return {arm: await engine.store.read(partial(arm_units, run_id=run_id)) for arm, run_id in runs.items()}
+async def units_of(engine: Engine, result: LiftResult) -> dict[ArmName, list[ArmUnit]]:
+    """The outputs of both arms; where the cases only ask whether the subject is taken up, there is one arm."""
+    comparison = result.comparison
+    runs: dict[ArmName, str | None] = {
+        "with": result.trigger_run if comparison is None else comparison.run_b,
+        "without": None if comparison is None else comparison.run_a,
+    }
+    return {
+        arm: await engine.store.read(partial(arm_units, run_id=run_id)) if run_id else []
+        for arm, run_id in runs.items()
+    }

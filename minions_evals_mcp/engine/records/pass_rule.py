@@ -25,4 +25,4 @@ def with_pass_rule(record: Record[Fields], earlier: Record[Fields] | None) -> Re
 
 
 def _is_judged_by_expectation(case: TestCase) -> bool:
-    return bool(case.expected_outputs) and case.rubric_id is None and not case.assertions
+    return bool(case.expected_outputs) and case.rubric_id is None and not case.checks

@@ -24,7 +24,7 @@ def handed_in(arrival: Arrival) -> Arrival:
 
 
 def _refuse_elsewhere(case: TestCase) -> None:
-    for number, assertion in enumerate(case.assertions):
+    for number, assertion in enumerate(case.checks):
         refuse_elsewhere(assertion, at=f"fields.assertions[{number}]")
     if case.scoring is not None and case.scoring.code.startswith("file://"):
         raise InvalidRecordError("a record holds the code itself, not the name of a file", field="fields.scoring.code")

@@ -28,7 +28,7 @@ from minions_evals_mcp.scoring.rubric import threshold_note
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, EventRow, append, append_all, row_of, write_events
-from minions_evals_mcp.store.seals import is_sealed
+from minions_evals_mcp.store.seals import hidden_among, is_sealed
 from minions_evals_mcp.store.speakers import made_by_agents, note_handed_in
 
 
@@ -81,16 +81,38 @@ def batch_of(arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), ev
 
 def write_batch(db: Db, batch: Batch, *, by: Speaker, now: datetime) -> Saved:
     """Writes the batch, which `by` hands in, in the caller's transaction; raises as `save_records` does."""
+    batch, left = _without_hidden(db, batch, by)
     saved = _save(db, batch, by.source, now)
     taken = [arrival.record for arrival in batch.arrivals]
-    notes = [*reading_notes(batch.arrivals), *rubric_notes(db, taken)]
+    notes = [*left, *reading_notes(batch.arrivals), *rubric_notes(db, taken)]
     outputs = [record.id for record in taken if isinstance(record.fields, AgentRun) and is_final(record.fields)]
     note_handed_in(db, outputs, by.identity, at=now)
     for record in taken:
         if isinstance(record.fields, Benchmark) and record.fields.sealed and not is_sealed(db, record.id):
-            sealed = seal_within(db, SealAsked(benchmark_id=record.id), by=by.identity, at=now)
+            sealed = seal_within(db, SealAsked(benchmark_id=record.id), by=by.identity, at=now, arriving=True)
             notes.append(f"{sealed.in_words} Only its operator ends the seal")
     return replace(saved, notes=(*saved.notes, *notes)) if notes else saved
+
+
+def _without_hidden(db: Db, batch: Batch, by: Speaker) -> tuple[Batch, list[str]]:
+    """The batch without what is sealed already, and what is said of that; an agent's is refused with its first sealed record.
+
+    Neither is compared with what is kept: "unchanged" would say that a guess at a sealed case is right.
+    """
+    idents = (arrival.record.id for arrival in batch.arrivals if isinstance(arrival.record.fields, TestCase | AgentRun))
+    hidden = hidden_among(db, idents)
+    if not hidden:
+        return batch, []
+    rest = [arrival for arrival in batch.arrivals if arrival.record.id not in hidden]
+    for arrival in batch.arrivals:
+        if arrival.record.id in hidden and (by.source == AGENTS or arrival.over is not None):
+            raise SealedError(
+                f"{arrival.record.type} {arrival.record.id} is sealed and is not edited.",
+                remedy=f"{Next('seals', reason='lists every seal')}.",
+            )
+    events = [event for event in batch.events if event.subject_id not in hidden]
+    left = f"{len(hidden)} records are sealed and stay as they are: whether the same came in is not looked at"
+    return replace(batch, arrivals=rest, events=events), [left]
 
 
 NOTED = 5

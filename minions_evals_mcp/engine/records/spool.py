@@ -24,6 +24,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import EventRow, row_of, write_events
+from minions_evals_mcp.store.seals import hidden_among
 from minions_evals_mcp.store.speakers import note_handed_in
 
 PAGE = 200
@@ -133,9 +134,10 @@ class SortedPage:
 def sorted_page(db: Db, page: Sequence[Waiting]) -> SortedPage:
     """The page by what the store keeps by now."""
     digests = records.kept_digests(db, [row.id for row in page])
+    hidden = hidden_among(db, digests)
     page_sorted = SortedPage()
     for row in page:
-        is_new, is_same = row.id not in digests, digests.get(row.id) == row.digest
+        is_new, is_same = row.id not in digests, row.id not in hidden and digests.get(row.id) == row.digest
         (page_sorted.new if is_new else page_sorted.same if is_same else page_sorted.other).append(row)
     return page_sorted
 

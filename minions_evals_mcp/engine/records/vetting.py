@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import (
     SIMILARITY,
     Benchmark,
@@ -20,6 +23,7 @@ from minions_evals_mcp.engine.records.schedules import vet_schedule
 from minions_evals_mcp.errors import InvalidRecordError, RuleError
 from minions_evals_mcp.judges.heuristic import guide, takes_proposal
 from minions_evals_mcp.scoring.assertions.table import vet
+from minions_evals_mcp.scoring.conversations.script import vet_conversation
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import vet_rubric
 from minions_evals_mcp.scoring.verdicts.expected import expectation
@@ -82,7 +86,25 @@ def _vet_case(view: View, record: Record[TestCase]) -> None:
         raise no_rubric(record)
     if case.world is not None and view.get(case.world, World) is None:
         raise no_world(record)
+    _vet_conversation(record)
     vet_checks(record, of_config=record.id in view.of_config or _judged_as_kept(view, record))
+
+
+def _vet_conversation(record: Record[TestCase]) -> None:
+    """Refuses a conversation with a pattern that cannot be searched, or with a stop rule on a world that there is not."""
+    setup = record.fields.conversation
+    if setup is None:
+        return
+    try:
+        vet_conversation(setup)
+    except InvalidRecordError as error:
+        raise InvalidRecordError(
+            error.reason, field=f"fields.conversation.{error.field}", record=name_of(record)
+        ) from None
+    if setup.ends is not None and setup.ends.state is not None and record.fields.world is None:
+        raise InvalidRecordError(
+            "a state is that of a world; name one under world", field="fields.conversation.ends.state", record=name_of(record)
+        )  # fmt: skip
 
 
 def no_rubric(record: Record[TestCase]) -> InvalidRecordError:
@@ -112,16 +134,27 @@ def vet_checks(record: Record[TestCase], *, of_config: bool) -> None:
     for number, assertion in enumerate(case.assertions):
         if assertion in checks:
             vet(assertion, at=f"fields.assertions[{number}]", of_config=of_config)
+    for place, assertion in _of_turns(case):
+        vet(assertion, at=f"fields.{place}", of_config=of_config)
     if case.pass_rule != SIMILARITY:
         for key, value in (case.expected_outputs or {}).items():
             vet(expectation(value), at=f"fields.expectedOutputs.{key}")
 
 
+def _of_turns(case: TestCase) -> Iterator[tuple[str, Assertion]]:
+    """The checks of turns, each with where it stands."""
+    parts = {**{f"turns.{number}": checks for number, checks in case.turns.items()},
+             "everyTurn": case.every_turn, "agentTurns": case.agent_turns}  # fmt: skip
+    for place, checks in parts.items():
+        for number, assertion in enumerate(checks):
+            yield f"{place}[{number}]", assertion
+
+
 def _judged_as_kept(view: View, record: Record[TestCase]) -> bool:
     """Returns whether the case's checks are those that it has: who judges it came in through a config, then."""
     case = of_type(view.kept.get(record.id), TestCase)
-    return case is not None and (case.fields.assertions, case.fields.scoring) == (
-        record.fields.assertions,
+    return case is not None and (case.fields.checks, case.fields.scoring) == (
+        record.fields.checks,
         record.fields.scoring,
     )
 

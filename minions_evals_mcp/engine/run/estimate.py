@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from pydantic_core import to_json
@@ -91,22 +92,22 @@ async def estimate(engine: Engine, request: RunRequest, *, kind: Literal["test-c
     case_ids = await _cases(engine, request, kind)
     seal = await engine.store.read_whole(lambda db: vet_whole(db, request, case_ids, kind=kind, dry=True))
     with hushed(seal):
-        return await _estimate(engine, request, case_ids)
+        return await _estimate(engine, request, case_ids, sealed=seal is not None)
 
 
-async def _estimate(engine: Engine, request: RunRequest, case_ids: Sequence[str]) -> Estimate:
+async def _estimate(engine: Engine, request: RunRequest, case_ids: Sequence[str], *, sealed: bool) -> Estimate:
     budget = uncapped()
     request = await planning.resolved(engine, request, case_ids)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
     plan = await planning.plan(engine, request, case_ids, judging)
     target = planning.target_for(engine, request, plan.versions, budget)
-    await planning.vet_prompts(engine, request, plan, target)
+    await planning.vet_prompts(engine, request, plan, target, sealed=sealed)
     longest = max((len(to_json(version.wire())) for version in plan.versions.recorded()), default=0)
-    works = _Works(engine, request, judging, plan.versions, target is not None, longest)
+    works = _Works(engine, request, judging, plan.versions, target is not None, longest, sealed)
     total = _Work()
     for at in range(0, len(plan.case_ids), planning.PAGE):
         page = plan.case_ids[at : at + planning.PAGE]
-        for work in await engine.store.read_whole(lambda db, page=page: works.of(db, measures(db, page, plan.rubrics))):
+        for work in await engine.store.read_for(partial(_page_work, works=works, page=page, plan=plan), sealed=sealed):
             total += work
     panel = engine.judge_model()
     members = (None,) if panel is None else panel.members
@@ -131,6 +132,10 @@ async def _cases(engine: Engine, request: RunRequest, kind: Literal["test-case",
     return (request.subject_id,)
 
 
+def _page_work(db: Db, *, works: _Works, page: Sequence[str], plan: planning.Plan) -> list[_Work]:
+    return works.of(db, measures(db, page, plan.rubrics))
+
+
 @dataclass(frozen=True, slots=True)
 class _Works:
     """Tells what cases come to under one request."""
@@ -141,6 +146,7 @@ class _Works:
     versions: RunVersions
     has_target: bool
     version_characters: int
+    sealed: bool
 
     def of(self, db: Db, cases: Sequence[Measure]) -> list[_Work]:
         """The work of each case."""
@@ -163,7 +169,7 @@ class _Works:
             return len(trials)
         default = self.versions.default_ref(case.case.fields)
         requests = [WantedRun(case.case.fields, trial, default) for trial in trials]
-        return sum(run is not None for run in recorded_runs(db, self.request, requests))
+        return sum(run is not None for run in recorded_runs(db, self.request, requests, sealed=self.sealed))
 
     def _calls(self, case: Measure) -> int:
         """The calls for one output."""

@@ -44,7 +44,7 @@ HELD = 10_000
 """So many cases at most are held from the plan until they run; the others are read once more."""
 CONFIG = "config"
 """Begins the name of a target that stands in a config: only `eval` with that config can open it."""
-SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "awaiting-judgments"})
+SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "user-error", "awaiting-judgments"})
 
 
 @frozen_type
@@ -105,9 +105,11 @@ def series(seen: Digests) -> str:
     return digest([seen.test_case, seen.rubric, seen.judge, seen.scorer, seen.embedder])
 
 
-def judge_for(engine: Engine, request: RunRequest, budget: Budget, *, model: ModelRef | None) -> Judging:
+def judge_for(
+    engine: Engine, request: RunRequest, budget: Budget, *, model: ModelRef | None, sealed: bool = False
+) -> Judging:
     """The judges of a run; the model's client is opened when it is first asked."""
-    verdicts = KeptVerdicts(engine, request.fresh)
+    verdicts = KeptVerdicts(engine, request.fresh, sealed=sealed)
     if model is None or request.judge in {"heuristic", "human", "caller"}:
         by_models = request.judge not in {"heuristic", "human", "caller"}
         own = OwnJudges(engine, budget) if by_models else None
@@ -246,24 +248,38 @@ def _page(
     return page
 
 
-async def vet_prompts(engine: Engine, request: RunRequest, planned: Plan, target: Target | None) -> None:
+async def vet_prompts(
+    engine: Engine, request: RunRequest, planned: Plan, target: Target | None, *, sealed: bool
+) -> None:
     """Refuses cases that name a prompt of which there is no version where a model would be sent their bare input."""
     if isinstance(target, ModelTarget) and request.target is not None:
         for case_id in planned.without_version:
-            await engine.store.read_whole(partial(_vet_prompt, request=request, case_id=case_id))
+            await engine.store.read_for(
+                partial(_vet_prompt, request=request, case_id=case_id, sealed=sealed), sealed=sealed
+            )
 
 
-def _vet_prompt(db: Db, *, request: RunRequest, case_id: str) -> None:
+def _vet_prompt(db: Db, *, request: RunRequest, case_id: str, sealed: bool) -> None:
     ((case,),) = (measures(db, [case_id], {}),)
     fields = case.case.fields
     requests = [WantedRun(fields, trial, fields.prompt_version_ref) for trial in range(1, request.trials + 1)]
-    if None not in recorded_runs(db, request, requests):
+    if None not in recorded_runs(db, request, requests, sealed=sealed):
         return
     raise BadInputError(
         f"test-case {case_id} names {request.prompt_version_ref or default_name(fields)}, of which no version is recorded:"
         " a model is not sent its bare input.",
         remedy="Import the prompt-version, take promptId out of the case, or record the agent's outputs.",
     )
+
+
+def lacks_outputs(db: Db, *, request: RunRequest, plan: Plan, page: Sequence[str]) -> bool:
+    """Whether a sealed case of the page has no recorded output for one of the trials."""
+    wanted = [
+        WantedRun(measure.case.fields, trial, plan.versions.default_ref(measure.case.fields))
+        for measure in measures(db, page, plan.rubrics)
+        for trial in range(1, request.trials + 1)
+    ]
+    return None in recorded_runs(db, request, wanted, sealed=True)
 
 
 def _why_idle(measure: Measure) -> str:
@@ -280,12 +296,14 @@ def frame_for(engine: Engine, run_id: str | None, *, target_digest: str | None) 
     )
 
 
-async def made_outputs(engine: Engine, request: RunRequest, seen: Digests) -> dict[tuple[str, int], UnitKey]:
+async def made_outputs(
+    engine: Engine, request: RunRequest, seen: Digests, *, sealed: bool
+) -> dict[tuple[str, int], UnitKey]:
     """The kept outputs of the run's target that it may use again: none, unless it was asked for."""
     if not request.cache or seen.target is None:
         return {}
     target = seen.target
-    return await engine.store.read_whole(lambda db: jobs.made_outputs(db, target))
+    return await engine.store.read_for(lambda db: jobs.made_outputs(db, target), sealed=sealed)
 
 
 async def resolved(engine: Engine, request: RunRequest, case_ids: Sequence[str]) -> RunRequest:

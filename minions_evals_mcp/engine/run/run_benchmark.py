@@ -29,9 +29,16 @@ from minions_evals_mcp.engine.run.tally import Tally
 from minions_evals_mcp.engine.run.unit_pages import open_units
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.engine.seals.guard import hushed, vet_whole
-from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, NotFoundError, StoppedError
+from minions_evals_mcp.errors import (
+    BadInputError,
+    EvalsError,
+    InstrumentError,
+    NotFoundError,
+    SealedError,
+    StoppedError,
+)
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.next_steps import WORKS
+from minions_evals_mcp.next_steps import WORKS, argument
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs, records, seals
 from minions_evals_mcp.store.jobs import Job
@@ -79,7 +86,7 @@ async def vet_benchmark(engine: Engine, request: RunRequest) -> None:
     case_ids = await _cases(engine, request)
     seal = await engine.store.read_whole(lambda db: vet_whole(db, request, case_ids, kind="benchmark", dry=True))
     with hushed(seal):
-        await _planned(engine, request, case_ids, kind="benchmark", opening=None)
+        await _planned(engine, request, case_ids, kind="benchmark", opening=None, sealed=seal is not None)
 
 
 async def _cases(engine: Engine, request: RunRequest) -> Sequence[str]:
@@ -196,17 +203,18 @@ async def _planned(
     *,
     kind: Literal["test-case", "benchmark"],
     opening: OpenTarget | None,
+    sealed: bool,
 ) -> _Planned:
     switch = Switch()
     budget = Budget(request.max_cost_usd, request.max_seconds, switch.stop)
     switch.look = budget.look_at_clock  # a target that is no model's is not metered
     vet_embedder(engine.config.embedder)
     request = await planning.resolved(engine, request, case_ids)
-    judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
+    judging = planning.judge_for(engine, request, budget, model=engine.judge_model(), sealed=sealed)
     plan = await planning.plan(engine, request, case_ids, judging)
     target = opening(budget) if opening else planning.target_for(engine, request, plan.versions, budget)
     plan = plan.aimed(target)
-    await planning.vet_prompts(engine, request, plan, target)
+    await planning.vet_prompts(engine, request, plan, target, sealed=sealed)
     if not plan.case_ids:
         raise BadInputError(
             f"{request.subject_id} has no active test case.", remedy=f"Skipped: {', '.join(plan.skipped)}."
@@ -225,18 +233,32 @@ async def _prepared(
     kind: Literal["test-case", "benchmark"],
     opening: OpenTarget | None,
 ) -> _Run:
-    planned = await _planned(engine, original_request, case_ids, kind=kind, opening=opening)
+    sealed = seal is not None
+    planned = await _planned(engine, original_request, case_ids, kind=kind, opening=opening, sealed=sealed)
     request, plan = planned.request, planned.plan
     total = len(plan.case_ids) * request.trials
     spec = plan.spec(request, version_name=original_request.prompt_version_ref)
+    if seal is not None and planned.target is None and request.rejudge_run_id is None:
+        await _vet_outputs(engine, request, plan, seal)
     job = await start_job(engine, request, kind=kind, total=total, spec=spec)
     if seal is not None:
         await engine.store.write(partial(seals.note_run, run_id=job.id, seal=seal))
     run_id = job.id if kind == "benchmark" else None
     frame = planning.frame_for(engine, run_id, target_digest=plan.digests.target)
-    made = await planning.made_outputs(engine, request, plan.digests)
+    made = await planning.made_outputs(engine, request, plan.digests, sealed=sealed)
     bench = Bench(engine, request, planned.judging, planned.target, plan.versions, frame, made, seal, planned.budget)
     return _Run(job, plan, bench, planned.switch)
+
+
+async def _vet_outputs(engine: Engine, request: RunRequest, plan: planning.Plan, seal: Seal) -> None:
+    """Refuses sealed cases of which some have no recorded output, and does not say how many: an output could be a guess."""
+    for at in range(0, len(plan.case_ids), planning.PAGE):
+        page = plan.case_ids[at : at + planning.PAGE]
+        if await engine.store.read_whole(partial(planning.lacks_outputs, request=request, plan=plan, page=page)):
+            raise SealedError(
+                f"{seal.benchmark_id} is sealed, and not every case has a recorded output for {request.prompt_version_ref}.",
+                remedy=f"Name a {argument('target')}, or import all outputs, marked by `extra: {{sealed: true}}`.",
+            )
 
 
 def _vet_measured(request: RunRequest, plan: planning.Plan) -> None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED
-from minions_evals_mcp.domain.values import Count, Id, Text, Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import LATEST, get_job, request_of
-from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.request import RunRequest, Selection
 from minions_evals_mcp.engine.run.run_benchmark import get_benchmark
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.next_steps import Next
@@ -29,31 +26,6 @@ PAGE = 200
 CONDITION = re.compile(r"\s*(?P<what>tag=|skill=|status=|text~)\s*(?P<of>.*\S)\s*", re.DOTALL)
 Status = Literal["passed", "failed", "new"]
 STATUSES: tuple[Status, ...] = ("passed", "failed", "new")
-
-
-class Selection(Value):
-    """The choice of cases to run: those of `rerun_failed` for which every condition holds; of them a sample; of it the first.
-
-    A condition is `tag=TAG`, `skill=SKILL` (its `skillId`), `status=passed|failed|new` (in the case's newest run) or
-    `text~WORDS` (in its id, name, description or inputs, in any case).
-    """
-
-    conditions: tuple[Text, ...] = ()
-    rerun_failed: Id | None = None
-    sample: Annotated[int, Field(ge=1)] | None = None
-    seed: Count = 0
-    limit: Annotated[int, Field(ge=1)] | None = None
-
-    def in_words(self) -> str:
-        """The selection in words; empty where it selects nothing."""
-        parts = [*(text.strip() for text in self.conditions)]
-        if self.rerun_failed is not None:
-            parts.insert(0, f"failed or not scored in {self.rerun_failed}")
-        if self.sample is not None:
-            parts.append(f"a sample of {self.sample} (seed {self.seed})")
-        if self.limit is not None:
-            parts.append(f"the first {self.limit}")
-        return ", ".join(parts)
 
 
 async def select_cases(engine: Engine, request: RunRequest, selection: Selection) -> RunRequest:
@@ -90,7 +62,7 @@ def _is_same(words: str, selection: Selection, meant: Selection) -> bool:
 
 async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, before: Job | None) -> RunRequest:
     benchmark = await get_benchmark(engine, request.subject_id)
-    tests = [_condition(text) for text in selection.conditions]
+    tests = [_condition(text) for text in selection.conditions()]
     kept_ids: list[str] = []
     active = 0
     failed = None if before is None else await engine.store.read(partial(_not_passed, job_id=before.id))
@@ -187,6 +159,6 @@ def _standing(db: Db, cases: Sequence[Record[TestCase]], *, status: Status) -> l
 
 def _cut(idents: list[str], selection: Selection) -> list[str]:
     if selection.sample is not None:
-        drawn = set(case_order(idents, selection.seed)[: selection.sample])
+        drawn = set(case_order(idents, selection.seed or 0)[: selection.sample])
         idents = [ident for ident in idents if ident in drawn]
     return idents[: selection.limit]

@@ -40,7 +40,7 @@ async def open_units(bench: Bench, job_id: str, case_ids: Sequence[str], plan: P
         part = case_ids[at : at + size]
         opened = partial(_open, bench=bench, job_id=job_id, first=at, case_ids=part, plan=plan)
         async with bench.turn:
-            units = await bench.engine.store.read_whole(opened)
+            units = await bench.engine.store.read_for(opened, sealed=bench.seal is not None)
         for page in pages_of(bench, units):
             yield page
 
@@ -114,7 +114,10 @@ def _recorded(db: Db, bench: Bench, units: Sequence[Unit]) -> list[str | Observe
     """The recorded agent-run that each unit judges, by id; the versions that they were made with are met."""
     cases = [(unit.measure.case.fields, unit.key.trial) for unit in units]
     requests = [WantedRun(case, trial, bench.versions.default_ref(case)) for case, trial in cases]
-    return [_met(db, bench, recorded_run) for recorded_run in recorded_runs(db, bench.request, requests)]
+    return [
+        _met(db, bench, recorded_run)
+        for recorded_run in recorded_runs(db, bench.request, requests, sealed=bench.seal is not None)
+    ]
 
 
 def _met(db: Db, bench: Bench, recorded: RecordedRun | None) -> str | None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.conversations import exchanges, messages_of
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
@@ -22,6 +26,7 @@ from minions_evals_mcp.domain.outcomes import (
     Skipped,
     TargetErrored,
     UnitKey,
+    UserErrored,
 )
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
@@ -48,13 +53,16 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
 from minions_evals_mcp.store.records import Unread
 from minions_evals_mcp.store.seals import Seal
-from minions_evals_mcp.targets.live import ActsInWorlds, ModelTarget, Target
+from minions_evals_mcp.targets.live import ActsInWorlds, Converses, ModelTarget, Target
 from minions_evals_mcp.targets.prompted import PromptedTarget, recalled_inputs, written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
 
+if TYPE_CHECKING:
+    from minions_evals_mcp.world.units import UnitInWorld
+
 TOGETHER = 50
 """How many units are judged and written in one go, where none of them has to wait for anything."""
-Seen = Observed | Skipped | TargetErrored
+Seen = Observed | Skipped | TargetErrored | UserErrored
 """An output, or why there is none."""
 
 
@@ -152,7 +160,7 @@ def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: 
 def _work(bench: Bench, unit: Unit, seen: Observed, alike: Likeness | None) -> Work:
     case = unit.measure.case.fields
     measured = unit.measure.yardstick
-    asking = measured.asking if isinstance(measured, ByAssertions) else case.assertions
+    asking = measured.asking if isinstance(measured, ByAssertions) else case.checks
     prompt = _prompt(bench, case, seen) if asking and _wants_prompt(asking) else ""
     inputs = recalled_inputs(case.inputs, seen.output)
     return Work(
@@ -206,7 +214,7 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     """The output, from the first place that has one."""
     case = unit.measure.case.fields
     if unit.recorded is not None:
-        return observed_run(unit.recorded.read(), timeout_ms=case.timeout_ms)
+        return _checked_user(case, observed_run(unit.recorded.read(), timeout_ms=case.timeout_ms))
     if unit.made is not None:
         await _keep_output(bench, unit, unit.made)
         return unit.made
@@ -218,7 +226,11 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     if bench.versions.asked is None and not bench.target.takes_version:
         version = None  # it is not told of the version, so that its output is not that version's
     try:
-        seen = await _in_its_world(bench, bench.target, unit, version)
+        if case.conversation is None:
+            produced = partial(_produced, budget=bench.budget, case=case, version=version)
+            seen = await _in_its_world(bench, bench.target, unit, produced)
+        else:
+            seen = await _conversed(bench, bench.target, unit, version)
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
@@ -227,36 +239,88 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     return seen
 
 
-async def _in_its_world(
+def _checked_user(case: TestCase, seen: Seen) -> Seen:
+    """The recorded output; a conversation that its user spoiled, by the case that says how that user is, has no verdict."""
+    messages = messages_of(seen.output) if isinstance(seen, Observed) and case.conversation is not None else None
+    if messages is None:
+        return seen
+    from minions_evals_mcp.engine.run.conversing import recorded_verdict  # noqa: PLC0415  few cases are conversations
+
+    assert isinstance(seen, Observed)
+    assert case.conversation is not None
+    return recorded_verdict(case.conversation, seen, messages)
+
+
+async def _conversed(
     bench: Bench, target: Target, unit: Unit, version: Record[PromptVersion] | None
+) -> Observed | TargetErrored | UserErrored | Skipped:
+    """The conversation of the case with the target; one that its user spoiled is had again, in a fresh world."""
+    from minions_evals_mcp.engine.run import conversing  # noqa: PLC0415  few cases are conversations
+
+    case = unit.measure.case
+    if not isinstance(target, Converses):
+        return Skipped(f"the case is a conversation, in which {bench.request.target} cannot take part")
+    talking = conversing.Conversing(
+        unit.key, case, version, bench.budget, bench.judging.kept, conversing.players(bench.engine, bench.budget)
+    )
+    start = await conversing.begun(bench.judging.kept, unit.key)
+    while True:
+        seen = await _in_its_world(bench, target, unit, partial(talking.held, start=start), start.attempt)
+        if not isinstance(seen, Observed):
+            return seen
+        ended = talking.verdict_on_user(seen, start)
+        if not isinstance(ended, conversing.Begun):
+            return ended
+        start = ended
+
+
+Producing = Callable[..., Awaitable[Observed | TargetErrored]]
+"""Has a target make its output; `world` is what it acts on, if anything."""
+
+
+async def _in_its_world(
+    bench: Bench, target: Target, unit: Unit, produced: Producing, attempt: int = 1
 ) -> Observed | TargetErrored | Skipped:
     """Returns what the target makes of the case, in a fresh copy of the world that it acts on, if any."""
     case, world, attacks = unit.measure.case.fields, unit.measure.world, bench.request.attacks
     if world is None:
-        return await _produced(target, bench.budget, case, version)
+        return await produced(target)
     if not isinstance(target, ActsInWorlds):
         return Skipped(f"the case acts on the world {world.id}: only a program or a Python function can, as the target")
     from minions_evals_mcp.world.units import unit_in_world, vet_started  # noqa: PLC0415  few cases have a world
 
     config = bench.engine.config
     vet_started(world, agreed=config.agreed_worlds(world.id, world.fields))
-    draws = f"{unit.measure.case.id}:{unit.key.trial}"
+    draws = f"{unit.measure.case.id}:{unit.key.trial}" + (f":{attempt}" if attempt > 1 else "")
     attack = attacks[(unit.key.trial - 1) % len(attacks)] if attacks else None
     with unit_in_world(world, config.world_folder, clock=bench.engine.clock, unit=draws, attack=attack) as acted_on:
-        seen = await _produced(target.in_world(acted_on), bench.budget, case, version)
+        seen = await produced(target.in_world(acted_on), world=acted_on)
         if isinstance(seen, TargetErrored):
             if seen.fatal or not acted_on.met_fault():
                 return seen
             # It broke after a fault that was put there on purpose: that is the agent's failure.
             seen = Observed(output={}, agent_error=seen.reason, produced_by=bench.request.target)
-        calls, evidence = acted_on.ended(seen.tool_calls, said=output_text(seen.output), given=case.inputs)
+        said = "\n".join(turn.agent for turn in exchanges(messages_of(seen.output) or ())) or output_text(seen.output)
+        calls, evidence = acted_on.ended(seen.tool_calls, said=said, given=_given(case))
         return seen.with_trusted(tool_calls=calls, world=evidence)
 
 
+def _given(case: TestCase) -> JsonValue:
+    """What the agent was given: the inputs, and what the user of a conversation knows."""
+    talk = case.conversation
+    return case.inputs if talk is None else {**case.inputs, "user": talk.model_dump(mode="json")}
+
+
 async def _produced(
-    target: Target, budget: Budget, case: TestCase, version: Record[PromptVersion] | None
+    target: Target,
+    *,
+    budget: Budget,
+    case: TestCase,
+    version: Record[PromptVersion] | None,
+    world: UnitInWorld | None = None,
 ) -> Observed | TargetErrored:
     """Returns what the target makes of the case; what the user's own application says that this cost is counted."""
+    del world  # the target is pointed at it
     if isinstance(target, ModelTarget | PromptedTarget):  # what they call is taken out of the budget call by call
         return await target.produce(case.inputs, version, timeout_ms=case.timeout_ms)
     return await budget.own_output(partial(target.produce, case.inputs, version, timeout_ms=case.timeout_ms))
@@ -268,7 +332,8 @@ def made_from(bench: Bench, measure: Measure) -> str:
     version = bench.versions.of(case)
     version_parts = [None, None] if version is None else [version.id, bench.versions.content_digest(version)]
     world_parts = [] if world is None else [world.content_digest(), *bench.request.attacks]
-    return digest([bench.frame.target_digest, *version_parts, case.inputs, *world_parts])
+    talk_parts = [] if case.conversation is None else [json_fields(case.conversation)]
+    return digest([bench.frame.target_digest, *version_parts, case.inputs, *world_parts, *talk_parts])
 
 
 def made_before(db: Db, bench: Bench, measure: Measure, trial: int) -> Observed | None:

@@ -15,6 +15,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries.judging.compared import given_back
 from minions_evals_mcp.store.seals import Exposure, Seal
+from minions_evals_mcp.store.speakers import made_by_agents
 
 SAID = {
     "improved": "Ship {b}: it is significantly better on the sealed cases",
@@ -30,8 +31,18 @@ def sealed_number(db: Db, benchmark_id: str, *, comparison_id: str) -> int:
     seal = seals.seal_of(db, benchmark_id)
     if seal is None or seal.benchmark_id != benchmark_id:
         return 1
-    number = seals.told_before(db, [case.content_digest for case in seals.sealed_cases(db, seal)], but=comparison_id)
-    return 1 + number
+    return 1 + _told(db, seal, but=comparison_id)
+
+
+def _told(db: Db, seal: Seal, *, but: str = "") -> int:
+    """Number of verdicts that count against the seal: of the same contents, wherever they stood.
+
+    Against one whose cases came in sealed, or that an agent made, all count: such cases may be guesses at another seal's contents,
+    and a number of their own would tell that one is right.
+    """
+    if made_by_agents(db, [seal.benchmark_id]) or seals.came_sealed(db, seal):
+        return seals.told_in_all(db, but=but)
+    return seals.told_before(db, [case.content_digest for case in seals.sealed_cases(db, seal)], but=but)
 
 
 def note_exposure(db: Db, comparison_id: str, fields: PromptComparison, *, at: datetime) -> bool:
@@ -96,7 +107,7 @@ def budget_of(db: Db, seal: Seal) -> BudgetLeft:
     The highest attempt told so far counts, too: attempts to beat a version elsewhere spend the same budget.
     """
     cases = seals.sealed_cases(db, seal)
-    number = seals.told_before(db, [case.content_digest for case in cases])
+    number = _told(db, seal)
     highest = max((exposure.attempt for exposure in seals.exposures(db, seal.benchmark_id)), default=0)
     following = 1 + max(number, highest)
     spent = sum(attempt_level(number) for number in range(1, following))

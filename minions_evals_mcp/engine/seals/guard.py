@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.outcomes import (
     Passed,
     Skipped,
     TargetErrored,
+    UserErrored,
 )
 from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.request import RunRequest
@@ -98,6 +99,8 @@ def hushed_ending(ended: Ended) -> Ended:
     """The ending without what it says of the case; what would wait for a caller or a person ends in an error instead."""
     match ended:
         case JudgeErrored() | TargetErrored() | NotJudgeable() | Skipped():
+            return replace(ended, reason=HIDDEN)
+        case UserErrored():
             return replace(ended, reason=HIDDEN)
         case Passed() | Failed():
             return ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
@@ -73,8 +74,8 @@ async def seal_benchmark(engine: Engine, request: SealAsked, *, by: str) -> Seal
     return await engine.store.write(lambda db: seal_within(db, request, by=by, at=now))
 
 
-def seal_within(db: Db, request: SealAsked, *, by: str, at: datetime) -> SealMade:
-    """As `seal_benchmark`, within a transaction."""
+def seal_within(db: Db, request: SealAsked, *, by: str, at: datetime, arriving: bool = False) -> SealMade:
+    """As `seal_benchmark`, within a transaction; `arriving`: within the one that takes the benchmark in."""
     benchmark = records.require(db, request.benchmark_id, Benchmark, hidden=False)
     if seals.seal_of(db, benchmark.id) is not None:
         raise ConflictError(
@@ -97,13 +98,15 @@ def seal_within(db: Db, request: SealAsked, *, by: str, at: datetime) -> SealMad
     seen, copies = seals.runs_of_cases(db, chosen), seals.open_copies(db, chosen)
     if sealed_content.has_key():
         sealed_content.encrypt(db, chosen)
-    seals.put(db, Seal(0, sealed_id, opened, share, seed, by, at), [_sealed(measure) for measure in judged])
+    seals.put(
+        db, Seal(0, sealed_id, opened, share, seed, by, at), [_sealed(measure) for measure in judged], arriving=arriving
+    )
     detail = {"cases": len(chosen), "openBenchmarkId": opened, "share": share, "by": by}
     append(db, Event("sealed", "benchmark", sealed_id, {**detail}), at=at)
     left = 0 if opened is None else len(benchmark.fields.test_case_ids) - len(chosen)
     return SealMade(
         benchmark_id=sealed_id, open_benchmark_id=opened, cases=len(chosen), open_cases=left, seen_before=seen,
-        open_copies=copies, in_words=_in_words(sealed_id, opened, len(chosen), left, seen) + _copied(copies),
+        open_copies=copies, in_words=_in_words(sealed_id, opened, len(chosen), left, seen) + _copied(copies) + _derived(chosen),
     )  # fmt: skip
 
 
@@ -123,6 +126,21 @@ def _copied(copies: list[str]) -> str:
     if not copies:
         return ""
     return f" Their inputs stand in open cases, too, which show them: {first_named(copies, NAMED)}. Delete those."
+
+
+_DERIVED = re.compile(r"test-case:[0-9a-f]{32}(:\d+)?|log:.*[0-9a-f]{12,20}|eval/test/[0-9a-f]{16}(-\d+)?")
+"""The ids that importers make of what a case asks and expects."""
+
+
+def _derived(chosen: tuple[str, ...]) -> str:
+    """The number of ids that tell whoever guesses a case that the guess is right."""
+    number = sum(_DERIVED.fullmatch(ident) is not None for ident in chosen)
+    if not number:
+        return ""
+    return (
+        f" {number} of their ids are made from what the cases ask: whoever guesses a case can make its id. Cases with ids of their own"
+        " do not tell that."
+    )
 
 
 async def unseal(engine: Engine, benchmark_id: str, reason: Visible, *, by: str) -> SealEnded:

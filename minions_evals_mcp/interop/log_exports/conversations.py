@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import listed_values, obj, parsed, without_none
 from minions_evals_mcp.interop.log_exports.exported_outputs import ExportedOutput
-from minions_evals_mcp.interop.logs.conversation import objects, without
+from minions_evals_mcp.sessions.conversation import objects, without
 
 CALLS = ("tool", "function")
 """Who gives a call's result."""

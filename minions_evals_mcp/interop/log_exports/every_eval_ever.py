@@ -21,7 +21,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_exports.conversations import conversation
 from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score, worth
 from minions_evals_mcp.interop.log_exports.writing import text
-from minions_evals_mcp.interop.logs.conversation import message_text, objects
+from minions_evals_mcp.sessions.conversation import message_text, objects
 
 SCHEMA = "0.3.0"
 

@@ -19,7 +19,7 @@ from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.report_data import find_subject
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.logs.conversation import count, number, texts
+from minions_evals_mcp.sessions.conversation import count, number, texts
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units, version_outputs

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.tagged_values import obj, without_none
 from minions_evals_mcp.interop.log_exports.conversations import conversation, question
 from minions_evals_mcp.interop.log_exports.exported_outputs import OURS, Export, ExportedOutput, Score
 from minions_evals_mcp.interop.log_exports.writing import one_document
-from minions_evals_mcp.interop.logs.conversation import message_text, objects, without
+from minions_evals_mcp.sessions.conversation import message_text, objects, without
 
 VERSION = 2
 ROLES = {

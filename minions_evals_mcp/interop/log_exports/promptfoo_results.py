@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj, without_none
 from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score, worth
 from minions_evals_mcp.interop.log_exports.writing import one_document, text
-from minions_evals_mcp.interop.logs.conversation import number, objects
+from minions_evals_mcp.sessions.conversation import number, objects
 
 VERSION = 3
 NO_FAILURE, ASSERTION, ERROR = 0, 1, 2

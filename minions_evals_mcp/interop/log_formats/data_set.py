@@ -11,8 +11,8 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
-from minions_evals_mcp.interop.logs.conversation import inputs_of, texts, without
 from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
+from minions_evals_mcp.sessions.conversation import inputs_of, texts, without
 
 NAME = "data-set"
 LISTS = frozenset({"", "goldens", "conversational_goldens"})

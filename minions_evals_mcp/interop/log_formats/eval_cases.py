@@ -10,10 +10,10 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import inputs_of, message_text, objects, texts, without
 from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
 from minions_evals_mcp.interop.logs.shapes import objects_under
 from minions_evals_mcp.interop.logs.whole_documents import whole_document
+from minions_evals_mcp.sessions.conversation import inputs_of, message_text, objects, texts, without
 
 ADK, PYDANTIC, STRANDS = "adk", "pydantic-evals", "strands"
 

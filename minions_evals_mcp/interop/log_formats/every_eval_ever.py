@@ -12,12 +12,12 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped, Variant
 from minions_evals_mcp.interop.logs.shapes import object_under
+from minions_evals_mcp.sessions.conversation import count, last_answer, number, objects, texts, without
 
 NAME = "every-eval-ever"
 NO_SAMPLES = "a result without samples: they stand in the file of lines beside it (…_samples.jsonl)"

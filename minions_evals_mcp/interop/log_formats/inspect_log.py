@@ -17,7 +17,12 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.archive import Archive, archive
-from minions_evals_mcp.interop.logs.conversation import (
+from minions_evals_mcp.interop.logs.files import json_pieces
+from minions_evals_mcp.interop.logs.foreign_checks import inspect_check, recorded_checks
+from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.shapes import object_under, the_object
+from minions_evals_mcp.scoring.foreign.inspect_scorers import carried_out
+from minions_evals_mcp.sessions.conversation import (
     count,
     inputs_of,
     last_answer,
@@ -27,11 +32,6 @@ from minions_evals_mcp.interop.logs.conversation import (
     texts,
     without,
 )
-from minions_evals_mcp.interop.logs.files import json_pieces
-from minions_evals_mcp.interop.logs.foreign_checks import inspect_check, recorded_checks
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
-from minions_evals_mcp.interop.logs.shapes import object_under, the_object
-from minions_evals_mcp.scoring.foreign.inspect_scorers import carried_out
 
 NAME = "inspect"
 SAMPLES = "samples/"

@@ -11,9 +11,9 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
-from minions_evals_mcp.interop.logs.conversation import count, inputs_of, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under
+from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, number, objects, texts, without
 
 NAME = "langsmith"
 LISTS = frozenset({"", "runs", "examples"})

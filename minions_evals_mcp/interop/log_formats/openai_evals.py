@@ -11,13 +11,13 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import count, inputs_of, last_answer, objects, text_of, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
+from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, objects, text_of, texts, without
 
 NAME = "openai-evals"
 FILE = "samples"

@@ -13,12 +13,12 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import count, inputs_of, number, objects, texts, without
 from minions_evals_mcp.interop.logs.files import whole_json
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.table_rows import read_rows
 from minions_evals_mcp.next_steps import Next, Value
+from minions_evals_mcp.sessions.conversation import count, inputs_of, number, objects, texts, without
 
 NAME = "parquet"
 QUESTIONS = ("input", "question", "prompt", "instruction", "query", "problem", "messages", "text", "sentence")

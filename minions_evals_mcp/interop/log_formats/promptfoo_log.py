@@ -11,13 +11,13 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import count, finite, number, objects, without
 from minions_evals_mcp.interop.logs.files import parted
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Variant
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under, the_object
 from minions_evals_mcp.interop.score_rows import vetted
 from minions_evals_mcp.scoring.nunjucks.templates import rendered_within
+from minions_evals_mcp.sessions.conversation import count, finite, number, objects, without
 
 NAME = "promptfoo"
 VERSION = 3

@@ -12,8 +12,9 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.sample import Item, Recorded, Skipped
-from minions_evals_mcp.interop.sessions import claude, codex, gemini, opencode, telemetry
-from minions_evals_mcp.interop.sessions.session import Session
+from minions_evals_mcp.interop.logs.session_run import session_log, session_run
+from minions_evals_mcp.sessions import claude, codex, gemini, opencode, telemetry
+from minions_evals_mcp.sessions.session import Session
 
 HOSTS: dict[str, tuple[Callable[[JsonValue], bool], Callable[[Iterable[Json]], Session]]] = {
     claude.NAME: (claude.is_session, claude.read),
@@ -35,9 +36,9 @@ def _read(name: str, path: Path) -> Iterator[Item]:
     """One agent-run: the whole session."""
     session = HOSTS[name][1](row for _, row in rows_of(path, frozenset({""})))
     session.id = session.id or path.stem
-    yield session.log(name)
+    yield session_log(session, name)
     if session.prompts or session.answer or session.calls or session.failure:
-        yield Recorded(session.agent_run(name), str(path))
+        yield Recorded(session_run(session, name), str(path))
     else:
         yield Skipped(NOTHING)
     for what, number in session.skipped.items():
@@ -58,8 +59,8 @@ def read_telemetry(path: Path) -> Iterator[Item]:
             unknown[name] = unknown.get(name, 0) + 1
     sessions = turns.completed(now=0.0, at_once=True)
     first = sessions[0] if sessions else Session("coding-agent")
-    yield first.log(TELEMETRY)
+    yield session_log(first, TELEMETRY)
     for session in sessions:
-        yield Recorded(session.agent_run(TELEMETRY), str(path))
+        yield Recorded(session_run(session, TELEMETRY), str(path))
     for name, number in unknown.items():
         yield from (Skipped(f"an event {name}") for _ in range(number))

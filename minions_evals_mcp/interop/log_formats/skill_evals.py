@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import texts, without
 from minions_evals_mcp.interop.logs.files import parted
 from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
 from minions_evals_mcp.interop.logs.shapes import the_object
+from minions_evals_mcp.sessions.conversation import texts, without
 
 NAME = "skill-evals"
 LISTS = frozenset({"evals", ""})

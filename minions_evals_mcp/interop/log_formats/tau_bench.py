@@ -10,11 +10,11 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, without
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
 from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
+from minions_evals_mcp.sessions.conversation import count, last_answer, number, without
 
 NAME = "tau-bench"
 REWARD = "reward"

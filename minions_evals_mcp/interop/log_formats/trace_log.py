@@ -12,13 +12,13 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.tagged_values import attributes, listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import finite, without
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
 from minions_evals_mcp.interop.logs.gathering import Row, gathered
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Recorded, Skipped
 from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.interop.spans import Span, raw_spans, span_of
 from minions_evals_mcp.interop.traces import Traces
+from minions_evals_mcp.sessions.conversation import finite, without
 
 NAME = "otel"
 MARKS = ("gen_ai.operation.name", "openinference.span.kind", "llm.request.type")

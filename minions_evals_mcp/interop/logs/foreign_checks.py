@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.interop.logs.conversation import finite
 from minions_evals_mcp.interop.logs.sample import ForeignScore
 from minions_evals_mcp.scoring.assertions.kinds.foreign_scorer import FOREIGN_SCORER, INSPECT
 from minions_evals_mcp.scoring.foreign.recorded import may_judge
+from minions_evals_mcp.sessions.conversation import finite
 
 
 def recorded_checks(tool: str, scorers: Iterable[str]) -> tuple[Json, ...]:

@@ -12,8 +12,8 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.step_shapes import steps_of
 from minions_evals_mcp.domain.values import iso, known_sum, utc
-from minions_evals_mcp.interop.logs.conversation import finite
 from minions_evals_mcp.interop.logs.sample import Log, Produced, Sample, Variant
+from minions_evals_mcp.sessions.conversation import finite
 
 LONGEST_NAME = 60
 IMPORTED = "imported"

@@ -89,7 +89,7 @@ def read_cases(
         reader = Assertions(templates, refusals, graders, test.options, stored)
         scoring = scoring_code(test.asks[SCORING], trusted=refusals.trust_code) if SCORING in test.asks else None
         whole = test.options.get("disableVarExpansion")
-        spread = whole is None or not whole.yes()
+        spread = asking.options.settings.spreads and (whole is None or not whole.yes())
         variable_nodes = transformed(test.variables, test.options.get("transformVars"), refusals)
         for variables in combinations(variable_nodes, prompts, refusals, spread=spread):
             checks, written = _checks(reader, test, variables)

@@ -31,6 +31,7 @@ from minions_evals_mcp.interop.promptfoo_config.options import read_options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText, read_filters, read_prompts
 from minions_evals_mcp.interop.promptfoo_config.providers.listed import Listed, as_its_class_says, read_providers
 from minions_evals_mcp.interop.promptfoo_config.source.environment import own_variables, with_environment
+from minions_evals_mcp.interop.promptfoo_config.source.keys_there import ROOT
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_node, referred_parts, with_references
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, reads_test, rows_of
@@ -111,9 +112,9 @@ def _read(
     node, root = _root(path, overrides, refusals, changes)
     called = hooks is not None
     hooks = hooks or read_hooks(root.get("extensions"), refusals)
-    options = read_options(root, refusals)
     filters = read_filters(root.get("nunjucksFilters"), refusals)
     filling = {**overrides.environment, **own_variables(node)}
+    options = read_options(root, refusals, filling)
     prompts = read_prompts(_required(root, node, "prompts"), refusals, filters, environment=filling)
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
     _vet_askable(providers)
@@ -172,6 +173,9 @@ def _read(
         remembers=remembers,
         stored=frozenset(str(case.fields.inputs[STORES]) for case in cases if STORES in case.fields.inputs),
         max_seconds=options.max_seconds,
+        pass_rate=options.settings.pass_rate,
+        failed_exit=options.settings.failed_exit,
+        caches=options.settings.caches,
         judge_model=overrides.judge_model or graders.shared,
         graders=graders.specs,
         variables=frozenset(_variables(columns, graders.specs.values())) - environment.keys(),
@@ -192,7 +196,7 @@ def _root(path: Path, overrides: Given, refusals: Refusals, changes: Json) -> tu
     """The config whole, and its known parts with what was said beside it and those changes in their place."""
     read = read_node(path, path.resolve().parent)
     node = with_environment(with_references(read), overrides.environment, refusals)
-    known = refusals.known(_without_empty(node, referred_parts(read), refusals), KEYS, harmless=HARMLESS)
+    known = refusals.known(_without_empty(node, referred_parts(read), refusals), KEYS, harmless=HARMLESS, there=ROOT)
     root = _with(known, node, overrides)
     if "prompts" not in root:  # the variable `prompt` is the prompt then
         root["prompts"] = node.child("prompts", ["{{prompt}}"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from minions_evals_mcp.interop.promptfoo_config.own_settings import OwnSettings, read_own_settings
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 
@@ -25,6 +26,7 @@ HARMLESS_ON_A_LINE = {
     "cache": "what was answered is kept under the evaluation's key",
 }
 """Of `commandLineOptions`; what else stands there is refused."""
+UNSET = OwnSettings()
 WRITTEN = (".json", ".jsonl", ".csv", ".html", ".md", ".xml", ".yaml", ".yml")
 
 
@@ -38,22 +40,26 @@ class Options:
     timeout_ms: int | None = None
     max_seconds: float | None = None
     output_paths: tuple[str, ...] = ()
+    settings: OwnSettings = UNSET
 
 
-def read_options(root: Mapping[str, Node], refusals: Refusals) -> Options:
-    """The options; with a delay one call is made at a time."""
+def read_options(root: Mapping[str, Node], refusals: Refusals, variables: Mapping[str, str]) -> Options:
+    """The options, the config's before those of the environment; with a delay one call is made at a time."""
+    settings = read_own_settings(variables, refusals)
     members = refusals.known(root["evaluateOptions"], KEYS, harmless=HARMLESS) if "evaluateOptions" in root else {}
     if "commandLineOptions" in root:
         refusals.known(root["commandLineOptions"], (), harmless=HARMLESS_ON_A_LINE)
     whole = {key: members[key].whole(least=0) for key in KEYS[:5] if key in members}
-    delay = whole.get("delay", 0)
+    delay = whole.get("delay", settings.delay_ms)
+    max_eval_ms = whole.get("maxEvalTimeMs", settings.max_eval_ms)
     return Options(
         trials=whole.get("repeat") or 1,
         concurrency=1 if delay else whole.get("maxConcurrency") or None,
         delay_s=delay / 1000,
-        timeout_ms=whole.get("timeoutMs") or None,
-        max_seconds=whole["maxEvalTimeMs"] / 1000 if whole.get("maxEvalTimeMs") else None,
+        timeout_ms=whole.get("timeoutMs", settings.timeout_ms) or None,
+        max_seconds=max_eval_ms / 1000 if max_eval_ms else None,
         output_paths=tuple(_paths(root, refusals)),
+        settings=settings,
     )
 
 

@@ -78,6 +78,16 @@ def column_words(matrix: Matrix, gate: ColumnGate) -> str:
     )
 
 
+def whole_pass_rate_gate(matrix: Matrix, limit: float) -> str:
+    """Why too small a share of all outputs passes, as promptfoo counts them: errors too, chance not weighed; empty where it holds."""
+    cells = [cell for row in matrix.rows for cell in row.cells]
+    passed = sum(cell.success for cell in cells)
+    held = bool(cells) and limit_gate(passed / len(cells), None, limit, cases=len(cells), literal=True).gate == "held"
+    share = 100 * passed / len(cells) if cells else 0.0
+    words = f"{passed} of {len(cells)} outputs pass ({share:.2f} %), below PROMPTFOO_PASS_RATE_THRESHOLD ({100 * limit:g} %)"
+    return "" if held else words
+
+
 def pass_rate_gates(matrix: Matrix, limit: float) -> list[tuple[Gate, str]]:
     """Each column beside the pass rate that it is to reach, in words; a column in which nothing was judged is undecided."""
     return [

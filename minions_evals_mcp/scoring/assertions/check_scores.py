@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from minions_evals_mcp.domain.assertions import SET, Assertion
+from minions_evals_mcp.domain.assertions import SET, TURN, Assertion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.scoring.assertions.kinds.graded import LLM_RUBRIC
@@ -39,6 +39,8 @@ def check_names(assertions: Sequence[Assertion]) -> tuple[str, ...]:
 def _name(assertion: Assertion) -> str:
     if assertion.base_type == FUNCTION:
         return named(assertion)
+    if assertion.base_type == TURN:
+        return f"{assertion.type} {assertion.value}"
     graded = assertion.base_type == SET and all(part.base_type == LLM_RUBRIC for part in assertion.assertions)
     return RUBRIC if graded else assertion.type
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import partial
 
-from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
+from minions_evals_mcp.domain.assertions import AGENT_TURNS, EVERY_TURN, HOLDING, NEGATION, SET, TURN, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.frozen_types import frozen_type, tuples_of
 from minions_evals_mcp.next_steps import Next
@@ -31,7 +32,7 @@ from minions_evals_mcp.scoring.assertions.kinds import (
     text,
     told_measures,
 )
-from minions_evals_mcp.scoring.assertions.trajectories import effects, trace_spans, trajectory, trajectory_match
+from minions_evals_mcp.scoring.assertions.trajectories import effects, trace_spans, trajectory, trajectory_match, turns
 from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transformed, vet_transform
 from minions_evals_mcp.scoring.assertions.value_code import needs_of_value, with_value
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked, Unmet
@@ -82,11 +83,33 @@ def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> Check
 
 def _vet_set(assertion: Assertion) -> None:
     sets.vet_set(assertion)
+    _vet_inner(assertion)
+
+
+def _vet_inner(assertion: Assertion) -> None:
     for number, inner in enumerate(assertion.assertions):
         try:
             _vet(inner, "")
         except InvalidRecordError as error:
             raise InvalidRecordError(f"{inner.type}: {error.reason}", field=f"assert.{number}.{error.field}") from None
+
+
+def _in_turns(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+    """The assertions in `assert` hold for what the agent said: in turn `value` of a conversation (`turn`), in each of its turns
+    (`every-turn`), or in all its answers taken as one text (`agent-turns`).
+    """
+    return turns.in_turns(assertion, subject, partial(check_all, evidence=evidence))
+
+
+def _vet_turns(assertion: Assertion) -> None:
+    turns.vet_turns(assertion)
+    _vet_inner(assertion)
+
+
+def _turn_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
+    return tuple(
+        need for _, seen in turns.turn_subjects(assertion, subject) for need in needs(assertion.assertions, seen)
+    )
 
 
 def _set_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
@@ -166,6 +189,7 @@ KINDS: dict[str, Kind] = {
     "trajectory:tool-sequence": Kind(trajectory.on_steps(trajectory.tool_sequence), trajectory.vet_sequence),
     "trajectory:tool-used": Kind(trajectory.on_steps(trajectory.tool_used), trajectory.vet_used),
     "webhook": Kind(services.webhook, services.vet_webhook, services.service_needs),
+    **dict.fromkeys((TURN, EVERY_TURN, AGENT_TURNS), Kind(_in_turns, _vet_turns, _turn_needs)),
     "word-count": Kind(measures.word_count, measures.vet_count),
 }
 """Every type that we have, by its name without `not-`."""
@@ -201,8 +225,10 @@ def vet(assertion: Assertion, *, at: str = "", of_config: bool = False) -> None:
 def _vet(assertion: Assertion, at: str) -> None:
     kind, _ = _NAMES.get(assertion.type) or _unknown(assertion, at)
     is_bare = assertion.__pydantic_fields_set__ <= _BARE
-    if not is_bare and assertion.assertions and assertion.base_type != SET:
-        raise InvalidRecordError(f"only {SET} holds assertions", field="assert", record=assertion.type, where=at)
+    if not is_bare and assertion.assertions and assertion.base_type not in HOLDING:
+        raise InvalidRecordError(
+            f"only {', '.join(sorted(HOLDING))} hold assertions", field="assert", record=assertion.type, where=at
+        )
     try:
         if is_bare or assertion.value_code is None:
             kind.vet(assertion)
@@ -243,7 +269,7 @@ def asks(assertion: Assertion) -> bool:
     if held["transform"] is not None or held["value_code"] is not None:
         return True
     find = _kind(assertion)[0].needs
-    if find is _set_needs:
+    if find in (_set_needs, _turn_needs):
         return asks_outside(assertion.assertions)
     if find is text.regex_needs:
         return text.searched_elsewhere(assertion)

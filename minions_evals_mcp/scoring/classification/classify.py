@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from itertools import chain
 
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES, FailureType
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, FailureType
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import Severity
 from minions_evals_mcp.scoring.classification.refusals import refusal_signals

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.failures.texts import cut

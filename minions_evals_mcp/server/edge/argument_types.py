@@ -36,7 +36,7 @@ QuickWait = Annotated[
     Field(
         ge=0,
         le=MOST_WAITED_S,
-        description="0 to 50; default 10 if rules judge, else 0; the run goes on",
+        description="default 10 if rules judge, else 0",
     ),
 ]
 Cursor = Annotated[

@@ -11,10 +11,10 @@ import anyio
 from anyio.abc import TaskGroup
 
 from minions_evals_mcp.domain.results import Outcome
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, set_state, working_on
 from minions_evals_mcp.engine.run.run_benchmark import Started
 from minions_evals_mcp.errors import BusyError, EvalsError
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.resuming import asks_nobody, resumed
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.store import jobs

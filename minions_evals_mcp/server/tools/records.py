@@ -16,13 +16,13 @@ from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.cases.baselines import WentOn, numbered_versions, save_with_baselines
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolve_failures
 from minions_evals_mcp.engine.jobs import with_gone
 from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.records.save_records import Saved
 from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.server.answers.message import message_answer, messages_page
 from minions_evals_mcp.server.answers.record import arrival
 from minions_evals_mcp.server.answers.sizes import (

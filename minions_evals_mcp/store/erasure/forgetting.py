@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, NotFoundError, StoreError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite, translated
+from minions_evals_mcp.store.erasure.tombstones import Change, Tombstone, leaves, mapped, parsed, written
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.migrate import require_store
 from minions_evals_mcp.store.rows import TABLES, record_of, select
@@ -32,19 +33,8 @@ FORGOTTEN = "content-forgotten"
 """The event that says that content was erased: who asked, and how many rows it was in."""
 PROSE = frozenset({"title", "rationale", "reason", "override_reason", "said", "outputs"})
 """Columns of free text; any other text that is no JSON names something, and is replaced alike wherever it is named."""
-WORDS = frozenset(
-    {"title", "description", "rationale", "reason", "summary", "text", "notes", "content", "input", "inputs", "output",
-     "outputs", "expected", "expectedOutputs", "actualOutput", "errorMessage", "suggestion"}
-)  # fmt: skip
-"""The keys whose values are words of somebody's, in messages, events and audits."""
 KEPT_PREFIX = ("person:", "implicit:")
 _ID = re.compile(r"[A-Za-z0-9._:/@-]{1,128}")
-_OF_OUTPUT = (
-    "latencyMs", "inputTokens", "outputTokens", "costUsd", "finishReason", "timedOut", "producedBy", "promptVersionRef",
-    "agentRunId", "executionId", "group",
-)  # fmt: skip
-"""What of a unit's output is kept: the figures, and what it is of. Without `madeFrom` it is no cached output any more."""
-Change = Callable[[str], str]
 
 
 @dataclass(slots=True)
@@ -103,7 +93,7 @@ def forget(path: Path, wanted: Wanted, *, at: datetime, by: str) -> Forgotten:
 def _erased(db: Db, wanted: Wanted, *, at: datetime, by: str) -> Forgotten:
     """Erases in one transaction, without the rules that rows are never changed; they stand again at its end."""
     row_digests.can_digest(db)
-    erasure = _Erasure(f"forgotten@{at.date()}")
+    erasure = _Erasure(Tombstone(f"forgotten@{at.date()}"))
     db.execute("BEGIN IMMEDIATE")
     try:
         erasure.changed.sealed = is_anything_sealed(db)
@@ -167,7 +157,7 @@ def _leave_no_byte(db: Db, path: Path) -> None:
 class _Erasure:
     """The erasure of one call: what it puts in place, and what it counted."""
 
-    def __init__(self, tombstone: str) -> None:
+    def __init__(self, tombstone: Tombstone) -> None:
         self.tombstone = tombstone
         self.changed = Forgotten()
         self._names: dict[str, str] = {}
@@ -206,7 +196,7 @@ class _Erasure:
         """Whether a column's text holds the subject, written with escapes or without."""
         if self._holds(stored):
             return True
-        return "\\" in stored and any(self._holds(leaf) for leaf in _leaves(_json(stored)))
+        return "\\" in stored and any(self._holds(leaf) for leaf in leaves(parsed(stored)))
 
     def _outputs_with(self, db: Db) -> list[str]:
         """The test-runs whose output or reasons hold the subject."""
@@ -240,7 +230,7 @@ class _Erasure:
         for old in sorted(self._names, key=len, reverse=True):
             made = made.replace(old, self._names[old])
         if self._holds(made):
-            made = f"{prefix}{self.tombstone}/{secrets.token_hex(4)}"
+            made = f"{prefix}{self.tombstone.text}/{secrets.token_hex(4)}"
         self._names[name] = made
         return made
 
@@ -252,7 +242,7 @@ class _Erasure:
             return self._names[text]
         if _ID.fullmatch(text) and any(old in text for old in self._names):
             return self._named(text)
-        return self.tombstone
+        return self.tombstone.text
 
     def _sweep(self, db: Db, table: str, column: str) -> None:
         def holds(text: object) -> bool:
@@ -267,9 +257,9 @@ class _Erasure:
         self.changed.add(table, changed.rowcount)
 
     def _without(self, stored: str, column: str) -> str:
-        if stored[:1] in "{[" and (document := _json(stored)) is not None:
-            return _written(_mapped(document, self._leaf, keys=True))
-        return self.tombstone if column in PROSE else self._named(stored)
+        if stored[:1] in "{[" and (document := parsed(stored)) is not None:
+            return written(mapped(document, self._leaf, keys=True))
+        return self.tombstone.text if column in PROSE else self._named(stored)
 
     def of_record(self, db: Db, ident: str) -> None:
         """Erases the content of a record, and of every output, judgment and message that is about it."""
@@ -298,7 +288,7 @@ class _Erasure:
             db,
             "expected",
             "outputs",
-            self._output_text,
+            self.tombstone.expected,
             "case_digest IN (SELECT value FROM json_each(?))",
             (json.dumps(digests),),
         )
@@ -312,88 +302,84 @@ class _Erasure:
         self._erase_units(db, "job_id IN (SELECT id FROM job WHERE updated_at < ?)", (until,))
         recorded = "SELECT id FROM minion WHERE type IN ('agent-run', 'proposal-draft') AND created_at < ?"
         self._erase_agent_runs(db, _column(db, recorded, until))
-        self._update(db, "probe_verdict", "said", self._all_prose, "judged_at < ?", (until,))
-        self._update(db, "test_branch_execution", "rest", self._execution, "created_at < ?", (until,))
-        self._update(db, "inbox", "payload", self._all_prose, "sent_at < ?", (until,))
-        self._update(db, "inbox", "result", self._all_prose, "sent_at < ? AND result IS NOT NULL", (until,))
-        self._update(db, "outbox", "fields", self._all_prose, "created_at < ?", (until,))
-        self._update(db, "event", "detail", self._all_prose, f"at < ? AND type <> '{FORGOTTEN}'", (until,))
-        self._update(db, "failure_cause", "title", lambda _: self.tombstone, "last_at < ?", (until,))
+        self._update(db, "probe_verdict", "said", self.tombstone.document, "judged_at < ?", (until,))
+        self._update(db, "test_branch_execution", "rest", self.tombstone.execution, "created_at < ?", (until,))
+        self._update(db, "inbox", "payload", self.tombstone.document, "sent_at < ?", (until,))
+        self._update(db, "inbox", "result", self.tombstone.document, "sent_at < ? AND result IS NOT NULL", (until,))
+        self._update(db, "outbox", "fields", self.tombstone.document, "created_at < ?", (until,))
+        self._update(db, "event", "detail", self.tombstone.document, f"at < ? AND type <> '{FORGOTTEN}'", (until,))
+        self._update(db, "failure_cause", "title", lambda _: self.tombstone.text, "last_at < ?", (until,))
         judged = "(SELECT rest ->> '$.digests.testCase' FROM test_run WHERE ran_at {} ?)"
         old = f"case_digest IN {judged.format('<')} AND case_digest NOT IN {judged.format('>=')}"
-        self._update(db, "expected", "outputs", self._output_text, old, (until, until))
+        self._update(db, "expected", "outputs", self.tombstone.expected, old, (until, until))
 
     def _erase_minion(self, db: Db, ident: str, kind: str) -> None:
         if kind in {"agent-run", "proposal-draft"}:
             self._erase_agent_runs(db, [ident])
             return
         self._update(db, "minion", "fields", self._minion, "id = ?", (ident,))
-        self._update(db, "minion", "title", lambda _: self.tombstone, "id = ?", (ident,))
+        self._update(db, "minion", "title", lambda _: self.tombstone.text, "id = ?", (ident,))
 
     def _minion(self, stored: str) -> str:
         """A record's fields without its words: names of other records, numbers and kinds stay."""
-        document = cast("dict[str, Any]", _json(stored))
-        kept = {"promptId", "promptVersionRef", "rubricId", "agentId", "skillId", "status", "passRule", "createdAt", "createdBy", "type",
-                "judgeType", "criteriaIds", "testCaseIds", "testCaseId", "provider", "model", "ownerId", "schedule", "group"}  # fmt: skip
+        document = cast("dict[str, Any]", parsed(stored))
+        kept = {"promptId", "promptVersionRef", "rubricId", "agentId", "skillId", "status", "passRule", "createdAt", "createdBy",
+                "type", "judgeType", "criteriaIds", "testCaseIds", "testCaseId", "provider", "model", "ownerId", "schedule", "group",
+                "world"}  # fmt: skip
         emptied: dict[str, Any] = {}
         for key, value in document.items():
             if key in kept:
                 emptied[key] = value
-            elif key == "assertions":
-                emptied[key] = [self._assertion(part) for part in cast("list[dict[str, Any]]", value)]
+            elif key in {"assertions", "everyTurn", "agentTurns", "turns", "conversation"}:
+                emptied[key] = self._checks(value) if key != "conversation" else {"opening": self.tombstone.text}
             elif key == "inputs" or (key == "expectedOutputs" and value):
-                emptied[key] = {"forgotten": self.tombstone}
-            elif key in {"tags", "acceptedOutputs", "extra", "written"}:
+                emptied[key] = {"forgotten": self.tombstone.text}
+            elif key in {"tags", "acceptedOutputs", "extra", "written", "faults"}:
                 emptied[key] = [] if isinstance(value, list) else {} if isinstance(value, dict) else None
             else:
-                emptied[key] = _mapped(value, lambda _: self.tombstone)
-        return _written(emptied)
+                emptied[key] = mapped(value, lambda _: self.tombstone.text)
+        return written(emptied)
+
+    def _checks(self, value: Any) -> Any:
+        """The checks of a case, or those of its turns by number."""
+        if isinstance(value, dict):
+            return {number: self._checks(checks) for number, checks in cast("dict[str, Any]", value).items()}
+        return [self._assertion(part) for part in cast("list[dict[str, Any]]", value)]
 
     def _assertion(self, part: dict[str, Any]) -> dict[str, Any]:
-        whole = {**part, "value": _mapped(part.get("value"), lambda _: self.tombstone)}
+        whole = {**part, "value": mapped(part.get("value"), lambda _: self.tombstone.text)}
         if part.get("assert"):
             whole["assert"] = [self._assertion(inner) for inner in part["assert"]]
         return whole
 
     def _erase_agent_runs(self, db: Db, idents: Sequence[str]) -> None:
         chosen = "id IN (SELECT value FROM json_each(?)) AND type IN ('agent-run', 'proposal-draft')"
-        self._update(db, "minion", "fields", self._agent_run, chosen, (json.dumps(idents),))
-        self._update(db, "minion", "title", lambda _: self.tombstone, chosen, (json.dumps(idents),))
+        self._update(db, "minion", "fields", self.tombstone.agent_run, chosen, (json.dumps(idents),))
+        self._update(db, "minion", "title", lambda _: self.tombstone.text, chosen, (json.dumps(idents),))
         judged = "SELECT id FROM test_run WHERE agent_run_id IN (SELECT value FROM json_each(?))"
         self._erase_outputs(db, _column(db, judged, json.dumps(idents)))
-
-    def _agent_run(self, stored: str) -> str:
-        document = cast("dict[str, Any]", _json(stored))
-        emptied: dict[str, Any] = {
-            "inputs": {"forgotten": self.tombstone}, "outputs": {"output": self.tombstone}, "toolCallsLog": [],
-            "errorMessage": self.tombstone, "title": self.tombstone, "content": self.tombstone,
-        }  # fmt: skip
-        return _written(
-            {
-                key: emptied[key] if key in emptied and value not in (None, "", []) else value
-                for key, value in document.items()
-            }
-        )
 
     def _erase_outputs(self, db: Db, idents: Iterable[str]) -> None:
         """Erases the outputs of those test-runs, and what was said of them."""
         wanted = (json.dumps([*idents]),)
         chosen = "IN (SELECT value FROM json_each(?))"
-        self._update(db, "test_run", "rest", self._test_run, f"id {chosen}", wanted)
-        self._update(db, "eval_judgment", "rationale", lambda _: self.tombstone, f"test_run_id {chosen}", wanted)
-        self._update(db, "eval_failure", "rest", self._failure, f"test_run_id {chosen}", wanted)
+        self._update(db, "test_run", "rest", self.tombstone.test_run, f"id {chosen}", wanted)
+        self._update(db, "eval_judgment", "rationale", lambda _: self.tombstone.text, f"test_run_id {chosen}", wanted)
+        self._update(db, "eval_failure", "rest", self.tombstone.failure, f"test_run_id {chosen}", wanted)
         self._erase_units(db, f"test_run_id {chosen}", wanted)
         causes = f"SELECT rest ->> '$.causeKey' FROM eval_failure WHERE test_run_id {chosen}"
-        self._update(db, "failure_cause", "title", lambda _: self.tombstone, f"cause_key IN ({causes})", wanted)
+        self._update(db, "failure_cause", "title", lambda _: self.tombstone.text, f"cause_key IN ({causes})", wanted)
 
     def _erase_units(self, db: Db, chosen: str, wanted: tuple[Any, ...]) -> None:
         said = (
             "EXISTS (SELECT 1 FROM unit u WHERE u.job_id = verdict.job_id AND u.position = verdict.position"
             f" AND u.trial = verdict.trial AND u.{chosen})"
         )
-        self._update(db, "verdict", "said", self._said, said, wanted)
-        self._update(db, "unit", "output", self._output, f"output IS NOT NULL AND {chosen}", wanted)
-        self._update(db, "unit", "reason", lambda _: self.tombstone, f"reason <> '' AND {chosen}", wanted)
+        self._update(db, "verdict", "said", self.tombstone.verdict, said, wanted)
+        self._update(db, "unit", "output", self.tombstone.unit_output, f"output IS NOT NULL AND {chosen}", wanted)
+        self._update(db, "unit", "reason", lambda _: self.tombstone.text, f"reason <> '' AND {chosen}", wanted)
+        of_talks = said.replace("verdict.", "talk.")
+        self._update(db, "talk", "said", lambda _: written({}), of_talks, wanted)
         db.execute(f"UPDATE unit SET packet = NULL WHERE packet IS NOT NULL AND {chosen}", wanted)
 
     def _erase_messages(self, db: Db, about: Sequence[str]) -> None:
@@ -401,7 +387,7 @@ class _Erasure:
         wanted = set(about)
 
         def names_one(text: object) -> bool:
-            return text is not None and not wanted.isdisjoint(_leaves(_json(str(text))))
+            return text is not None and not wanted.isdisjoint(leaves(parsed(str(text))))
 
         for table, column in (
             ("event", "detail"),
@@ -414,74 +400,9 @@ class _Erasure:
             chosen = f"names_one({column})"
             if table == "event":
                 chosen = f"({chosen} OR subject_id IN (SELECT value FROM json_each(?)))"
-            self._update(db, table, column, self._all_prose, chosen, (json.dumps(about),) if table == "event" else ())
-
-    def _test_run(self, stored: str) -> str:
-        document = cast("dict[str, Any]", _json(stored))
-        document["actualOutput"] = {"output": self.tombstone}
-        document.pop("outputDiff", None)
-        if document.get("warnings"):
-            document["warnings"] = []
-        if document.get("checks"):
-            document["checks"] = [self._check(check) for check in document["checks"]]
-        return _written(document)
-
-    def _check(self, check: dict[str, Any]) -> dict[str, Any]:
-        whole = {**check, "reason": self.tombstone}
-        if check.get("parts"):
-            whole["parts"] = [self._check(part) for part in check["parts"]]
-        return whole
-
-    def _failure(self, stored: str) -> str:
-        document = cast("dict[str, Any]", _json(stored))
-        for key in ("description", "rootCause", "resolutionNotes"):
-            if document.get(key):
-                document[key] = self.tombstone
-        if document.get("signals"):
-            document["signals"] = []
-        document.pop("modelCause", None)
-        return _written(document)
-
-    def _output(self, stored: str) -> str:
-        document = cast("dict[str, Any]", _json(stored))
-        kept = {key: document[key] for key in _OF_OUTPUT if key in document}
-        return _written({"output": {"output": self.tombstone}, **kept})
-
-    def _output_text(self, _stored: str) -> str:
-        return _written({"output": self.tombstone})
-
-    def _execution(self, stored: str) -> str:
-        document = cast("dict[str, Any]", _json(stored))
-        words = {"actualOutput", "output", "inputs", "error", "errorMessage", "outputDiff", "expectedOutput"}
-        return _written(
-            {
-                key: _mapped(value, lambda _: self.tombstone) if key in words else value
-                for key, value in document.items()
-            }
-        )
-
-    def _said(self, stored: str) -> str:
-        document = cast("dict[str, Any]", _json(stored))
-        words = {"rationale", "reason", "text"} & document.keys()
-        return _written({**_mapped(document, self._prose), **dict.fromkeys(words, self.tombstone)})
-
-    def _prose(self, text: str) -> str:
-        return self.tombstone if " " in text.strip() else text
-
-    def _all_prose(self, stored: str) -> str:
-        """The document without its prose: names, which have no spaces, stay."""
-        return _written(self._without_words(_json(stored)))
-
-    def _without_words(self, value: Any) -> Any:
-        """The document without its prose, and without the values of keys that hold words of somebody's."""
-        if isinstance(value, dict):
-            return {
-                key: _mapped(part, lambda _: self.tombstone) if key in WORDS else self._without_words(part)
-                for key, part in cast("dict[str, Any]", value).items()
-            }
-        if isinstance(value, list):
-            return [self._without_words(part) for part in cast("list[Any]", value)]
-        return self._prose(value) if isinstance(value, str) else value
+            self._update(
+                db, table, column, self.tombstone.document, chosen, (json.dumps(about),) if table == "event" else ()
+            )
 
     def _update(self, db: Db, table: str, column: str, change: Change, chosen: str, wanted: tuple[Any, ...]) -> None:
         def emptied(text: object) -> str:
@@ -507,48 +428,3 @@ def _is_text(db: Db, table: str, column: str) -> bool:
 
 def _column(db: Db, query: str, *wanted: object) -> list[str]:
     return [row[0] for row in db.execute(query, wanted) if row[0] is not None]
-
-
-def _json(stored: str) -> Any:
-    try:
-        return json.loads(stored)
-    except ValueError:
-        return None
-
-
-def _written(document: Any) -> str:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-
-
-def _mapped(value: Any, change: Change, *, keys: bool = False) -> Any:
-    """The document with each of its texts changed; with `keys` the names in it, too, which stay distinct."""
-    match value:
-        case str():
-            return change(value)
-        case list():
-            return [_mapped(part, change, keys=keys) for part in cast("list[Any]", value)]
-        case dict():
-            changed: dict[str, Any] = {}
-            for key, part in cast("dict[str, Any]", value).items():
-                name = change(key) if keys else key
-                while name in changed:
-                    name += "+"
-                changed[name] = _mapped(part, change, keys=keys)
-            return changed
-        case _:
-            return value
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list():
-            for part in cast("list[Any]", value):
-                yield from _leaves(part)
-        case dict():
-            for key, part in cast("dict[str, Any]", value).items():
-                yield key
-                yield from _leaves(part)
-        case _:
-            return

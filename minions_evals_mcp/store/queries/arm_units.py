@@ -14,7 +14,8 @@ from minions_evals_mcp.store.connection import Db
 class ArmUnit:
     """One output: its case and trial, milliseconds, tokens in and out together, and its tool log; None is not captured.
 
-    `checks` are the criteria with whether each was met, and why.
+    `checks` are the criteria with whether each was met, and why. `crashed` where the program failed or ran out of time: there is
+    no output; `judged` where there is a score.
     """
 
     case_id: str
@@ -25,6 +26,8 @@ class ArmUnit:
     cost_usd: float | None
     tool_calls: list[JsonValue] | None
     checks: tuple[tuple[str, bool, str], ...] = ()
+    crashed: bool = False
+    judged: bool = True
 
 
 _CHECKS = (
@@ -34,13 +37,15 @@ _CHECKS = (
 
 
 def arm_units(db: Db, run_id: str) -> list[ArmUnit]:
-    """The outputs of the run that came about, in the order of their cases."""
+    """The outputs of the run in the order of their cases, with the trials that crashed; what was not run is not among them."""
     rows = db.execute(
         "SELECT u.case_id, coalesce(m.title, u.case_id), u.trial, r.rest ->> '$.latencyMs', r.rest ->> '$.inputTokens',"
         " r.rest ->> '$.outputTokens', r.rest ->> '$.costUsd',"
         " coalesce(nullif(a.fields -> '$.toolCallsLog', 'null'), nullif(u.output -> '$.toolCalls', 'null')),"
-        f" {_CHECKS} FROM unit u JOIN test_run r ON r.id = u.test_run_id LEFT JOIN minion a ON a.id = r.agent_run_id"
-        " LEFT JOIN minion m ON m.id = u.case_id WHERE u.job_id = ? ORDER BY u.position, u.trial",
+        f" {_CHECKS}, u.outcome IN ('target-error', 'timed-out'), r.id IS NOT NULL"
+        " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id LEFT JOIN minion a ON a.id = r.agent_run_id"
+        " LEFT JOIN minion m ON m.id = u.case_id WHERE u.job_id = ?"
+        " AND (r.id IS NOT NULL OR u.outcome IN ('target-error', 'timed-out', 'judge-error')) ORDER BY u.position, u.trial",
         (run_id,),
     )
     return [
@@ -53,6 +58,8 @@ def arm_units(db: Db, run_id: str) -> list[ArmUnit]:
             cost,
             None if calls is None else json.loads(calls),
             tuple((name, bool(met), why) for name, met, why in json.loads(checks)),
+            bool(crashed),
+            bool(judged),
         )
-        for case_id, title, trial, latency, given, made, cost, calls, checks in rows
+        for case_id, title, trial, latency, given, made, cost, calls, checks, crashed, judged in rows
     ]

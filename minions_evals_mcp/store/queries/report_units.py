@@ -211,11 +211,15 @@ def history(db: Db, benchmark_id: str, *, limit: int) -> list[HistoryPoint]:
 
 def newest_run(db: Db, benchmark_id: str) -> str | None:
     """The id of the benchmark's newest whole run; of a comparison or of selected cases only where there is no other."""
-    row = db.execute(
-        f"SELECT id FROM benchmark_run WHERE benchmark_id = ? ORDER BY NOT ({WHOLE}), ran_at DESC, seq DESC LIMIT 1",
-        (benchmark_id,),
-    ).fetchone()
-    return None if row is None else row[0]
+    for whole in (True, False):
+        row = db.execute(
+            f"SELECT id FROM benchmark_run WHERE benchmark_id = ?1 AND (NOT ?2 OR ({WHOLE}))"
+            " ORDER BY ran_at DESC, seq DESC LIMIT 1",
+            (benchmark_id, whole),
+        ).fetchone()
+        if row is not None:
+            return row[0]
+    return None
 
 
 def titles(db: Db, idents: Sequence[str]) -> dict[str, str]:

@@ -59,7 +59,8 @@ def checked_by_assertions(db: Db, case_ids: Sequence[str]) -> list[str]:
     """Those of the cases that have assertions and no rubric."""
     rows = db.execute(
         "SELECT id FROM minion WHERE id IN (SELECT value FROM json_each(?)) AND json_extract(fields, '$.rubricId') IS NULL"
-        " AND json_array_length(fields, '$.assertions') > 0",
+        " AND (json_array_length(fields, '$.assertions') > 0 OR json_array_length(fields, '$.everyTurn') > 0"
+        " OR json_array_length(fields, '$.agentTurns') > 0 OR json_extract(fields, '$.turns') IS NOT NULL)",
         (json.dumps(list(case_ids)),),
     )
     return [row[0] for row in rows]

@@ -10,7 +10,7 @@ from operator import add
 from statistics import fmean
 from typing import NamedTuple
 
-from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.paired import ChangeTest, FallOf, SignedChanges, evidence

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from datetime import datetime
 
 from minions_evals_mcp.domain.results import Direction
@@ -45,6 +47,28 @@ def history(db: Db, benchmark_id: str, *, series: str | None = None, limit: int 
         SeriesRun(ident, from_millis(at), score, key, bool(fell), direction, bool(level), version, cost)
         for ident, at, score, key, fell, direction, level, version, cost in rows
     ]
+
+
+def marks(db: Db, benchmark_id: str) -> tuple[int, int]:
+    """What moves whenever `history` does: the benchmark's newest run of any kind, and how many levels were found in it.
+
+    Runs are never changed or deleted, so these two identify the history.
+    """
+    row = db.execute(
+        "SELECT ifnull((SELECT max(seq) FROM benchmark_run WHERE benchmark_id = ?1), 0),"
+        " (SELECT count(*) FROM level_start WHERE benchmark_id = ?1)",
+        (benchmark_id,),
+    ).fetchone()
+    return row[0], row[1]
+
+
+def of_series(db: Db, series: str, run_ids: Collection[str]) -> list[str]:
+    """Those of the runs that are in the series, oldest first."""
+    rows = db.execute(
+        "SELECT id FROM benchmark_run WHERE id IN (SELECT value FROM json_each(?)) AND series = ? ORDER BY ran_at, seq",
+        (json.dumps(sorted(run_ids)), series),
+    )
+    return [row[0] for row in rows]
 
 
 def pass_rates(db: Db, run_id: str, *, limit: int) -> list[tuple[int, int]]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 import anyio.to_thread
 
+from minions_evals_mcp.domain.conversations import Spoken
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.world.units import UnitInWorld
 
 OURS = Path(__file__).parents[2]
-WORLD_PARAMETER = "world"
+WORLD_PARAMETER, SESSION_PARAMETER = "world", "session"
 LAMBDA = "function"
 """What a function without a name is called."""
 OF_ALL = frozenset(
@@ -87,6 +88,24 @@ class Calling:
                 raise
             self.by_name.add(names)
         return ((inputs,), {}) if self._means_all(inputs) else ((), inputs)
+
+    def turn_inputs(self, inputs: Json, spoken: Spoken) -> Json:
+        """What of the inputs and of a conversation the task is given in a turn.
+
+        It takes `message` and `messages` by these names; one other parameter is for the message, unless it stands for all.
+        """
+        told: Json = {**inputs, "message": spoken.message, "messages": [*spoken.messages]}
+        if self.signature is None:
+            return {"input": spoken.message}
+        parameters = self.signature.parameters
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+            return told
+        if "message" in parameters or "messages" in parameters:
+            return {name: value for name, value in told.items() if name in parameters}
+        required = [parameter for parameter in parameters.values() if parameter.default is parameter.empty]
+        if len(required) != 1 or _is_mapping(required[0]) or required[0].name in OF_ALL - {"input"}:
+            return told
+        return {required[0].name: spoken.message}
 
     def _means_all(self, inputs: Json) -> bool:
         """Returns whether the one input only happens to be called as the parameter that is a mapping of all."""
@@ -185,6 +204,8 @@ class Task:
     """Whether cases were given as single values, not as mappings."""
     world: UnitInWorld | None = None
     """What the task acts on: given to its parameter `world`, if it has one."""
+    session: Json | None = None
+    """Its memory of a conversation: given to its parameter `session`, if it has one."""
     calling: Calling = field(init=False)
     is_async: bool = field(init=False)
     records_calls: bool = field(init=False)
@@ -199,9 +220,13 @@ class Task:
         self.records_calls = reaches_tools(self.function)
 
     def _told(self, function: Callable[..., object]) -> Callable[..., object]:
-        """The function with its world, where it has a parameter of that name."""
-        takes = WORLD_PARAMETER in getattr(calling(function).signature, "parameters", ())
-        return partial(function, **{WORLD_PARAMETER: self.world}) if takes else function
+        """The function with its world and its session, where it has parameters of those names."""
+        taken = getattr(calling(function).signature, "parameters", ())
+        given = {WORLD_PARAMETER: self.world} if WORLD_PARAMETER in taken else {}
+        remembered = (
+            {SESSION_PARAMETER: self.session} if self.session is not None and SESSION_PARAMETER in taken else {}
+        )
+        return partial(function, **given, **remembered) if given or remembered else function
 
     def digest(self) -> str:
         """The digest of its identity: its code is what the version says."""
@@ -210,6 +235,13 @@ class Task:
     def in_world(self, world: UnitInWorld) -> Task:
         """The same task, pointed at that world: by its parameter `world`, and where it calls a tool of its name marked with `@tool`."""
         return replace(self, world=world)
+
+    async def answer_in(
+        self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """What the task returned to what the user said last."""
+        task = replace(self, session=spoken.session, plain=False)
+        return await task.produce(task.calling.turn_inputs(inputs, spoken), version, timeout_ms=timeout_ms)
 
     def vet(self, inputs: Json, where: str) -> None:
         """Raises `BadInputError` where the task does not take the inputs."""

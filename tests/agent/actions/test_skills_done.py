@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
 from tests.shared.agent.desk import EVALS, Desk
 from tests.shared.agent.story import FALLING, LOG, NEIGHBOURS, RISING, first_messages, second_messages, suite
 

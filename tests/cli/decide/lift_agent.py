@@ -21,6 +21,8 @@ def main() -> None:
     prompt = asked["prompt"]
     if len(sys.argv) > 1:
         (Path(sys.argv[1]) / uuid.uuid4().hex).write_text(prompt, encoding="utf-8")
+    if "crash" in prompt:
+        sys.exit("the model cannot be reached")
     seen = sorted(path.as_posix() for path in Path().rglob("*") if path.is_file())
     said = SKILL.read_text(encoding="utf-8") if SKILL.exists() else ""
     uses = bool(said) and ("total" in prompt or "always" in said)

@@ -74,6 +74,70 @@ def test_a_skill_that_helps_is_said_to_with_what_it_costs(at: Terminal) -> None:
     assert triggers["missed"] == ["lift/csv-totals/t2"]
 
 
+@pytest.mark.parametrize(("asks", "found", "of"), [("total", 3, 3), ("sum it", 0, 3)])
+def test_a_set_that_only_asks_whether_the_skill_is_taken_up_runs(at: Terminal, asks: str, found: int, of: int) -> None:
+    target(at)
+    should: list[Json] = [{"id": n, "prompt": f"{asks} {n}", "should_trigger": True} for n in range(3)]
+    wrong: Json = {"id": "w", "prompt": "total of nothing", "should_trigger": False}
+    nothing: Json = {"id": "x", "prompt": "total"}
+    ended = lift(at, skill(at, *should, wrong, nothing), "-o", "b.json")
+    assert ended.code == 0, ended.err
+    told = ended.one()
+    assert (told["verdict"], told["comparison"], told["leftOut"]) == (None, None, ["x"])
+    triggers = cast("Json", told["triggers"])
+    recall, precision = (cast("Json", triggers[name]) for name in ("recall", "precision"))
+    assert (recall["found"], recall["of"], precision["of"] - precision["found"]) == (found, of, 1)  # type: ignore[operator]
+    assert triggers["wrong"] == ["lift/csv-totals/w"]
+    kept = json.loads((at.folder / "b.json").read_text("utf-8"))
+    assert [run["eval_id"] for run in kept["runs"]] == [0, 1, 2, "w"]
+    assert lift(at, "csv", "--fail-on-harm").code == 3  # nothing says that it does no harm
+
+
+@pytest.mark.parametrize("judged", [0, 6])
+def test_trials_that_crash_are_counted_beside_the_skills_use(at: Terminal, judged: int) -> None:
+    target(at)
+    crashing: list[Json] = [{"id": f"c{n}", "prompt": f"crash {n}", "should_trigger": n < 2} for n in range(3)]
+    taken: Json = {"id": "t", "prompt": "total", "should_trigger": True}
+    ended = lift(at, skill(at, *totals(judged), taken, *crashing))
+    assert ended.code == 3, ended.err  # outputs could not be judged
+    triggers = cast("Json", ended.one()["triggers"])
+    recall = cast("Json", triggers["recall"])
+    assert (recall["found"], recall["of"]) == (judged + 1, judged + 1)
+    assert (triggers["crashed"], triggers["missed"], triggers["notCaptured"]) == (3, [], 0)
+    assert triggers["crashedIn"] == [f"lift/csv-totals/c{n}" for n in range(3)]
+    assert triggers["recallBounds"] == [(judged + 1) / (judged + 3), 1.0]
+    said = at.run("lift", "csv", "--target-config", "t.yaml").out
+    assert "3 trials crashed, which says nothing of the skill" in said
+    assert f"with them: {100 * (judged + 1) / (judged + 3):.0f} to 100 %" in said
+
+
+def test_a_set_whose_outputs_come_without_a_tool_log_is_no_result(at: Terminal) -> None:
+    target(at, log=False)
+    ended = lift(at, skill(at, {"id": 1, "prompt": "total", "should_trigger": True}))
+    assert (ended.code, ended.one()["triggers"]) == (3, None)
+    assert "no output came with a tool log" in str(ended.one()["inWords"])
+
+
+def test_an_eval_that_asks_for_nothing_is_refused_alone_and_named_beside_others(at: Terminal) -> None:
+    target(at)
+    ended = lift(at, skill(at, {"id": 1, "prompt": "total"}))
+    assert ended.code == 2
+    assert "should_trigger" in str(ended.error()["message"])
+    said = at.run(
+        "lift", skill(at, *totals(6), {"id": "x", "prompt": "total"}, folder="other"), "--target-config", "t.yaml"
+    )
+    assert "not run, as nothing is asked of the output: x" in said.out
+
+
+def test_a_skills_use_is_not_asked_of_what_is_no_skill(at: Terminal) -> None:
+    target(at)
+    at.file("AGENTS.md", "Be brief.")
+    at.file("cases.json", [{"id": 1, "prompt": "total", "should_trigger": True}])
+    ended = lift(at, "AGENTS.md", "--cases", "cases.json")
+    assert ended.code == 2
+    assert "no skill is tried" in str(ended.error()["message"])
+
+
 def test_it_is_written_as_skill_benchmarks_are(at: Terminal) -> None:
     target(at)
     assert lift(at, skill(at, *totals(6)), "-o", "benchmark.json").code == 0

@@ -21,7 +21,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.results import EvalFailure, TestRun
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.answers.run_summary import summarize

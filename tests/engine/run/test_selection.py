@@ -58,18 +58,18 @@ async def test_cases_are_chosen_by_tag_words_and_how_their_newest_run_ended(engi
     for conditions, ids in expected.items():
         if ids is None:
             with pytest.raises(BadInputError, match="no case of b is selected by: status=passed, tag=odd, text~c1"):
-                await chosen(engine, Selection(conditions=conditions))
+                await chosen(engine, Selection(filter=conditions))
         else:
-            assert await chosen(engine, Selection(conditions=conditions)) == ids
+            assert await chosen(engine, Selection(filter=conditions)) == ids
     with pytest.raises(BadInputError, match="no case"):
-        await chosen(engine, Selection(conditions=("status=new",)))
+        await chosen(engine, Selection(filter=("status=new",)))
 
 
 @pytest.mark.parametrize("condition", ["tag", "tags=x", "status=odd", "=", "text=x"])
 async def test_a_condition_that_is_not_understood_is_refused(engine: Engine, condition: str) -> None:
     await ten(engine, failing=0)
     with pytest.raises(BadInputError, match=r"condition|status"):
-        await chosen(engine, Selection(conditions=(condition,)))
+        await chosen(engine, Selection(filter=(condition,)))
 
 
 async def test_a_sample_is_the_same_for_the_same_seed_and_keeps_the_order(engine: Engine) -> None:
@@ -88,7 +88,7 @@ async def test_a_selection_of_all_active_cases_is_the_whole_benchmark(engine: En
     await save(engine, case("c9", status="draft"))
     assert await chosen(engine, Selection()) is None
     assert await chosen(engine, Selection(limit=9)) is None
-    assert await chosen(engine, Selection(conditions=("text~c",))) is None
+    assert await chosen(engine, Selection(filter=("text~c",))) is None
     assert await chosen(engine, Selection(limit=8)) == tuple(f"c{number}" for number in range(8))
 
 
@@ -129,7 +129,7 @@ async def test_the_latest_run_is_that_of_the_benchmark_and_kept_by_its_id(engine
 
 async def test_a_run_of_chosen_cases_says_so_and_counts_only_them(engine: Engine) -> None:
     await ten(engine, failing=2)
-    run = await benchmark_run(engine, await part(engine, Selection(conditions=("tag=even",), limit=3)))
+    run = await benchmark_run(engine, await part(engine, Selection(filter=("tag=even",), limit=3)))
     assert (run.passed_count, run.total_count) == (2, 3)
     assert run.selection == "tag=even, the first 3: 3 of 10 cases"
     assert run.notes == "not the whole benchmark: tag=even, the first 3: 3 of 10 cases"
@@ -139,7 +139,7 @@ async def test_a_run_of_chosen_cases_moves_no_trend_no_last_score_and_no_gate(en
     await ten(engine, failing=2)
     whole = await bench(engine, "b")
     before = (await found(engine, "b", Benchmark)).fields, await all_of(engine, EvalTrend)
-    partial = await part(engine, Selection(conditions=("status=failed",)))
+    partial = await part(engine, Selection(filter=("status=failed",)))
     assert ((await found(engine, "b", Benchmark)).fields, await all_of(engine, EvalTrend)) == before
     newest = await engine.store.read(lambda db: runs.earlier(db, "b"))
     assert newest is not None
@@ -194,7 +194,7 @@ async def test_a_regression_is_told_on_the_chosen_cases_and_the_next_whole_run_i
 async def test_a_key_keeps_the_cases_that_it_was_begun_with(engine: Engine) -> None:
     await ten(engine, failing=2)
     await bench(engine, "b")
-    failed = Selection(conditions=("status=failed",))
+    failed = Selection(filter=("status=failed",))
     first = await part(engine, failed, key="k")
     await save(
         engine,

@@ -15,12 +15,12 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import Approval, BenchmarkRun, PromptComparison
 from minions_evals_mcp.domain.seals import SealedVerdict, drawn
-from minions_evals_mcp.domain.speaker import person
+from minions_evals_mcp.domain.speaker import REMOTE_AGENT, person
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, start_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.classify_failure import store_findings
-from minions_evals_mcp.engine.records.save_records import delete_record, get_record
+from minions_evals_mcp.engine.records.save_records import Arrival, Saved, delete_record, get_record, save_records
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.seals.exposures import budget_left
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark, unseal
@@ -147,7 +147,6 @@ async def test_no_door_of_the_engine_edits_or_hides_what_is_sealed(tmp_path: Pat
         await save(engine, graded, case("c1", rubricId="r"), case("c2"), benchmark("b", "c1", passingThreshold=0.5))
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         edits = [
-            case("c1", rubricId="r", inputs={"q": "easier"}),
             rubric("r", 0.1, good=says("good"))[0],
             minion("r/good", "rubric-criterion", rubricId="r", name="good", **by_rule("[{type: icontains, value: g}]")),
             benchmark("b", "c1", "c2", passingThreshold=0.5, sealed=True),
@@ -162,6 +161,37 @@ async def test_no_door_of_the_engine_edits_or_hides_what_is_sealed(tmp_path: Pat
         for ident in ("c1", "b", "r"):
             with pytest.raises(SealedError):
                 await delete_record(engine, ident)
+
+
+@pytest.mark.parametrize("inputs", [{"q": "c1"}, {"q": "easier"}])
+async def test_a_sealed_case_that_comes_in_again_is_left_as_it_is_and_not_compared(
+    tmp_path: Path, inputs: dict[str, JsonValue]
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await save(engine, case("c1", expectedOutputs={"output": "x"}), benchmark("b", "c1"))
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        again = Arrival(case("c1", expectedOutputs={"output": "x"}, inputs=inputs))
+        left = "1 records are sealed and stay as they are: whether the same came in is not looked at"
+        assert await save_records(engine, [again]) == Saved(0, 0, 0, (left,))
+        with pytest.raises(SealedError, match="test-case c1 is sealed and is not edited"):
+            await save_records(engine.speaking(REMOTE_AGENT), [again])
+
+
+async def test_recorded_outputs_of_sealed_cases_come_whole_and_marked_and_stay_hidden(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [False] * CASES, [True] * CASES)
+        newer = minion("v3", "prompt-version", content="Say 3.", versionNumber=3)
+        await save(engine, newer, relations=[Relation("v3", "v2", "follows")])
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        for number in (0, CASES - 1):
+            await answers(engine, 3, [True] * number)
+            with pytest.raises(SealedError, match="not every case has a recorded output for v3"):
+                await compare_sealed(engine, asked("v1", "v3"))
+        marked = [answer(f"m{n}", f"c{n}", "good", promptVersionRef="v3", extra={"sealed": True}) for n in range(CASES)]
+        await save(engine, marked)
+        assert (await compare_sealed(engine, asked("v1", "v3"))).verdict == "improved"
+        seen = await engine.store.read(lambda db: [record.id for _, record in records.page(db, "agent-run")])
+    assert seen == [f"v3/{n}" for n in range(CASES - 1)]
 
 
 async def test_unsealing_is_an_event_with_its_reason_and_gives_the_cases_back(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.interop.logs.sample import Skipped
-from minions_evals_mcp.interop.sessions.telemetry import QUIET_S, Turns, events_of
+from minions_evals_mcp.sessions.telemetry import QUIET_S, Turns, events_of
 from tests.shared.interop.makers import extra, kept, read, written
 from tests.shared.interop.session_shapes import LOGS, claude_logs, plan
 

@@ -77,7 +77,10 @@ def test_sets_nest() -> None:
     [
         (Assertion(type="assert-set"), "assert: must hold at least one"),
         (Assertion(type="assert-set", value=1, assertions=(YES,)), "value: a set takes none"),
-        (Assertion(type="contains", value="a", assertions=(YES,)), "assert: only assert-set holds assertions"),
+        (
+            Assertion(type="contains", value="a", assertions=(YES,)),
+            "assert: only agent-turns, assert-set",
+        ),
         (
             Assertion(type="assert-set", assertions=(Assertion(type="contains"),)),
             "assert.0.value: contains: must be a text",

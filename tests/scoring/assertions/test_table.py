@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.assertions import HOLDING, Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
@@ -38,8 +38,10 @@ EXAMPLES = tuple(
     for name, example in REFERENCE.items()
     if name != FUNCTION  # which only the program that has it can ask
 )
-ON_ANY_TEXT = tuple(example for example in EXAMPLES if example.type != "retrieval")
-"""Those that give a verdict on any text: what was retrieved stands in a list of ids alone."""
+ON_ANY_TEXT = tuple(
+    example for example in EXAMPLES if example.type not in {"retrieval", *HOLDING} or example.type == "assert-set"
+)
+"""Those that give a verdict on any text: what was retrieved stands in a list of ids alone, turns in a conversation."""
 SERVED: dict[str, Callable[[bool], JsonValue]] = {
     "moderation": lambda liked: {} if liked else {"hate": "hate"},
     "classification": lambda liked: {"nothate": 0.9 if liked else 0.1},

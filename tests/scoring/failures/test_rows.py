@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.values import Value

@@ -18,7 +18,7 @@ from tests.workshop import Json, config_in
 
 WHOLE = {
     "test-case": "refunds/late", "benchmark": "quality/all", "prompt-version": "version-one", "test-branch": "branch/fast",
-    "agent-run": "output/of-refunds", "prompt": "prompts/support", "prompt-comparison": "compared/once",
+    "agent-run": "output/of-refunds", "prompt": "prompts/support", "prompt-comparison": "compared/once", "world": "world/of-tools",
 }  # fmt: skip
 """The ids of the store's records, one of each type."""
 LONG = 8
@@ -26,9 +26,11 @@ GIVEN: dict[str, list[Json]] = {
     "run_test_case": [
         {"testCaseId": WHOLE["test-case"], "agentRunId": WHOLE["agent-run"], "promptVersionRef": WHOLE["prompt-version"]},
         {"promptId": WHOLE["prompt"], "testCaseIds": [WHOLE["test-case"]]},
+        {"testCaseId": WHOLE["test-case"], "world": WHOLE["world"]},
     ],
     "run_benchmark": [
-        {"benchmarkId": WHOLE["benchmark"], "promptVersionRef": WHOLE["prompt-version"], "testCaseIds": [WHOLE["test-case"]]}
+        {"benchmarkId": WHOLE["benchmark"], "promptVersionRef": WHOLE["prompt-version"], "testCaseIds": [WHOLE["test-case"]]},
+        {"benchmarkId": WHOLE["benchmark"], "world": WHOLE["world"]},
     ],
     "compare_prompt_versions": [{"benchmarkId": WHOLE["benchmark"], "versionA": WHOLE["prompt-version"], "versionB": "version-two"}],
     "try_version": [{"benchmarkId": WHOLE["benchmark"], "version": "version-two", "against": WHOLE["prompt-version"]}],
@@ -92,6 +94,7 @@ async def host(tmp_path: Path) -> AsyncGenerator[Host]:
                 {"id": "other/case", "type": "test-case", "fields": other},
                 {"id": "other/output", "type": "agent-run", "fields": {**run, "inputs": {"q": "s"}}},
                 {"id": WHOLE["benchmark"], "type": "benchmark", "fields": {"name": "q", "testCaseIds": [WHOLE["test-case"], "other/case"]}},
+                {"id": WHOLE["world"], "type": "world", "fields": {"name": "w", "servers": {"crm": {"tools": [{"name": "find"}]}}}},
                 *versions, *branches,
             ],
         )  # fmt: skip

@@ -33,7 +33,7 @@ from typing import cast
 import anyio
 import anyio.lowlevel
 
-from tests.shared.fakes.llm_answers import Object, answer, spoilt
+from tests.shared.fakes.llm_answers import Answer, Object, answer, spoilt
 from tests.shared.fakes.llm_wire import (
     ERRORS,
     anthropic_body,
@@ -204,9 +204,7 @@ class Connection(asyncio.Protocol):
         if path == b"/v1/embeddings":
             vectors = self.server.canned or dumps(embeddings_body(request)).encode()
             return framed(200, vectors[: len(vectors) // 2] if fault == "pmalformed" else vectors)
-        said = answer(request, dumps)
-        if self.server.scripted and b'"verb"' in body:
-            said = replace(said, text=self.server.scripted.pop(0))
+        said = self.put_in_its_mouth(answer(request, dumps), request, body)
         if "leaky" in str(request["model"]):
             leaked = (
                 json.dumps(said.value).replace("The answer", f"The key {key}") if said.judge else f"My key is {key}."
@@ -226,6 +224,14 @@ class Connection(asyncio.Protocol):
             return framed(200, self.server.canned or b"".join(written), kind=b"text/event-stream")
         cut = self.server.canned or dumps(whole).encode()
         return framed(200, cut[: len(cut) // 2] if fault == "pmalformed" else cut)
+
+    def put_in_its_mouth(self, said: Answer, request: Object, body: bytes) -> Answer:
+        """The reply, or what the test has the model say."""
+        if self.server.scripted and b'"verb"' in body:
+            return replace(said, text=self.server.scripted.pop(0))
+        if self.server.says is not None:
+            return replace(said, text=self.server.says(request), value=None)
+        return said
 
     def error(self, fault: str, key: str) -> bytes:
         """The HTTP reply of a fault that has a status of its own."""
@@ -308,6 +314,7 @@ class Server:
     habit: Callable[[Object], str] | None = (
         None  # set in process: why a request is refused (HTTP 400), for nothing; else ""
     )
+    says: Callable[[Object], str] | None = None  # set in process: the text of a reply, from its request
     refused: int = 0
     canned: bytes = b""  # set in process: the body of every 200 from then on
     held: list[Callable[[], None]] | None = None  # replies that wait until they are released

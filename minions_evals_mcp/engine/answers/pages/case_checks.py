@@ -54,7 +54,7 @@ def _of_judgment(
             of=judged.max_score, weight=None, by=_by(judged),
         )  # fmt: skip
         return
-    assertions = () if case is None else case.assertions
+    assertions = () if case is None else case.checks
     if kept:
         yield from _kept(kept, assertions)
         return

@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.conversations import messages_of
 from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import output_text, output_value
@@ -111,8 +112,10 @@ class CasePage:
 
     @property
     def output(self) -> JsonValue:
-        """What the output says: its text, or its value."""
-        return output_value(self.case.either_trial.output or {})
+        """What the output says: its text, its value, or the messages of a conversation."""
+        output = self.case.either_trial.output or {}
+        messages = messages_of(output)
+        return output_value(output) if messages is None else [*messages]
 
     @property
     def outline(self) -> list[tuple[Step, ...]]:

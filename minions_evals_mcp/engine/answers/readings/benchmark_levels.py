@@ -29,7 +29,7 @@ SHORT = 4
 EDGE = 0.5
 """It is the edge where the smaller of its two steps, in the same direction, is less than this share of the larger."""
 CACHED = 500
-_cache: OrderedDict[tuple[str, str, str, int], Levels] = OrderedDict()
+_cache: OrderedDict[tuple[str, str, int, int], Levels] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,10 @@ class Levels(Value):
 
 def read_levels(db: Db, benchmark_id: str) -> Levels:
     """The levels of the benchmark; of one without whole runs, none."""
-    points = trend_points.history(db, benchmark_id)
-    if not points:
-        return Levels(starts=(), place={})
-    key = (file_of(db), benchmark_id, points[-1].run_id, len(points))
+    key = (file_of(db), benchmark_id, *trend_points.marks(db, benchmark_id))
     if key not in _cache:
-        _cache[key] = _levels(segments(db, with_setup(db, points)))
+        points = trend_points.history(db, benchmark_id)
+        _cache[key] = _levels(segments(db, with_setup(db, points))) if points else Levels(starts=(), place={})
         if len(_cache) > CACHED:
             _cache.popitem(last=False)
     return _cache[key]

@@ -120,7 +120,7 @@ def goal_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
         GradeNeed(
             "trajectory:goal-success",
             _goal(assertion, subject),
-            subject.text,
+            subject.read,
             judge,
             given=json.dumps({"steps": steps}),
         ),

@@ -239,16 +239,36 @@ def judge_types(db: Db, run_id: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+def passed_so_far(db: Db, run_id: str) -> tuple[int, int]:
+    """The units of the run that passed, and those that were judged, while it goes on."""
+    row = db.execute(
+        "SELECT total(t.passed), count(*) FROM unit u JOIN test_run t ON t.id = u.test_run_id WHERE u.job_id = ?",
+        (run_id,),
+    ).fetchone()
+    return int(row[0]), row[1]
+
+
+def judged_per_second(db: Db, run_id: str, *, newest: int) -> float | None:
+    """The pace of the newest judged units; None of fewer than two moments."""
+    count, first, last = db.execute(
+        "SELECT count(*), min(ran_at), max(ran_at) FROM (SELECT t.ran_at FROM unit u JOIN test_run t ON t.id = u.test_run_id"
+        " WHERE u.job_id = ? ORDER BY t.seq DESC LIMIT ?)",
+        (run_id, newest),
+    ).fetchone()
+    return None if count < 2 or last <= first else 1000 * (count - 1) / (last - first)
+
+
 def beside(db: Db, run_id: str, benchmark_id: str, *, whole: str) -> tuple[str | None, str | None]:
     """The whole runs of the benchmark before and after that one, in the order in which they ran."""
-    rows = [
-        row[0]
-        for row in db.execute(
-            f"SELECT id FROM benchmark_run WHERE benchmark_id = ? AND ({whole} OR id = ?) ORDER BY ran_at, seq",
-            (benchmark_id, run_id),
-        )
-    ]
-    if run_id not in rows:
-        return (rows[-1] if rows else None), None
-    at = rows.index(run_id)
-    return (rows[at - 1] if at else None), (rows[at + 1] if at + 1 < len(rows) else None)
+    place = db.execute(
+        "SELECT ran_at, seq FROM benchmark_run WHERE id = ? AND benchmark_id = ?", (run_id, benchmark_id)
+    ).fetchone()
+    before, after = (
+        db.execute(
+            f"SELECT id FROM benchmark_run WHERE benchmark_id = ?1 AND {whole}"
+            f" AND (?2 IS NULL OR (ran_at, seq) {side} (?2, ?3)) ORDER BY ran_at {order}, seq {order} LIMIT 1",
+            (benchmark_id, *(place or (None, None))),
+        ).fetchone()
+        for side, order in (("<", "DESC"), (">", "ASC"))
+    )
+    return (None if before is None else before[0]), (None if after is None or place is None else after[0])

@@ -8,9 +8,9 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
-from minions_evals_mcp.interop.logs.conversation import count, number, objects
-from minions_evals_mcp.interop.logs.shapes import the_object
-from minions_evals_mcp.interop.sessions.session import Call, Session, Tokens
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.sessions.conversation import count, number, objects, plain_text
+from minions_evals_mcp.sessions.session import Call, Session, Tokens
 
 HOST = "opencode"
 NAME = "opencode"
@@ -30,7 +30,7 @@ def read(lines: Iterable[Json]) -> Session:
     """The session that this export, or these lines, are."""
     session = Session(HOST)
     for line in lines:
-        session.id = session.id or _text(line.get("sessionID"))
+        session.id = session.id or plain_text(line.get("sessionID"))
         if "messages" in line:
             _export(session, line)
         elif line.get("type") == "error":
@@ -43,20 +43,24 @@ def read(lines: Iterable[Json]) -> Session:
 
 def _export(session: Session, document: Json) -> None:
     info = obj(document.get("info"))
-    session.id, session.version, session.folder = (_text(info.get(key)) for key in ("id", "version", "directory"))
+    session.id, session.version, session.folder = (plain_text(info.get(key)) for key in ("id", "version", "directory"))
     for place, given in enumerate(listed_values(document.get("messages")), 1):
-        message = the_object(given, f"messages.{place}")
+        if not isinstance(given, dict):
+            raise InvalidRecordError("must be an object", where=f"messages.{place}")
+        message = given
         about = obj(message.get("info"))
         times = obj(about.get("time"))
         session.seen_at(times.get("created"))
         if about.get("role") == "user":
-            session.ask("\n".join(_text(part.get("text")) for part in objects(message.get("parts")) if _is_asked(part)))
+            session.ask(
+                "\n".join(plain_text(part.get("text")) for part in objects(message.get("parts")) if _is_asked(part))
+            )
             continue
-        session.provider = session.provider or _text(about.get("providerID"))
+        session.provider = session.provider or plain_text(about.get("providerID"))
         for part in objects(message.get("parts")):
-            _part(session, part, _text(about.get("modelID")))
+            _part(session, part, plain_text(about.get("modelID")))
         session.seen_at(times.get("completed"))
-        session.ended = _text(about.get("finish")) or session.ended
+        session.ended = plain_text(about.get("finish")) or session.ended
         session.failure = _error(about) or None
 
 
@@ -69,12 +73,12 @@ def _part(session: Session, part: Json, model: str) -> None:
         case "tool":
             _tool(session, part)
         case "text":
-            session.say(_text(part.get("text")))
+            session.say(plain_text(part.get("text")), message=plain_text(part.get("messageID")))
         case "step-finish":
             _add(session.use(model), obj(part.get("tokens")))
             cost = number(part.get("cost"))
             session.cost = session.cost if cost is None else (session.cost or 0.0) + cost
-            session.ended = _text(part.get("reason")) or session.ended
+            session.ended = plain_text(part.get("reason")) or session.ended
         case "step-start":
             pass
         case kind:
@@ -85,14 +89,14 @@ def _tool(session: Session, part: Json) -> None:
     state = obj(part.get("state"))
     times, code = obj(state.get("time")), count(obj(state.get("metadata")).get("exit"))
     started, ended = number(times.get("start")), number(times.get("end"))
-    asked, error = obj(state.get("input")), _text(state.get("error"))
-    name = _text(part.get("tool")) or "unknown"
+    asked, error = obj(state.get("input")), plain_text(state.get("error"))
+    name = plain_text(part.get("tool")) or "unknown"
     if name == "invalid":  # a call of a tool that is not there, or with arguments that it refuses
-        name, error = _text(asked.get("tool")) or name, _text(asked.get("error")) or "invalid call"
+        name, error = plain_text(asked.get("tool")) or name, plain_text(asked.get("error")) or "invalid call"
     if code:
         error = error or f"exit code {code}"
     call = Call(
-        name, _text(part.get("callID")), asked, state.get("output"), ok=not error and state.get("status") != "error",
+        name, plain_text(part.get("callID")), asked, state.get("output"), ok=not error and state.get("status") != "error",
         error=error or None, started=times.get("start"),
         duration_ms=None if started is None or ended is None else max(0.0, ended - started),
     )  # fmt: skip
@@ -109,8 +113,8 @@ def _add(tokens: Tokens, used: Json) -> None:
 
 def _error(holder: Json) -> str:
     error = obj(holder.get("error"))
-    return _text(obj(error.get("data")).get("message")) or _text(error.get("message")) or _text(error.get("name"))
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""
+    return (
+        plain_text(obj(error.get("data")).get("message"))
+        or plain_text(error.get("message"))
+        or plain_text(error.get("name"))
+    )

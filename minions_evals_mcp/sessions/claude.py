@@ -8,8 +8,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.interop.logs.conversation import number, objects, text_of
-from minions_evals_mcp.interop.sessions.session import Call, Session, Tokens
+from minions_evals_mcp.sessions.conversation import number, objects, plain_text, text_of
+from minions_evals_mcp.sessions.session import Call, Session, Tokens
 
 HOST = "claude-code"
 NAME = "claude-code"
@@ -35,15 +35,16 @@ def read(lines: Iterable[Json]) -> Session:
     """The session that these lines are."""
     session = Session(HOST, provider="anthropic")
     used: dict[str, tuple[str, Json]] = {}  # lines of one message repeat its usage: the last one counts
-    main: dict[str, str] = {}
     own = ""
     for number_, line in enumerate(lines):
         if not own and line.get("type") in ("user", "assistant"):
             own = _own_id(line)
             session.id = own
-        session.id = session.id or _text(line.get("sessionId")) or _text(line.get("session_id"))
-        session.version = session.version or _text(line.get("version")) or _text(line.get("claude_code_version"))
-        session.folder = session.folder or _text(line.get("cwd"))
+        session.id = session.id or plain_text(line.get("sessionId")) or plain_text(line.get("session_id"))
+        session.version = (
+            session.version or plain_text(line.get("version")) or plain_text(line.get("claude_code_version"))
+        )
+        session.folder = session.folder or plain_text(line.get("cwd"))
         match line.get("type"):
             case "user":
                 session.seen_at(line.get("timestamp"))
@@ -51,11 +52,11 @@ def read(lines: Iterable[Json]) -> Session:
             case "assistant":
                 session.seen_at(line.get("timestamp"))
                 message = obj(line.get("message"))
-                used[_text(message.get("id")) or str(number_)] = (
-                    _text(message.get("model")),
+                used[plain_text(message.get("id")) or str(number_)] = (
+                    plain_text(message.get("model")),
                     obj(message.get("usage")),
                 )
-                _assistant(session, line, message, main, own)
+                _assistant(session, line, message, own)
             case "result":
                 _result(session, line)
             case "cost-state":
@@ -70,8 +71,8 @@ def read(lines: Iterable[Json]) -> Session:
 
 def _own_id(line: Json) -> str:
     """The id of the session that begins so: a sub-agent's transcript, which is a file of its own, is a session of its own."""
-    session = _text(line.get("sessionId")) or _text(line.get("session_id"))
-    agent = _text(line.get("agentId")) if line.get("isSidechain") is True else ""
+    session = plain_text(line.get("sessionId")) or plain_text(line.get("session_id"))
+    agent = plain_text(line.get("agentId")) if line.get("isSidechain") is True else ""
     return f"{session}/{agent}" if agent else session
 
 
@@ -95,7 +96,7 @@ def _is_command_echo(text: str) -> bool:
 
 
 def _finish(session: Session, block: Json) -> None:
-    call = session.calls.get(_text(block.get("tool_use_id")))
+    call = session.calls.get(plain_text(block.get("tool_use_id")))
     if call is None:
         session.skip("a result of a call that the file does not hold")
         return
@@ -107,14 +108,14 @@ def _finish(session: Session, block: Json) -> None:
         session.edit(call, asked.get("file_path", asked.get("notebook_path")))
 
 
-def _assistant(session: Session, line: Json, message: Json, main: dict[str, str], own: str) -> None:
+def _assistant(session: Session, line: Json, message: Json, own: str) -> None:
     """Take the calls and the answer. Lines of one message are one answer; what a sub-agent says is none of the session's."""
     nested = _nested(line, own)
     for block in objects(message.get("content")):
         if block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
             session.call(
                 Call(
-                    _text(block.get("name")) or "unknown", _text(block.get("id")), block.get("input"),
+                    plain_text(block.get("name")) or "unknown", plain_text(block.get("id")), block.get("input"),
                     started=line.get("timestamp"), parent=nested if nested in session.calls else None, agent=_agent_of(session, nested),
                 )
             )  # fmt: skip
@@ -124,17 +125,15 @@ def _assistant(session: Session, line: Json, message: Json, main: dict[str, str]
     if line.get("isApiErrorMessage") is True:
         session.failure = text
         return
-    ident = _text(message.get("id"))
-    main[ident] = f"{main[ident]}\n{text}" if ident and ident in main else text
     session.failure = None
-    session.say(main[ident])
-    session.ended = _text(message.get("stop_reason")) or session.ended
+    session.say(text, message=plain_text(message.get("id")))
+    session.ended = plain_text(message.get("stop_reason")) or session.ended
 
 
 def _nested(line: Json, own: str) -> str:
     """The call within which a sub-agent wrote this line, or a mark where the file does not say which; "" in its own conversation."""
-    parent = _text(line.get("parent_tool_use_id"))
-    is_aside = line.get("isSidechain") is True and not own.endswith(f"/{_text(line.get('agentId'))}")
+    parent = plain_text(line.get("parent_tool_use_id"))
+    is_aside = line.get("isSidechain") is True and not own.endswith(f"/{plain_text(line.get('agentId'))}")
     return parent or (_ASIDE if is_aside else "")
 
 
@@ -142,18 +141,18 @@ def _agent_of(session: Session, nested: str) -> str | None:
     if not nested:
         return None
     call = session.calls.get(nested)
-    named = _text(obj(call.arguments).get("subagent_type")) if call else ""
+    named = plain_text(obj(call.arguments).get("subagent_type")) if call else ""
     return named or "sub-agent"
 
 
 def _result(session: Session, line: Json) -> None:
     session.cost = number(line.get("total_cost_usd"))
-    session.ended = _text(line.get("stop_reason")) or _text(line.get("subtype")) or session.ended
+    session.ended = plain_text(line.get("stop_reason")) or plain_text(line.get("subtype")) or session.ended
     result = line.get("result")
     if isinstance(result, str):
         session.say(result)
     if line.get("is_error") is True:
-        session.failure = result if isinstance(result, str) and result else _text(line.get("subtype")) or "error"
+        session.failure = result if isinstance(result, str) and result else plain_text(line.get("subtype")) or "error"
         session.answer = ""
     by_model = obj(line.get("modelUsage"))
     if by_model:
@@ -185,7 +184,3 @@ def _add(tokens: Tokens, usage: Json) -> None:
         usage.get("cache_creation_input_tokens"),
         usage.get("output_tokens"),
     )
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""

@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
-from minions_evals_mcp.interop.logs.conversation import count, text_of
-from minions_evals_mcp.interop.sessions.session import Call, Session, Tokens
+from minions_evals_mcp.sessions.conversation import count, plain_text, text_of
+from minions_evals_mcp.sessions.session import Call, Session, Tokens
 
 HOST = "codex"
 NAME = "codex"
@@ -39,10 +39,10 @@ def read(lines: Iterable[Json]) -> Session:
         payload = obj(line.get("payload"))
         match line.get("type"):
             case "session_meta":
-                session.id = session.id or _text(payload.get("id")) or _text(payload.get("session_id"))
-                session.version, session.folder = _text(payload.get("cli_version")), _text(payload.get("cwd"))
+                session.id = session.id or plain_text(payload.get("id")) or plain_text(payload.get("session_id"))
+                session.version, session.folder = plain_text(payload.get("cli_version")), plain_text(payload.get("cwd"))
             case "turn_context":
-                model = _text(payload.get("model")) or model
+                model = plain_text(payload.get("model")) or model
             case "response_item":
                 _item(session, payload, line.get("timestamp"))
             case "event_msg":
@@ -58,15 +58,15 @@ def _printed(session: Session, line: Json) -> None:
     """Take a line that `codex exec --json` prints."""
     match line.get("type"):
         case "thread.started":
-            session.id = _text(line.get("thread_id"))
-        case "item.completed":
-            _completed(session, obj(line.get("item")))
+            session.id = plain_text(line.get("thread_id"))
+        case "item.started" | "item.completed":
+            _printed_item(session, obj(line.get("item")), is_over=line.get("type") == "item.completed")
         case "turn.completed":
             usage = obj(line.get("usage"))
             _add(session.use(None), usage)
         case "turn.failed" | "error":
             session.failure = _message(line) or "the turn failed"
-        case "item.started" | "item.updated" | "turn.started":
+        case "item.updated" | "turn.started":
             pass
         case kind:
             session.skip(f"a line of type {kind}")
@@ -93,14 +93,14 @@ def _item(session: Session, payload: Json, at: JsonValue) -> None:
 
 def _call(session: Session, payload: Json, at: JsonValue) -> None:
     given = payload.get("arguments", payload.get("input", payload.get("action")))
-    name = _text(payload.get("name")) or _text(payload.get("type")).removesuffix("_call")
-    space = _text(payload.get("namespace"))
-    ident = _text(payload.get("call_id")) or _text(payload.get("id"))
+    name = plain_text(payload.get("name")) or plain_text(payload.get("type")).removesuffix("_call")
+    space = plain_text(payload.get("namespace"))
+    ident = plain_text(payload.get("call_id")) or plain_text(payload.get("id"))
     session.call(Call(f"{space}.{name}" if space else name, ident, _arguments(given), started=at))
 
 
 def _output(session: Session, payload: Json) -> None:
-    call = session.calls.get(_text(payload.get("call_id")))
+    call = session.calls.get(plain_text(payload.get("call_id")))
     if call is None:
         session.skip("a result of a call that the file does not hold")
         return
@@ -128,43 +128,49 @@ def _event(session: Session, payload: Json, model: str) -> None:
         case "turn_aborted":
             session.interrupt()
         case "task_complete":
-            session.say(_text(payload.get("last_agent_message")))
+            session.say(plain_text(payload.get("last_agent_message")))
         case "error" | "stream_error":
             session.failure = _message(payload) or "error"
         case _:
             pass
 
 
-def _completed(session: Session, item: Json) -> None:
-    """Take an item of `codex exec --json`, which is whole when it is completed."""
-    ident = _text(item.get("id"))
+def _printed_item(session: Session, item: Json, *, is_over: bool) -> None:
+    """Take an item of `codex exec --json`: it is printed when it starts, and whole when it is completed."""
+    ident = plain_text(item.get("id"))
     match item.get("type"):
-        case "agent_message":
+        case "agent_message" if is_over:
             session.failure = None
-            session.say(_text(item.get("text")))
+            session.say(plain_text(item.get("text")))
         case "command_execution":
-            code = count(item.get("exit_code"))
-            session.call(
-                Call(
-                    "command_execution", ident, {"command": item.get("command")}, item.get("aggregated_output"),
-                    ok=not code, error=f"exit code {code}" if code else None,
-                )
-            )  # fmt: skip
+            call = session.call(Call("shell", ident, {"command": item.get("command")}))
+            code = count(item.get("exit_code")) if is_over else None
+            call.result = item.get("aggregated_output") if is_over else None
+            call.ok, call.error = not code, f"exit code {code}" if code else None
         case "mcp_tool_call":
-            held = obj(item.get("result"))
-            error = _message({"error": item.get("error")})
-            named = ".".join(filter(None, (_text(item.get("server")), _text(item.get("tool")))))
-            result = text_of(held.get("content")) or held.get("structured_content")
-            session.call(Call(named or "mcp", ident, item.get("arguments"), result, ok=not error, error=error or None))
+            _mcp_call(session, item)
         case "file_change":
             changes = [obj(change) for change in listed_values(item.get("changes"))]
-            call = Call("file_change", ident, {"changes": [*changes]}, item.get("status"))
-            session.call(call)
-            session.edit(call, *(change.get("path") for change in changes))
+            call = session.call(Call("apply_patch", ident, {"changes": [*changes]}))
+            if is_over:
+                call.result, call.ok = item.get("status"), item.get("status") != "failed"
+            if is_over and call.ok:
+                session.edit(call, *(change.get("path") for change in changes))
         case "web_search":
             session.call(Call("web_search", ident, {"query": item.get("query")}))
-        case kind:
+        case kind if is_over:
             session.skip(f"an item of type {kind}")
+        case _:
+            pass
+
+
+def _mcp_call(session: Session, item: Json) -> None:
+    named = ".".join(filter(None, (plain_text(item.get("server")), plain_text(item.get("tool")))))
+    call = session.call(Call(named or "mcp", plain_text(item.get("id")), item.get("arguments")))
+    held = obj(item.get("result"))
+    call.result = text_of(held.get("content")) or held.get("structured_content")
+    call.error = _message({"error": item.get("error")}) or None
+    call.ok = call.error is None and item.get("status") != "failed"
 
 
 def _patched(arguments: JsonValue) -> list[JsonValue]:
@@ -192,8 +198,4 @@ def _parsed(text: str) -> JsonValue:
 
 def _message(holder: Json) -> str:
     error = holder.get("error", holder.get("message"))
-    return error if isinstance(error, str) else _text(obj(error).get("message"))
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""
+    return error if isinstance(error, str) else plain_text(obj(error).get("message"))

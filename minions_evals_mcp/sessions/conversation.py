@@ -29,6 +29,11 @@ def _part_text(part: Json) -> str:
     return text_part if isinstance(text_part, str) else ""
 
 
+def plain_text(value: JsonValue) -> str:
+    """The value where it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
 def message_text(message: JsonValue) -> str:
     """Returns what a message says: its content, or its parts."""
     spoken = obj(message)

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
-from minions_evals_mcp.interop.logs.conversation import count, objects
-from minions_evals_mcp.interop.sessions.session import Call, Session, Tokens
+from minions_evals_mcp.sessions.conversation import count, objects, plain_text
+from minions_evals_mcp.sessions.session import Call, Session, Tokens
 
 HOST = "gemini-cli"
 NAME = "gemini-cli"
@@ -33,15 +33,17 @@ def read(lines: Iterable[Json]) -> Session:
     messages: dict[str, Json] = {}
     spoken = ""
     for line in lines:
-        session.id = session.id or _text(line.get("sessionId")) or _text(line.get("session_id"))
+        session.id = session.id or plain_text(line.get("sessionId")) or plain_text(line.get("session_id"))
         for message in objects(line.get("messages", obj(line.get("$set")).get("messages"))):
-            messages[_text(message.get("id")) or str(len(messages))] = message
+            messages[plain_text(message.get("id")) or str(len(messages))] = message
         match line.get("type"):
             case "user" | "gemini" | "error" | "info" | "warning":
-                messages[_text(line.get("id")) or str(len(messages))] = line
+                messages[plain_text(line.get("id")) or str(len(messages))] = line
             case "init":
                 session.seen_at(line.get("timestamp"))
                 session.use(line.get("model"))
+            case None if "response" in line:
+                _whole(session, line)
             case "message" | "tool_use" | "tool_result" | "result":
                 session.seen_at(line.get("timestamp"))
                 spoken = _streamed(session, line, spoken)
@@ -77,7 +79,10 @@ def _message(session: Session, message: Json) -> None:
 
 def _call(session: Session, given: Json) -> None:
     call = Call(
-        _text(given.get("name")) or "unknown", _text(given.get("id")), given.get("args"), started=given.get("timestamp")
+        plain_text(given.get("name")) or "unknown",
+        plain_text(given.get("id")),
+        given.get("args"),
+        started=given.get("timestamp"),
     )
     answers = [obj(obj(part.get("functionResponse")).get("response")) for part in objects(given.get("result"))]
     answer = answers[0] if answers else {}
@@ -97,15 +102,17 @@ def _streamed(session: Session, line: Json, spoken: str) -> str:
     """Take a line of a stream; returns the answer so far, which comes in pieces."""
     match line.get("type"), line.get("role"):
         case "message", "user":
-            session.ask(_text(line.get("content")))
+            session.ask(plain_text(line.get("content")))
             return ""
         case "message", _:
-            spoken += _text(line.get("content"))
+            spoken += plain_text(line.get("content"))
             session.say(spoken)
             return spoken
         case "tool_use", _:
-            name = _text(line.get("tool_name")) or "unknown"
-            session.call(Call(name, _text(line.get("tool_id")), line.get("parameters"), started=line.get("timestamp")))
+            name = plain_text(line.get("tool_name")) or "unknown"
+            session.call(
+                Call(name, plain_text(line.get("tool_id")), line.get("parameters"), started=line.get("timestamp"))
+            )
         case "tool_result", _:
             _finish(session, line)
         case _:
@@ -114,12 +121,12 @@ def _streamed(session: Session, line: Json, spoken: str) -> str:
 
 
 def _finish(session: Session, line: Json) -> None:
-    call = session.calls.get(_text(line.get("tool_id")))
+    call = session.calls.get(plain_text(line.get("tool_id")))
     if call is None:
         session.skip("a result of a call that the file does not hold")
         return
     call.result, call.ok = line.get("output"), line.get("status") != "error"
-    call.error = _text(obj(line.get("error")).get("message")) or None
+    call.error = plain_text(obj(line.get("error")).get("message")) or None
     if call.ok and call.tool in _EDITS:
         session.edit(call, obj(call.arguments).get("file_path"))
 
@@ -127,13 +134,24 @@ def _finish(session: Session, line: Json) -> None:
 def _ending(session: Session, line: Json) -> None:
     stats = obj(line.get("stats"))
     if line.get("status") != "success":
-        session.failure = _text(obj(line.get("error")).get("message")) or _text(line.get("status")) or "error"
+        session.failure = plain_text(obj(line.get("error")).get("message")) or plain_text(line.get("status")) or "error"
     models = obj(stats.get("models"))
     for model, used in models.items() or (("", stats),):
         figures = obj(used)
         cached = count(figures.get("cached")) or 0
         read = count(figures.get("input_tokens")) or 0
         session.use(model).add(max(0, read - cached), cached, None, figures.get("output_tokens"))
+
+
+def _whole(session: Session, document: Json) -> None:
+    """Take the one object that `--output-format json` prints."""
+    session.say(plain_text(document.get("response")))
+    error = obj(document.get("error"))
+    if error:
+        session.failure = plain_text(error.get("message")) or "error"
+    for model, about in obj(obj(document.get("stats")).get("models")).items():
+        tokens = obj(obj(about).get("tokens"))
+        _add(session.use(model), {**tokens, "input": tokens.get("prompt"), "output": tokens.get("candidates")})
 
 
 def _add(tokens: Tokens, used: Json) -> None:
@@ -148,8 +166,4 @@ def _add(tokens: Tokens, used: Json) -> None:
 def _parts_text(content: JsonValue) -> str:
     if isinstance(content, str):
         return content
-    return "\n".join(text for part in listed_values(content) if (text := _text(obj(part).get("text"))))
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""
+    return "\n".join(text for part in listed_values(content) if (text := plain_text(obj(part).get("text"))))

@@ -3,18 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.domain.request_fields import More
+from minions_evals_mcp.domain.values import Id, Value
 from minions_evals_mcp.domain.worlds import ATTACK_KINDS, AttackKind, AttackOutcome
+from minions_evals_mcp.engine.request import PromptVersionChoice, RunRequest, RunSettings
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.stats.intervals import wilson
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
-    from minions_evals_mcp.engine.request import RunRequest
     from minions_evals_mcp.engine.run.pipeline import Progress
+
+
+Language = Literal["en", "de", "fr", "es"]
+MOST_CHOSEN = 6
+"""The most kinds, or languages, that a request names."""
+
+
+class Request(RunSettings):
+    """Attack an agent under test: run a benchmark once with each attack text, and count how often the agent was hijacked."""
+
+    benchmark_id: Annotated[
+        Id,
+        Field(description="The benchmark", examples=["support/desk"]),
+        More("The benchmark. Its cases act on worlds."),
+    ]
+    prompt_version_ref: PromptVersionChoice = None
+    kinds: Annotated[
+        tuple[AttackKind, ...],
+        Field(strict=False, max_length=MOST_CHOSEN, description="Only texts of these kinds"),
+        More("Only texts of this kind. May be repeated."),
+    ] = ()
+    languages: Annotated[
+        tuple[Language, ...],
+        Field(strict=False, max_length=MOST_CHOSEN, description="Only texts in these languages"),
+        More("Only texts in this language. May be repeated."),
+    ] = ()
+
+    @model_validator(mode="after")
+    def _each_text_once(self) -> Self:
+        if self.trials > 1:
+            raise ValueError("trials: each attack text is one trial of a case; leave it out")
+        return self
 
 
 class HijackRate(Value):
@@ -50,7 +85,7 @@ class Answer(Value):
     hijackings: tuple[Hijacking, ...]
 
 
-def chosen_attacks(kinds: Sequence[AttackKind], languages: Sequence[str]) -> tuple[str, ...]:
+def _chosen_attacks(kinds: Sequence[AttackKind], languages: Sequence[str]) -> tuple[str, ...]:
     """The ids of the shipped attacks of those kinds and languages, of all where none is named."""
     from minions_evals_mcp.world.attacking import shipped_attacks  # noqa: PLC0415  only an attack needs the texts
 
@@ -64,17 +99,16 @@ def chosen_attacks(kinds: Sequence[AttackKind], languages: Sequence[str]) -> tup
     return tuple(chosen)
 
 
-async def run(engine: Engine, request: RunRequest, attacks: Sequence[str], *, progress: Progress) -> Answer:
+async def run(engine: Engine, request: Request, *, progress: Progress | None = None) -> Answer:
     """Runs each case of the benchmark once with each attack, and counts what came of them."""
     from minions_evals_mcp.engine.meant_ids import meant_id  # noqa: PLC0415  the engine, at the first call
-    from minions_evals_mcp.engine.run.run_benchmark import run_benchmark  # noqa: PLC0415  as above
+    from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent  # noqa: PLC0415  as above
     from minions_evals_mcp.store import jobs, records  # noqa: PLC0415  as above
 
-    ident = await meant_id(engine, request.subject_id, "benchmark")
-    asked = request.model_copy(
-        update={"subject_id": ident, "attacks": tuple(attacks), "trials": len(attacks), "purpose": "comparison"}
-    )
-    job = await run_benchmark(engine, asked, progress=progress)
+    attacks = _chosen_attacks(request.kinds, request.languages)
+    ident = await meant_id(engine, request.benchmark_id, "benchmark")
+    asked = RunRequest.asked_by(request, subject_id=ident, attacks=attacks, trials=len(attacks), purpose="comparison")
+    job = await run_benchmark(engine, asked, progress=progress or silent)
     benchmark = await engine.store.read(lambda db: records.require(db, ident, Benchmark))
     outputs = await engine.store.read(lambda db: jobs.outputs_of(db, job.id, benchmark.fields.test_case_ids))
     seen = [

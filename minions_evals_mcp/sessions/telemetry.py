@@ -10,9 +10,9 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import attributes, listed_values, obj
-from minions_evals_mcp.interop.logs.conversation import count, number, objects
-from minions_evals_mcp.interop.sessions.codex import EXIT
-from minions_evals_mcp.interop.sessions.session import Call, Session
+from minions_evals_mcp.sessions.codex import EXIT
+from minions_evals_mcp.sessions.conversation import count, number, objects
+from minions_evals_mcp.sessions.session import Call, Session
 
 _TAKEN = frozenset(
     (

@@ -1,0 +1,246 @@
+"""Conversations: how the user is played as a test case says it, what was said, and what the user did wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, JsonValue, StringConstraints, model_validator
+
+from minions_evals_mcp.domain.querying.queries import Query
+from minions_evals_mcp.domain.values import Amount, Count, Json, Text, Value
+from minions_evals_mcp.frozen_types import frozen_type
+
+Player = Literal["script", "model"]
+MAX_TURNS = 10
+RETRIES = 2
+Fact = str | int | float | bool
+
+
+class Reply(Value):
+    """What the user says once the agent's message contains `when`: a text, whatever its case, or a pattern between slashes.
+
+    It is said at most `times`.
+    """
+
+    when: Text
+    say: Text
+    times: Annotated[int, Field(ge=1, le=100)] = 1
+
+
+class Withheld(Value):
+    """A fact that the user must not volunteer. `when` is what the agent must say first; without it the user never tells it."""
+
+    fact: Text
+    when: Text | None = None
+
+
+class Ends(Value):
+    """When a conversation ends by itself: the agent `says` this (as `when` of a reply), or the `state` of the world fits the query."""
+
+    says: Text | None = None
+    state: Query | None = None
+
+    @model_validator(mode="after")
+    def _says_when(self) -> Self:
+        if self.says is None and self.state is None:
+            raise ValueError("says: give says, state, or both")
+        return self
+
+
+class Conversation(Value):
+    """A conversation with the agent under test: who plays the user, and what that user knows and wants.
+
+    The player `script` asks no model. After each answer the first of `turns` that fits is said: a reply whose `when` stands in
+    the answer, then a fact of `knows` or `withholds` that was asked for, then the next fixed message. Where none is left, the
+    conversation ends. The player `model` is sent `goal`, `persona` and all facts; `model` names it.
+
+    `maxTurns` bounds the messages of the user. `language` is the one that the user speaks (a code such as `de`), that of the
+    opening unless it is given. A conversation that the user spoiled is made again up to `retries` times.
+    """
+
+    opening: Text | None = None
+    goal: str = ""
+    persona: str = ""
+    language: Annotated[str, StringConstraints(pattern="^[a-z]{2}$")] | None = None
+    knows: dict[Text, Fact] = {}
+    withholds: Annotated[tuple[Withheld, ...], Field(strict=False)] = ()
+    turns: Annotated[tuple[Text | Reply, ...], Field(strict=False)] = ()
+    max_turns: Annotated[int, Field(ge=1, le=200)] = MAX_TURNS
+    ends: Ends | None = None
+    player: Player = "script"
+    model: Text | None = None
+    retries: Annotated[int, Field(ge=0, le=10)] = RETRIES
+
+    @model_validator(mode="after")
+    def _can_be_played(self) -> Self:
+        if self.player == "model":
+            if not self.goal.strip():
+                raise ValueError("goal: the player model needs the goal of the user")
+            if self.turns:
+                raise ValueError("turns: a model plays without a script; leave turns out, or player")
+            return self
+        if self.model is not None:
+            raise ValueError("model: only the player model asks one; add player: model")
+        if self.first is None:
+            raise ValueError("opening: give the first message of the user, or a fixed message in turns")
+        return self
+
+    @property
+    def first(self) -> str | None:
+        """The first message of the user, where it is fixed."""
+        return self.opening or next((turn for turn in self.turns if isinstance(turn, str)), None)
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The fixed messages in order, with the first one."""
+        messages = tuple(turn for turn in self.turns if isinstance(turn, str))
+        return messages if self.opening is None else (self.opening, *messages)
+
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        """The replies to what the agent says."""
+        return tuple(turn for turn in self.turns if isinstance(turn, Reply))
+
+
+MESSAGES = "messages"
+"""Where the messages of a conversation stand in an output."""
+USERS, AGENTS = frozenset({"user", "human"}), frozenset({"assistant", "ai", "model"})
+Ending = Literal["script", "user", "max-turns", "ends", "timed-out", "recorded"]
+"""Why a conversation ended: the script has no more to say, the user left, the limit of turns, its stop rule, the agent's time.
+
+Of a recorded one nobody knows it.
+"""
+UserFaultKind = Literal[
+    "stop-token", "repeated", "withheld-volunteered", "role-swapped", "wrong-language", "early-stop", "invented-fact",
+    "contradicted-fact", "goal-dropped", "did-agents-job",
+]  # fmt: skip
+_NONE = Field(exclude_if=lambda held: held is None)
+
+
+@frozen_type
+class Spoken:
+    """What an agent is told in a turn: the user's `message`, all `messages` up to it, and what it remembered itself.
+
+    `session` is the agent's own memory of this conversation, `talk_id` names the conversation.
+    """
+
+    message: str
+    messages: tuple[Json, ...]
+    talk_id: str
+    session: Json
+
+    def told(self) -> Json:
+        """What joins the inputs of a program or an application."""
+        return {"message": self.message, "messages": [*self.messages], "session": self.talk_id}
+
+
+class UserFault(Value):
+    """Something that the player of the user did wrong: in which turn (from 1), with the words that show it."""
+
+    kind: UserFaultKind
+    turn: Annotated[int, Field(ge=1)]
+    quotation: str = ""
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """The fault in words."""
+        quoted = f": “{self.quotation}”" if self.quotation else ""
+        return f"turn {self.turn}: {self.reason}{quoted}"
+
+
+class Turn(Value):
+    """A message of the user and the agent's answer. `calls` is how many tool calls were made up to its end."""
+
+    user: str
+    agent: str
+    calls: Count = 0
+    latency_ms: Annotated[Amount | None, _NONE] = None
+    input_tokens: Annotated[Count | None, _NONE] = None
+    output_tokens: Annotated[Count | None, _NONE] = None
+    cost_usd: Annotated[Amount | None, _NONE] = None
+
+
+class PlayerCost(Value):
+    """What the player of the user cost, apart from the agent."""
+
+    calls: Count = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cost_usd: Amount | None = 0.0
+
+
+class TalkFacts(Value):
+    """How a conversation went, beside its messages: who played the user, why it ended, and the tool calls by turn.
+
+    `attempt` is 1 unless earlier ones were spoiled by the user. `faults` are what the user did wrong in this one.
+    """
+
+    player: Player
+    ended: Ending
+    attempt: Annotated[int, Field(ge=1)] = 1
+    calls: Annotated[tuple[Count, ...], Field(strict=False)] = ()
+    faults: Annotated[tuple[UserFault, ...], Field(strict=False, exclude_if=lambda faults: not faults)] = ()
+    player_cost: Annotated[PlayerCost | None, _NONE] = None
+
+
+class Exchange(Value):
+    """One turn as it can be read: the message of the user, and all that the agent answered."""
+
+    user: str
+    agent: str
+
+
+def spoken(turns: Sequence[Turn]) -> list[Json]:
+    """The messages of those turns, as chat models take them."""
+    return [message(role, text) for turn in turns for role, text in (("user", turn.user), ("assistant", turn.agent))]
+
+
+def message(role: str, text: str) -> Json:
+    """One message, as chat models take it."""
+    return {"role": role, "content": text}
+
+
+def messages_of(output: JsonValue) -> list[Json] | None:
+    """The messages of an output that is a conversation; None for any other."""
+    listed = output.get(MESSAGES) if isinstance(output, dict) else None
+    if not isinstance(listed, list):
+        return None
+    messages = [message for message in listed if isinstance(message, dict)]
+    spoken_by = {str(message.get("role")) for message in messages}
+    return messages if len(messages) == len(listed) and spoken_by & USERS and spoken_by & AGENTS else None
+
+
+def exchanges(messages: Sequence[Json]) -> list[Exchange]:
+    """The turns of a conversation, however many messages the agent's part of a turn takes; other roles are passed over."""
+    turns: list[Exchange] = []
+    for message in messages:
+        role, text = message.get("role"), content_text(message.get("content"))
+        if role in USERS:
+            turns.append(Exchange(user=text, agent=""))
+        elif role in AGENTS and turns and text:
+            before = turns[-1].agent
+            turns[-1] = Exchange(user=turns[-1].user, agent=f"{before}\n{text}" if before else text)
+    return turns
+
+
+def content_text(content: JsonValue) -> str:
+    """The text of a message's content, of all its parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def transcript(messages: Sequence[Json]) -> str:
+    """The conversation as a judge reads it: a line for each message, with its turn and who speaks."""
+    lines: list[str] = []
+    turn = 0
+    for message in messages:
+        role = str(message.get("role"))
+        turn += role in USERS
+        who = "User" if role in USERS else "Agent" if role in AGENTS else role
+        lines.append(f"[{turn}] {who}: {content_text(message.get('content'))}")
+    return "\n".join(lines)

@@ -1,0 +1,165 @@
+"""A conversation as the output of a unit: had turn by turn, kept as it goes, and made again where its user spoiled it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from minions_evals_mcp.domain.conversations import Conversation, Spoken, TalkFacts, Turn, exchanges
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, UnitKey, UserErrored
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.values import Json
+from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
+from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.scoring.conversations.user_checks import user_faults
+from minions_evals_mcp.store.talks import Said, TalkRow
+from minions_evals_mcp.targets.live import Converses, ModelTarget
+from minions_evals_mcp.targets.talks.scripted import ScriptedUser
+from minions_evals_mcp.targets.talks.talk import Player, Talk
+from minions_evals_mcp.world.units import UnitInWorld
+
+
+def players(engine: Engine, budget: Budget) -> Players:
+    """Opens the players of a run."""
+    del engine, budget
+    return ScriptedUser
+
+
+Players = Callable[[Conversation], Player]
+"""Opens whoever plays the user of a conversation."""
+
+
+@frozen_type
+class Begun:
+    """How far the conversation of a unit was when the run began: its attempt, and what is kept of it."""
+
+    attempt: int = 1
+    said: Said = Said()
+    ended: str = ""
+
+
+async def begun(kept: KeptVerdicts, key: UnitKey) -> Begun:
+    """How far the unit's conversation is: the one that was cut off goes on, after a spoiled one the next begins."""
+    row = await kept.begun_talk(key)
+    if row is None:
+        return Begun()
+    if row.spoiled:
+        return Begun(row.attempt + 1)
+    return Begun(row.attempt, row.said, row.ended) if row.said.restartable else Begun(row.attempt)
+
+
+@frozen_type
+class Conversing:
+    """A unit whose output is a conversation: with whom, about what, and what it may cost."""
+
+    key: UnitKey
+    case: Record[TestCase]
+    version: Record[PromptVersion] | None
+    budget: Budget
+    kept: KeptVerdicts
+    players: Players
+
+    @property
+    def setup(self) -> Conversation:
+        """How its user is played."""
+        setup = self.case.fields.conversation
+        assert setup is not None, "the case has a conversation"
+        return setup
+
+    async def held(self, target: Converses, start: Begun, world: UnitInWorld | None = None) -> Observed | TargetErrored:
+        """The conversation as one output; what was said in an earlier start is not said again."""
+        if world is not None and start.said.journal:
+            world.session.take_up(start.said.journal)
+        around = None if world is None else InWorld(world)
+        said = start.said
+        talk = Talk(
+            self.setup,
+            self.players(self.setup),
+            partial(self._answered, target),
+            partial(user_faults, self.setup, tools=frozenset() if world is None else world.tools),
+            partial(self._keep, world=world),
+            f"{self.key.run_id}.{start.attempt}",
+            start.attempt,
+            around,
+            [*said.turns],
+            {**said.session},
+            said.tool_calls,
+            ended=start.ended or None,  # pyright: ignore[reportArgumentType]  as it was kept
+            seen=said.last,
+            paid=said.player_cost,
+        )
+        return await talk.held()
+
+    async def _answered(self, target: Converses, spoken: Spoken) -> Observed | TargetErrored:
+        fields = self.case.fields
+        asked = partial(target.answer_in, spoken, fields.inputs, self.version, timeout_ms=fields.timeout_ms)
+        # What a model target calls is taken out of the budget call by call.
+        return await asked() if isinstance(target, ModelTarget) else await self.budget.own_output(asked)
+
+    async def _keep(self, talk: Talk, *, world: UnitInWorld | None) -> None:
+        session = _as_json(talk.session)
+        last = talk.seen and talk.seen.with_trusted(output={}, tool_calls=None)
+        said = Said(
+            turns=tuple(talk.turns),
+            faults=talk.faults,
+            session=session or {},
+            journal=() if world is None else world.session.journal(),
+            tool_calls=talk.tool_calls,
+            last=last,
+            restartable=session is not None,
+            player_cost=talk.cost(),
+        )
+        spoiled = talk.faults[0].kind if talk.faults else ""
+        row = TalkRow(self.key, talk.attempt, self.case.id, self.setup.player, said, talk.ended or "", spoiled)
+        await self.kept.keep_talk(row)
+
+    def verdict_on_user(self, seen: Observed, start: Begun) -> Observed | UserErrored | Begun:
+        """The conversation where its user did nothing wrong; else the start of the next attempt, or that none is left."""
+        facts = seen.conversation
+        if facts is None or not facts.faults:
+            return seen
+        if start.attempt <= self.setup.retries and self.setup.player != "script":
+            return Begun(start.attempt + 1)
+        first = facts.faults[0]
+        tries = "" if start.attempt == 1 else f" (the last of {start.attempt} conversations)"
+        return UserErrored(seen, f"{first.kind} in {first.sentence}{tries}")
+
+
+def recorded_verdict(setup: Conversation, seen: Observed, messages: list[Json]) -> Observed | UserErrored:
+    """The recorded conversation where its user did nothing wrong; nobody knows why it ended."""
+    turns = [Turn(user=turn.user, agent=turn.agent) for turn in exchanges(messages)]
+    faults = user_faults(setup, turns)
+    if not faults:
+        return seen
+    facts = TalkFacts(player=setup.player, ended="recorded", faults=faults)
+    return UserErrored(seen.with_trusted(conversation=facts), f"{faults[0].kind} in {faults[0].sentence}")
+
+
+@frozen_type
+class InWorld:
+    """The world of a unit as a conversation looks at it."""
+
+    world: UnitInWorld
+
+    def calls(self) -> int:
+        """How many calls were made so far."""
+        return len(self.world.session.journal())
+
+    def state(self) -> Json:
+        """The state now."""
+        return self.world.session.state()
+
+
+def _as_json(session: Json) -> Json | None:
+    """The agent's memory as JSON; None where it holds what JSON cannot."""
+    try:
+        to_json(session)
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return None
+    return session

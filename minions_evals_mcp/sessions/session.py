@@ -1,0 +1,156 @@
+"""One session of a coding agent, however its program writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.sessions.conversation import count
+
+
+@dataclass(slots=True)
+class Call:
+    """One tool call: `ok` is False where the program says that it failed, `parent` the call of the sub-agent that made it."""
+
+    tool: str
+    id: str
+    arguments: JsonValue
+    result: JsonValue = None
+    ok: bool = True
+    error: str | None = None
+    started: JsonValue = None
+    duration_ms: float | None = None
+    parent: str | None = None
+    agent: str | None = None
+
+    def step(self) -> dict[str, JsonValue]:
+        """The call as a step of a log, without its moment and without what is not known."""
+        failed = self.error or (_error_of(self.result) if not self.ok else None)
+        step: dict[str, JsonValue] = {
+            "tool": self.tool,
+            "id": self.id,
+            "arguments": self.arguments if isinstance(self.arguments, dict) else {"input": self.arguments},
+            "result": self.result,
+            "error": failed,
+            "durationMs": self.duration_ms,
+            "parentId": self.parent,
+            "agent": self.agent,
+        }
+        return {key: value for key, value in step.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of a file that a call made."""
+
+    tool: str
+    path: str
+    step: int
+
+
+@dataclass(slots=True)
+class Tokens:
+    """Tokens, `fresh` read for the first time, `cached` from the provider's cache, `stored` into it."""
+
+    fresh: int = 0
+    cached: int = 0
+    stored: int = 0
+    written: int = 0
+
+    def add(self, fresh: JsonValue, cached: JsonValue, stored: JsonValue, written: JsonValue) -> None:
+        """Add what one call of the model used; a figure that is not there is 0."""
+        self.fresh += count(fresh) or 0
+        self.cached += count(cached) or 0
+        self.stored += count(stored) or 0
+        self.written += count(written) or 0
+
+    @property
+    def read(self) -> int:
+        """All tokens that the model read."""
+        return self.fresh + self.cached + self.stored
+
+    @property
+    def total(self) -> int:
+        """All tokens that the model read and wrote."""
+        return self.read + self.written
+
+
+@dataclass(slots=True)
+class Session:
+    """A session as it is read: what the user asked, what the agent did and answered, and what it used.
+
+    `models` are the models that answered, each with its tokens. `cost` is what the program says, in US dollars; without it our
+    price table is asked. `ended` is why the agent stopped, `failure` what went wrong.
+    """
+
+    host: str
+    id: str = ""
+    version: str = ""
+    provider: str = ""
+    folder: str = ""
+    started: JsonValue = None
+    completed: JsonValue = None
+    prompts: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    answer: str = ""
+    calls: dict[str, Call] = field(default_factory=dict[str, Call])
+    edits: list[Edit] = field(default_factory=list[Edit])
+    models: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
+    cost: float | None = None
+    ended: str | None = None
+    failure: str | None = None
+    interruptions: list[int] = field(default_factory=list[int])
+    skipped: dict[str, int] = field(default_factory=dict[str, int])
+    _message: str = ""
+
+    def seen_at(self, at: JsonValue) -> None:
+        """Take the moment as the session's first, or its newest."""
+        if at is None:
+            return
+        if self.started is None:
+            self.started = at
+        self.completed = at
+
+    def ask(self, text: str) -> None:
+        """Take what the user wrote; it stands after the calls so far."""
+        if text.strip():
+            self.prompts.append((len(self.calls), text))
+
+    def interrupt(self) -> None:
+        """Take that the user stopped the agent here."""
+        self.interruptions.append(len(self.calls))
+
+    def say(self, text: str, *, message: str = "") -> None:
+        """Take what the agent answered: the last one is the session's output. Texts of one `message` are one answer."""
+        if not text.strip():
+            return
+        self.answer = f"{self.answer}\n{text}" if message and message == self._message else text
+        self._message = message
+
+    def call(self, call: Call) -> Call:
+        """Take a call that begins. A call of the same id is the same one: the one taken first."""
+        return self.calls.setdefault(call.id or f"call-{len(self.calls) + 1}", call)
+
+    def edit(self, call: Call, *paths: JsonValue) -> None:
+        """Take that the call changed those files."""
+        step = len(self.calls)
+        self.edits += [Edit(call.tool, path, step) for path in paths if isinstance(path, str) and path]
+
+    def use(self, model: JsonValue) -> Tokens:
+        """The tokens of that model, to be added to."""
+        return self.models.setdefault(model if isinstance(model, str) and model else "", Tokens())
+
+    def skip(self, what: str) -> None:
+        """Count something of the file that is no part of an agent-run."""
+        self.skipped[what] = self.skipped.get(what, 0) + 1
+
+    @property
+    def model(self) -> str:
+        """The model that wrote most."""
+        named = {name: tokens for name, tokens in self.models.items() if name}
+        return max(named, key=lambda name: named[name].written, default="")
+
+
+def _error_of(result: JsonValue) -> str:
+    """The error's text: of a text its first 300 characters."""
+    return result[:300] if isinstance(result, str) and result.strip() else "the tool call failed"

@@ -1,0 +1,201 @@
+"""A conversation, turn by turn: the player of the user speaks, the agent answers, until one of them or a rule ends it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.conversations import (
+    Conversation,
+    Ending,
+    PlayerCost,
+    Spoken,
+    TalkFacts,
+    Turn,
+    UserFault,
+    message,
+    spoken,
+)
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.querying.queries import QueryError, holds
+from minions_evals_mcp.domain.values import known_sum
+from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.scoring.conversations.wording import contains
+
+
+@frozen_type
+class Says:
+    """The player speaks; `last`: and leaves with it, whatever the agent answers."""
+
+    text: str
+    last: bool = False
+
+
+@frozen_type
+class Leaves:
+    """The player says no more."""
+
+    ending: Ending
+
+
+class Player(Protocol):
+    """Whoever plays the user."""
+
+    @property
+    def cost(self) -> PlayerCost:
+        """What it has cost since it began."""
+        ...
+
+    async def move(self, turns: Sequence[Turn]) -> Says | Leaves | TargetErrored:
+        """What the user does after those turns, or why that is not known."""
+        ...
+
+
+Answering = Callable[[Spoken], Awaitable[Observed | TargetErrored]]
+Checking = Callable[[Sequence[Turn], Ending | None], tuple[UserFault, ...]]
+"""Finds what the user did wrong: in turns so far, of which the last may lack its answer, and once it ended in the ending."""
+
+
+class Surroundings(Protocol):
+    """The world that the agent acts on, as a conversation asks for it."""
+
+    def calls(self) -> int:
+        """How many calls were made so far."""
+        ...
+
+    def state(self) -> Json:
+        """The state now."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Talk:
+    """A conversation under way. What is there already when it begins was said before it was cut off."""
+
+    setup: Conversation
+    player: Player
+    answer: Answering
+    check: Checking
+    keep: Callable[[Talk], Awaitable[None]]
+    """Is called after each turn, and at the end."""
+    talk_id: str
+    attempt: int = 1
+    world: Surroundings | None = None
+    turns: list[Turn] = field(default_factory=list[Turn])
+    session: Json = field(default_factory=dict[str, JsonValue])
+    tool_calls: tuple[ToolCall, ...] | None = None
+    faults: tuple[UserFault, ...] = ()
+    ended: Ending | None = None
+    seen: Observed | None = None
+    """What the last answer was seen with."""
+    paid: PlayerCost = field(default_factory=PlayerCost)
+    """What the player cost before the conversation was cut off."""
+
+    async def held(self) -> Observed | TargetErrored:
+        """The conversation as one output, once it has ended, or why it could not be had."""
+        while self.ended is None:
+            failed = await self._turn()
+            if failed is not None:
+                return failed
+        self.faults = self.faults or self.check(self.turns, self.ended)
+        await self.keep(self)
+        return self._whole()
+
+    async def _turn(self) -> TargetErrored | None:
+        """One turn; what is wrong where it could not be had."""
+        move = Leaves("max-turns") if len(self.turns) >= self.setup.max_turns else await self.player.move(self.turns)
+        if isinstance(move, TargetErrored):
+            return move
+        if isinstance(move, Leaves):
+            self.ended = move.ending
+            return None
+        pending = Turn(user=move.text, agent="")
+        self.faults = self.check([*self.turns, pending], None)
+        if self.faults:  # the agent is not asked what follows from it
+            self.turns.append(pending)
+            self.ended = "user"
+            return None
+        return await self._answered(move)
+
+    async def _answered(self, move: Says) -> TargetErrored | None:
+        messages = (*spoken(self.turns), message("user", move.text))
+        seen = await self.answer(Spoken(move.text, messages, self.talk_id, self.session))
+        if isinstance(seen, TargetErrored):
+            return seen
+        self.seen = seen
+        if seen.tool_calls is not None:
+            self.tool_calls = (*(self.tool_calls or ()), *seen.tool_calls)
+        self.turns.append(self._of_answer(move.text, seen))
+        self.ended = "timed-out" if seen.timed_out else "user" if move.last else self._ended_by_rule()
+        if self.ended is None:
+            await self.keep(self)
+        return None
+
+    def _of_answer(self, said: str, seen: Observed) -> Turn:
+        return Turn(
+            user=said,
+            agent="" if seen.timed_out else output_text(seen.output),
+            calls=len(self.tool_calls or ()) if self.world is None else self.world.calls(),
+            latency_ms=seen.latency_ms,
+            input_tokens=seen.input_tokens,
+            output_tokens=seen.output_tokens,
+            cost_usd=seen.cost_usd,
+        )
+
+    def _ended_by_rule(self) -> Ending | None:
+        ends = self.setup.ends
+        if ends is None:
+            return None
+        if ends.says is not None and contains(self.turns[-1].agent, ends.says):
+            return "ends"
+        return "ends" if ends.state is not None and self._is_state(ends.state) else None
+
+    def _is_state(self, query: str) -> bool:
+        if self.world is None:
+            return False
+        try:
+            return holds(query, self.world.state())
+        except QueryError:
+            return False
+
+    def cost(self) -> PlayerCost:
+        """What the player cost in all."""
+        now, before = self.player.cost, self.paid
+        known = before.cost_usd is not None and now.cost_usd is not None
+        return PlayerCost(
+            calls=before.calls + now.calls,
+            input_tokens=before.input_tokens + now.input_tokens,
+            output_tokens=before.output_tokens + now.output_tokens,
+            cost_usd=(before.cost_usd or 0) + (now.cost_usd or 0) if known else None,
+        )
+
+    def _whole(self) -> Observed:
+        """The conversation as one output, with the sums of what its turns measured."""
+        assert self.ended is not None
+        turns, cost = self.turns, self.cost()
+        costs = [turn.cost_usd for turn in turns]
+        facts = TalkFacts(
+            player=self.setup.player,
+            ended=self.ended,
+            attempt=self.attempt,
+            calls=tuple(turn.calls for turn in turns),
+            faults=self.faults,
+            player_cost=cost if cost.calls else None,
+        )
+        seen = self.seen or Observed(output={})
+        return seen.with_trusted(
+            output={"output": turns[-1].agent, "messages": spoken(turns)} if turns else {"output": "", "messages": []},
+            latency_ms=math.fsum(turn.latency_ms or 0 for turn in turns),
+            input_tokens=known_sum([turn.input_tokens for turn in turns]),
+            output_tokens=known_sum([turn.output_tokens for turn in turns]),
+            cost_usd=None if None in costs else math.fsum(cost or 0 for cost in costs),
+            tool_calls=self.tool_calls,
+            conversation=facts,
+        )
