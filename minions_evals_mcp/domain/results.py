@@ -58,7 +58,7 @@ class TestRun(Fields):
 
     `group` is the test case's, else the agent-run's, when it was judged. `checks` are the scores of the case's own checks;
     `askedDigest` is the digest of the case without them. `answeredBy`: the models that the replies of the judges name, which
-    change where a provider moves an alias.
+    change where a provider moves an alias. `addressesJudge`: a model judged it, and it holds words to a judge.
     """
 
     __test__ = False
@@ -103,6 +103,7 @@ class TestRun(Fields):
     asked_digest: str | None = None
     group: Annotated[str | None, Field(exclude_if=lambda group: group is None)] = None
     answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
+    addresses_judge: Annotated[bool, Field(exclude_if=lambda addresses: not addresses)] = False
 
 
 class EvalJudgment(Fields):

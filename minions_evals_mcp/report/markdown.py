@@ -187,6 +187,8 @@ def _lines(case: ReportedCase, shown: Tried) -> Iterator[str]:
         yield f"Output: {_changes(case.before.text, case.tried.text)}"
     elif shown.output is not None:
         yield f"Output: {as_block(shown.text)}"
+    for caution in shown.cautions:
+        yield f"Caution: {as_code(caution)}"
     for judged in shown.judgments:
         yield f"{as_code(judged.criterion_id)} {judged.score:.3g} of {judged.max_score:g}: {as_block(judged.rationale)}"
     if shown.cause is not None:

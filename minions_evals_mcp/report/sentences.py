@@ -223,6 +223,8 @@ def run_chips(summary: RunSummary, threshold: float | None) -> list[tuple[str, s
 def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list[str]:
     """Returns whether judge and checks can be trusted, and what people's labels make of the pass rate or of a comparison's difference."""
     sentences = [] if summary.judge is None else [str(summary.judge.brief()["inWords"])]
+    if addressed := addressed_words(summary):
+        sentences.append(f"{addressed}.")
     if summary.audit is not None and summary.audit.state != "audited":
         sentences.append(summary.audit.sentence)
     if summary.user_errors is not None:
@@ -232,6 +234,15 @@ def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list
     if compared is not None and (label_text := labels_words(compared)):
         sentences.append(label_text)
     return sentences
+
+
+def addressed_words(summary: RunSummary) -> str:
+    """The outputs that address their judge, which a person has to read; empty where none do."""
+    cases = summary.addressed_judge
+    if not cases:
+        return ""
+    whose = "The output of 1 case speaks" if len(cases) == 1 else f"The outputs of {len(cases)} cases speak"
+    return f"{whose} to the judge ({first_named(cases, 3)}): such verdicts alone approve nothing, so read them"
 
 
 def standing(summary: RunSummary) -> str:

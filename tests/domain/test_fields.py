@@ -106,7 +106,7 @@ def test_a_test_run_has_the_seeds_fields_and_the_contracts() -> None:
         "testCaseId agentRunId promptVersionRef actualOutput passed totalScore maxPossibleScore ranAt durationMs judgeType",
         added="benchmarkRunId trial outcome rubricId rubricVersion digests producedBy selfJudged executionId promptVersion"
         " passRule exactMatch semanticScore lengthDiff tokenDiff outputDiff isRegression regressionType regressionTypes"
-        " flipped latencyMs inputTokens outputTokens costUsd warnings group checks askedDigest answeredBy",
+        " flipped latencyMs inputTokens outputTokens costUsd warnings group checks askedDigest answeredBy addressesJudge",
     )
     assert options("test-run", "judgeType") == ("llm", "heuristic", "human")
     assert options("test-run", "passRule") == ("rubric_threshold", "assertions", "max_score", "similarity_0_8")

@@ -149,7 +149,7 @@ def test_weights_of_facts_are_vetted_and_an_assertions_own_config_weighs_nothing
         ("{type: llm-rubric, value: x, provider: file://words.js}", "only with --trust-code"),
         ("{type: llm-rubric, value: x, provider: file://judge.py}", "there is no file"),
         ("{type: llm-rubric, value: x, provider: [a]}", "only a model's id"),
-        ("{type: llm-rubric, value: x, provider: {id: 'openai:a', label: b}}", "only a model's id"),
+        ("{type: llm-rubric, value: x, provider: {id: 'openai:a', name: b}}", "only a model's id"),
         ("{type: llm-rubric, value: x, provider: {id: 'openai:a', config: {tools: []}}}", "provider.config.tools"),
         ("{type: llm-rubric, value: x, provider: 'openai:embedding:a'}", "a model that is told what to do"),
         ("{type: similar, value: x, provider: 'openai:a'}", "an embedder: openai:embedding:MODEL"),

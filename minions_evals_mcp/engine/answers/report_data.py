@@ -314,6 +314,7 @@ def _tried(unit: UnitDetail, run_id: str) -> Tried:
         checks=tuple(one for one in kept if isinstance(one, dict))
         if isinstance(kept := unit.run.get("checks"), list)
         else (),
+        cautions=tuple(str(one) for one in said) if isinstance(said := unit.run.get("warnings"), list) else (),
         regression_types=unit.run.get("regressionTypes", []),  # pyright: ignore[reportArgumentType]  as above
         flipped=unit.run.get("flipped") is True,
     )

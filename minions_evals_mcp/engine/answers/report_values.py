@@ -101,7 +101,10 @@ def status_of(passed: int | None) -> Status:
 
 
 class Tried(Value):
-    """One trial of a case in one run. Without a verdict `passed` and `score` (0–1) are None and `reason` says why."""
+    """One trial of a case in one run. Without a verdict `passed` and `score` (0–1) are None and `reason` says why.
+
+    `cautions` are what should have somebody look at the verdict.
+    """
 
     run_id: str
     test_run_id: str | None
@@ -120,6 +123,7 @@ class Tried(Value):
     latency_ms: float | None
     cost_usd: float | None
     checks: tuple[Json, ...] = ()
+    cautions: tuple[str, ...] = ()
     regression_types: Annotated[tuple[RegressionType, ...], Field(strict=False)]
     flipped: bool
 

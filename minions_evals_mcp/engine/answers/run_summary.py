@@ -99,8 +99,9 @@ class RunSummary(Value):
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
     that a person alone may answer. `reusedJudgments` were given before the run began, `selfJudged` counts test-runs that whoever
-    produced them judged, `repeatedJudgments` those that give one rationale for five different outputs or more.
-    `userErrors` says how many conversations the player of the user spoiled.
+    produced them judged, `repeatedJudgments` those that give one rationale for five different outputs or more, `addressedJudge`
+    the cases with outputs that address the model that judged them. `userErrors` says how many conversations the player of the
+    user spoiled.
     `minimumDetectable` is the smallest difference of the overall score that 80 % of comparisons find.
     """
 
@@ -134,6 +135,7 @@ class RunSummary(Value):
     reused_judgments: int = 0
     self_judged: int = 0
     repeated_judgments: int = 0
+    addressed_judge: list[str] = []
     lacks_model: bool = False
     started_at: str
     judge: JudgeStanding | None = None
@@ -211,6 +213,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         reused_judgments=origins.reused,
         self_judged=origins.own,
         repeated_judgments=origins.repeated,
+        addressed_judge=list(origins.addressed),
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         user_errors=read_user_errors(db, job.id),
         audit=None if run is None else _audit(db, job),

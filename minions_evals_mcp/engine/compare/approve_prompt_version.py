@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Literal
@@ -20,10 +21,10 @@ from minions_evals_mcp.engine.compare.demands import (
     audited,
     keep_licences_of,
     missing,
-    vet_demands,
 )
+from minions_evals_mcp.engine.compare.may_approve import may_approve
 from minions_evals_mcp.engine.compare.more_evidence import compare_more
-from minions_evals_mcp.engine.compare.whose_evidence import Decider, may_approve
+from minions_evals_mcp.engine.compare.whose_evidence import Decider
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
 from minions_evals_mcp.engine.conclude.comparison import NAMED, Pairing, decision_of, pairing
 from minions_evals_mcp.engine.conclude.decision import MARGIN
@@ -39,6 +40,7 @@ from minions_evals_mcp.engine.version_chain import versions_ever
 from minions_evals_mcp.errors import EvalsError, RuleError
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.skills import Skills
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
@@ -72,9 +74,8 @@ async def approve_prompt_version(engine: Engine, request: ApprovalAsked) -> Reco
     skills = engine.skills
 
     def vetted(db: Db) -> Record[Approval]:
-        record = decide(db)
+        record = decide(db, skills=skills)
         if record.fields.decision == "approved":
-            vet_demands(db, record.fields, skills)
             keep_licences_of(db, record.fields)
         return record
 
@@ -103,7 +104,7 @@ async def barred_for_agents(engine: Engine, version: str, comparison_id: str) ->
 
     def barred(db: Db) -> EvalsError | None:
         try:
-            vet_demands(db, _fields(db, approval, _evidence(db, approval), at), skills)
+            _evidence(db, approval, at, skills)
         except EvalsError as error:
             return error
         return None
@@ -125,9 +126,9 @@ async def evidence_judges(engine: Engine, decided: Approval) -> JudgeStanding:
     return await engine.store.read(standing)
 
 
-def _decide(db: Db, *, request: ApprovalAsked, ident: str, at: datetime) -> Record[Approval]:
+def _decide(db: Db, *, request: ApprovalAsked, ident: str, at: datetime, skills: Skills) -> Record[Approval]:
     records.require(db, request.prompt_version_ref, PromptVersion, hidden=False)
-    evidence = _evidence(db, request) if request.decision == "approved" else None
+    evidence = _evidence(db, request, at, skills) if request.decision == "approved" else None
     fields = _fields(db, request, evidence, at)
     record = Record(ident, fields, f"{request.prompt_version_ref}: {request.decision}", at, at)
     insert(db, record)
@@ -165,9 +166,10 @@ def _reason(db: Db, evidence: Record[PromptComparison]) -> str:
     return f"{fields.verdict}: {fields.score_delta:+.3f}{between} on {fields.sample_size} cases"
 
 
-def _evidence(db: Db, request: ApprovalAsked) -> Record[PromptComparison]:
+def _evidence(db: Db, request: ApprovalAsked, at: datetime, skills: Skills) -> Record[PromptComparison]:
     """The comparison that the approval rests on; raises `RuleError` with the first thing that is missing."""
     version = request.prompt_version_ref
+    decider = _decider(request, at)
     current = current_version(db, version)
     if current == version:
         alone = len(versions_ever(db, version)) == 1
@@ -190,11 +192,7 @@ def _evidence(db: Db, request: ApprovalAsked) -> Record[PromptComparison]:
         )
     if is_sealed(db, fields.benchmark_id):
         _vet_sealed_standing(db, comparison, compare)
-        may_approve(
-            db,
-            comparison,
-            Decider(request.decided_by, request.decided_by_type, request.reason or request.override_reason),
-        )
+        may_approve(db, comparison, decider, skills)
         return comparison
     if fields.winner != version:
         raise missing(f"{version} is not the winner of {comparison.id}: that is {fields.winner}.", "Improve it first.")
@@ -202,12 +200,10 @@ def _evidence(db: Db, request: ApprovalAsked) -> Record[PromptComparison]:
         more = _how_on(db, request, fields)
         raise missing(
             f"the verdict of {comparison.id} is {fields.verdict}, not improved.",
-            f"{more} {_whose(db, comparison, request)}".strip(),
+            f"{more} {_whose(db, comparison, decider, skills)}".strip(),
         )
     _vet_standing(db, comparison, compare)
-    may_approve(
-        db, comparison, Decider(request.decided_by, request.decided_by_type, request.reason or request.override_reason)
-    )
+    may_approve(db, comparison, decider, skills)
     return comparison
 
 
@@ -265,10 +261,14 @@ def _overridden(request: ApprovalAsked, fields: PromptComparison) -> bool:
     )
 
 
-def _whose(db: Db, comparison: Record[PromptComparison], request: ApprovalAsked) -> str:
+def _decider(request: ApprovalAsked, at: datetime) -> Decider:
+    return Decider(request.decided_by, request.decided_by_type, at, request.reason, request.override_reason)
+
+
+def _whose(db: Db, comparison: Record[PromptComparison], decider: Decider, skills: Skills) -> str:
     """Returns what an agent would be refused for even then; empty where nothing is."""
     try:
-        may_approve(db, comparison, Decider(request.decided_by, request.decided_by_type, request.reason))
+        may_approve(db, comparison, replace(decider, override=None), skills)
     except RuleError as error:
         return f"Even then: {error.said}"
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, benchmark_digest
+from minions_evals_mcp.engine.compare.whose_evidence import Decider
 from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS
 from minions_evals_mcp.engine.licences.standing import (
     IMPLICIT,
@@ -59,18 +60,17 @@ class UntestedJudgeError(RuleError):
         return UntestedJudgeError(self.evidence, self.untested, price)
 
 
-def vet_demands(db: Db, approved: Approval, skills: Skills) -> None:
-    """Raises `RuleError` (HR2) for the first demand of the skills that the approval's evidence does not meet.
+def vet_demands(db: Db, evidence: Record[PromptComparison], decider: Decider, skills: Skills) -> None:
+    """Raises `RuleError` (HR2) for the first demand of the skills that the evidence does not meet.
 
     That no run of it passed a canary is the store's own rule.
     """
-    evidence = _evidence_of(db, approved)
     rules = skills.compare_prompt_versions.parameters
     if rules.require_sealed:
         _vet_sealed(db, evidence)
     if rules.require_audit or skills.run_benchmark.parameters.require_audit:
         _vet_audit(db, evidence)
-    _vet_judges(db, approved, evidence, needs_licence=rules.require_qualified_judge)
+    _vet_judges(db, decider, evidence, needs_licence=rules.require_qualified_judge)
 
 
 def keep_licences_of(db: Db, approved: Approval) -> None:
@@ -112,16 +112,16 @@ def _vet_audit(db: Db, evidence: Record[PromptComparison]) -> None:
         raise missing(f"requireAudit is set. {standing.in_words}", f"{standing.next}.")
 
 
-def _vet_judges(db: Db, approved: Approval, evidence: Record[PromptComparison], *, needs_licence: bool) -> None:
+def _vet_judges(db: Db, decider: Decider, evidence: Record[PromptComparison], *, needs_licence: bool) -> None:
     """Refuses evidence of a judge that people contradict, or that fails a probe: a person may let it pass, with a reason."""
-    standing = judge_standing(db, _sides(evidence), at=approved.decided_at)
-    if approved.decided_by_type == "agent" and standing.state == "unknown" and (untested := standing.untested):
+    standing = judge_standing(db, _sides(evidence), at=decider.at)
+    if decider.kind == "agent" and standing.state == "unknown" and (untested := standing.untested):
         raise UntestedJudgeError(evidence, untested)
     if needs_licence and standing.state in {"unknown", "unqualified"}:
         raise missing(f"requireQualifiedJudge is set. {standing.in_words}", _how_judged(standing))
-    if standing.state == "unqualified" and (approved.decided_by_type == "agent" or approved.override_reason is None):
-        person = "" if approved.decided_by_type == "human" else "Only a person can let this pass, with a reason. "
-        reason = "An override reason lets it pass. " if approved.decided_by_type == "human" else ""
+    if standing.state == "unqualified" and (decider.kind == "agent" or decider.override is None):
+        person = "" if decider.kind == "human" else "Only a person can let this pass, with a reason. "
+        reason = "An override reason lets it pass. " if decider.kind == "human" else ""
         raise missing(f"{evidence.id}: {standing.in_words}", f"{person}{reason}{_how_judged(standing)}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Benchmark, Rubric, TestCase
@@ -15,20 +16,22 @@ from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import records, speakers
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.judging.judgment_origins import repeated_judgments
+from minions_evals_mcp.store.queries.judging.judgment_origins import addressed_cases, repeated_judgments
 from minions_evals_mcp.store.seals import is_sealed
 
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """The one who decides, and the reason that they gave."""
+    """The one who decides and when, and the reasons that they gave."""
 
     name: str
     kind: Literal["human", "agent"]
-    reason: str | None
+    at: datetime
+    reason: str | None = None
+    override: str | None = None
 
 
-def may_approve(db: Db, comparison: Record[PromptComparison], decider: Decider) -> None:
+def vet_sources(db: Db, comparison: Record[PromptComparison], decider: Decider) -> None:
     """Raises `RuleError` (HR2) where an agent decides on what agents handed in, or a person on their own word without a reason."""
     fields = comparison.fields
     judged = speakers.judged_in(db, (fields.benchmark_run_id_a, fields.benchmark_run_id_b))
@@ -57,14 +60,30 @@ def may_approve(db: Db, comparison: Record[PromptComparison], decider: Decider) 
                     remedy=f"{remedy} Or: {_by_a_target(fields)}.",
                 )
         _vet_ruler(db, comparison, remedy)
+        _vet_addressed(db, comparison, remedy)
         return
     own_word = Speaker(kind="human", name=decider.name).identity
     given = {who for who in judged if who is not None}
-    if given == {own_word} and not decider.reason:
+    if not decider.reason and not decider.override:
+        _vet_addressed(db, comparison, f"Read them, and say why in {argument('reason')}.")
+    if given == {own_word} and not decider.reason and not decider.override:
         raise RuleError(
             "HR2",
             f"all that was judged by people in {comparison.id} was judged by {decider.name}, who decides.",
             remedy=f"Say why in {argument('reason')}, or have somebody else judge, too.",
+        )
+
+
+def _vet_addressed(db: Db, comparison: Record[PromptComparison], remedy: str) -> None:
+    """Refuses a candidate whose outputs speak to the model that let them pass, where nobody says that they were read."""
+    fields = comparison.fields
+    cases = addressed_cases(db, fields.benchmark_run_id_b, passed=True)
+    if cases:
+        which = "" if is_sealed(db, fields.benchmark_id) else f" ({first_named(cases, NAMED)})"
+        raise RuleError(
+            "HR2",
+            f"the outputs of {len(cases)} cases in {comparison.id} speak to the model that let them pass{which}.",
+            remedy=remedy,
         )
 
 

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
 from minions_evals_mcp.engine.judge.likeness import metrics_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, Measure
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.judges.addressed import addressing_words, caution
 from minions_evals_mcp.judges.grading import AND
 from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.judges.task import Work
@@ -158,8 +159,12 @@ def _run(  # noqa: PLR0913  as above
         group=measure.case.fields.group or seen.group,
         answered_by=", ".join(sorted({verdict.answered_by for verdict in verdicts if verdict.answered_by})) or None,
     )
-    verdict = "passed" if passed else "failed"
-    return Record(key.run_id, _against(fields, work), f"{measure.case.title}: {verdict}", at, at)
+    outcome = "passed" if passed else "failed"
+    words = addressing_words(work.text) if any(verdict.judged_by_type == "llm" for verdict in verdicts) else ""
+    fields = _against(fields, work)
+    if words:
+        fields = fields.with_trusted(addresses_judge=True, warnings=(*fields.warnings, caution(words)))
+    return Record(key.run_id, fields, f"{measure.case.title}: {outcome}", at, at)
 
 
 def _against(run: TestRun, work: Work) -> TestRun:

@@ -3,7 +3,7 @@
   const by = (id) => document.getElementById(id);
   const labels = JSON.parse(by("labels").textContent);
   const BRIEF = ["id", "title", "trial", "status", "score", "before", "cause", "kind", "change"];
-  const TRIED = ["run", "outcome", "reason", "points", "possible", "output", "tools", "latency", "cost", "regressions", "flipped", "failure", "judgments", "metrics"];
+  const TRIED = ["run", "outcome", "reason", "points", "possible", "output", "tools", "latency", "cost", "regressions", "flipped", "failure", "judgments", "metrics", "cautions"];
   const JUDGED = ["criterion", "score", "least", "most", "rationale", "by", "kind", "confidence"];
   const TEXT_KEYS = ["output", "text", "content", "response"];
   // The same characters as HIDDEN in plain.py.
@@ -106,6 +106,7 @@
     if (tried.output) made.append(diff ? pieces(diff, other) : node("pre", outputText(tried.output)));
     const known = figures(tried);
     if (known) made.append(node("p", known, "quiet"));
+    tried.cautions?.forEach((caution) => made.append(node("p", `Caution: ${caution}`)));
     made.append(...tried.judgments.flatMap(judgment));
     if (tried.failure) {
       const [type, severity, description, root, model] = tried.failure;

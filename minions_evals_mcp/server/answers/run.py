@@ -18,7 +18,7 @@ from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
 from minions_evals_mcp.presentation.verdict_words import level_words, pair_words
-from minions_evals_mcp.report.sentences import passed_words, trials
+from minions_evals_mcp.report.sentences import addressed_words, passed_words, trials
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 
@@ -58,6 +58,7 @@ def run_told(
             "workers",
             "lacks_model",
             "for_people",
+            "addressed_judge",
             "reused_judgments",
             "self_judged",
             "repeated_judgments",
@@ -256,6 +257,8 @@ def _doubts(summary: RunSummary) -> Iterator[str]:
             f"{summary.repeated_judgments} judgments repeated (one rationale for five different outputs or more): no evidence for an"
             " agent's approval"
         )
+    if addressed := addressed_words(summary):
+        yield addressed
 
 
 def _verdicts(summary: RunSummary) -> Iterator[str]:

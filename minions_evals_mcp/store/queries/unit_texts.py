@@ -16,7 +16,7 @@ class ToldUnit(NamedTuple):
 
     `case` is [inputs, expected outputs or null, 1 if the case was edited since]. `tried` is [test-run id, outcome, reason,
     points, possible points, output, tool calls, latency, cost, regression types, 1 if it passed last time, failure,
-    judgments, scores by metric]; a failure is [type, severity, description, root cause, what a model said or null], a
+    judgments, scores by metric, cautions]; a failure is [type, severity, description, root cause, what a model said or null], a
     judgment [criterion, score, least, most, rationale, by, by type, confidence]. What is not known is null.
     """
 
@@ -53,7 +53,7 @@ _TOLD = (
     " r.rest ->> '$.flipped', CASE WHEN f.id IS NULL THEN json('null') ELSE"
     " json_array(f.failure_type, f.severity, f.rest ->> '$.description', f.rest ->> '$.rootCause',"
     " json(coalesce(f.rest -> '$.modelCause', 'null'))) END,"
-    f" {_JUDGMENTS}, {_METRICS})"
+    f" {_JUDGMENTS}, {_METRICS}, json(coalesce(r.rest -> '$.warnings', '[]')))"
     " FROM json_each(?) p CROSS JOIN unit u ON u.job_id = ? AND u.position = p.value ->> 0 AND u.trial = p.value ->> 1"
     " LEFT JOIN test_run r ON r.id = u.test_run_id LEFT JOIN minion m ON m.id = u.case_id"
     " LEFT JOIN minion a ON a.id = r.agent_run_id LEFT JOIN eval_failure f ON f.id = r.id || ':failure' ORDER BY p.key"

@@ -13,13 +13,14 @@ REPEATED = 5
 
 
 class JudgmentOrigins(NamedTuple):
-    """How many judgments were given before the run began, how many test-runs judge their own output, and how many judgments
-    repeat one rationale for five different outputs or more.
+    """How many judgments were given before the run began, how many test-runs judge their own output, how many judgments repeat
+    one rationale for five different outputs or more, and the cases with outputs that address the model that judged them.
     """
 
     reused: int = 0
     own: int = 0
     repeated: int = 0
+    addressed: tuple[str, ...] = ()
 
 
 def judgment_origins(db: Db, run_id: str, *, begun: int) -> JudgmentOrigins:
@@ -32,7 +33,16 @@ def judgment_origins(db: Db, run_id: str, *, begun: int) -> JudgmentOrigins:
     (own,) = db.execute(
         "SELECT count(*) FROM test_run WHERE benchmark_run_id = ? AND rest ->> '$.selfJudged'", (run_id,)
     ).fetchone()
-    return JudgmentOrigins(reused, own, repeated_judgments(db, [run_id]))
+    return JudgmentOrigins(reused, own, repeated_judgments(db, [run_id]), addressed_cases(db, run_id))
+
+
+def addressed_cases(db: Db, run_id: str, *, passed: bool = False) -> tuple[str, ...]:
+    """The cases of the benchmark-run with an output that addresses its judge; `passed`: only where it was let pass."""
+    rows = db.execute(
+        "SELECT DISTINCT test_case_id FROM test_run WHERE benchmark_run_id = ? AND rest ->> '$.addressesJudge' AND passed >= ?",
+        (run_id, passed),
+    )
+    return tuple(row[0] for row in rows)
 
 
 def repeated_judgments(db: Db, run_ids: Sequence[str]) -> int:
