@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.conversations import Player, Turn, UserFault
@@ -40,16 +41,16 @@ class Answer(Value):
 
 async def run(engine: Engine, run_id: str, *, case_id: str | None = None, only_spoiled: bool = False) -> Answer:
     """The conversations of that run, of one case where it is named; raises `BadInputError` where there are none."""
-    from minions_evals_mcp.engine.answers.readings.talks import read_talks  # noqa: PLC0415  the engine, at the first call
+    from minions_evals_mcp.engine.answers.readings.user_errors import read_talks  # noqa: PLC0415  the engine, at the first call
+    from minions_evals_mcp.engine.answers.report_data import find_subject  # noqa: PLC0415  as above
 
-    ident, rows, errors = await read_talks(engine, run_id, case_id=case_id, most=MOST + 1)
+    ident = (await find_subject(engine, run_id)).run_id
+    rows, errors = await engine.store.read(partial(read_talks, job_id=ident, case_id=case_id, most=MOST + 1))
     if not rows:
         raise BadInputError(f"the run {ident} has no conversations.", remedy="A case with `conversation` makes one.")
     held = tuple(map(_held, rows[:MOST]))
     shown = tuple(one for one in held if one.spoiled) if only_spoiled else held
-    return Answer(
-        run_id=ident, conversations=shown, user_errors=_words(errors), cut=len(rows) > MOST
-    )  # fmt: skip
+    return Answer(run_id=ident, conversations=shown, user_errors=_words(errors), cut=len(rows) > MOST)
 
 
 def _words(errors: UserErrors | None) -> str:

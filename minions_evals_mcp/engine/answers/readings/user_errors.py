@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.stats.intervals import wilson
+from minions_evals_mcp.store import talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.talks import spoiled_counts
 
@@ -45,3 +46,8 @@ def read_user_errors(db: Db, job_id: str) -> UserErrors | None:
         interval=interval,
         kinds=counts.spoiled,
     )
+
+
+def read_talks(db: Db, *, job_id: str, case_id: str | None, most: int) -> tuple[list[talks.TalkRow], UserErrors | None]:
+    """The conversations of a job in order, of one case where it is named, and how many their users spoiled."""
+    return talks.of_job(db, job_id, case_id=case_id, most=most), read_user_errors(db, job_id)
