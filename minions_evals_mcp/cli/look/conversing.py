@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.conversations import spoken
-from minions_evals_mcp.operations.show_conversations import Answer, Held, run
+from minions_evals_mcp.operations.operator.show_conversations import Answer, Held, run
 from minions_evals_mcp.report.chat import chat_lines
 from minions_evals_mcp.report.plain import printable
 
