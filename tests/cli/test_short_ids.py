@@ -56,7 +56,7 @@ classify {run} | promote {arun} --corrected blue | promote {arun} --corrected bl
 label {run} --draw 2 | label {bench} --draw 2 | judge {run} --by ada | judge-check {run} --dry-run | agreement {bench}
 stats {case} | history {case} | accept {case} --output blue | accept {run} | runs {run}
 report {run} -o r.json --compare {run1} | diff {run1} {run} | scorecard {run} --compare {run1}
-lift a.md --cases {bench} | world show {run} | world check {world} | world attack {bench} --key k
+lift a.md --cases {bench} | world show {run} | conversations {run} | world check {world} | world attack {bench} --key k
 add test-branch testCaseId={case} name=x provider=openai model=gpt-4o
 """
 COMMAND_LINES = [line.strip() for row in ROWS.strip().split("\n") for line in row.split("|")]
@@ -64,7 +64,7 @@ COMMAND_LINES = [line.strip() for row in ROWS.strip().split("\n") for line in ro
 READING = {
     "show", "cases",
     "versions", "audit", "trend", "what-changed", "plan", "branches", "judge-check", "agreement", "stats", "history", "runs",
-    "diff", "scorecard", "world",
+    "diff", "scorecard", "world", "conversations",
 }  # fmt: skip
 """Commands that only read, all but `world attack`: carried out in one process."""
 READ = [line for line in COMMAND_LINES if line.split(" ")[0] in READING and not line.startswith("world attack")]

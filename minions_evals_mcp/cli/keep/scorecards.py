@@ -11,11 +11,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
-from minions_evals_mcp.engine.answers.run_table import FALLING, FIGURES, run_rows
 from minions_evals_mcp.engine.answers.scoring_code import ScoringCode, read_scoring_code
-from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.score_table import read_table
+from minions_evals_mcp.operations.ids import whole_id
+from minions_evals_mcp.operations.views.run_table import FALLING, FIGURES
+from minions_evals_mcp.operations.views.run_table import rows as run_rows
 from minions_evals_mcp.scoring.score_card import Row, ScoreCard, Tallies, custom_card, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
 from minions_evals_mcp.scoring.score_matrix import CustomScore
@@ -102,7 +103,7 @@ async def _card(source: str, request: CardOptions) -> tuple[str, ScoreCard, list
     """The source by its whole name, its card and its first rows."""
     if not _is_file(source):
         async with session(replace(request.common, read_only=True)) as engine:
-            run_id = await find_benchmark_run(engine, source)
+            run_id = await whole_id(engine, source, "benchmark-run")
             return run_id, *await _scored(run_rows(engine, run_id), request, last=FIGURES[-1:], falling=FALLING)
     table = read_table(Path(source))
     if isinstance(table, CustomScore):

@@ -9,23 +9,8 @@ from pydantic import Field, model_validator
 from minions_evals_mcp.domain.request_fields import Names
 from minions_evals_mcp.domain.values import Timestamp
 from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
-from minions_evals_mcp.server.edge.argument_types import Cursor, Detail, Id, Limit, Name
+from minions_evals_mcp.server.edge.argument_types import Cursor, Detail, Id, Limit
 from minions_evals_mcp.server.edge.guard import Arguments
-
-
-class PromoteFailure(Arguments):
-    """promote_failure"""
-
-    id: Annotated[
-        Name,
-        Names(("eval-failure", "test-run", "agent-run")),
-        Field(description="RUN:CASE, a failed test-run or an agent-run"),
-    ]
-    corrected: Annotated[
-        str | None, Field(min_length=1, max_length=40_000, description="The right output; else a draft")
-    ] = None
-    why: Annotated[str | None, Field(min_length=1, max_length=2000, description="What was wrong")] = None
-    into: Annotated[Annotated[Id, Names(("benchmark",))] | None, Field(description="A benchmark")] = None
 
 
 class GetStatistics(Arguments):
