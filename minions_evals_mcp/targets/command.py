@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
@@ -30,15 +30,12 @@ from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.targets.code_files import files_digest, named_in
-from minions_evals_mcp.targets.exchange import Exchange, asking, sent, tells_version, vet_version
+from minions_evals_mcp.targets.exchange import Exchange, HostStream, asking, sent, tells_version, vet_version
 from minions_evals_mcp.targets.workspace import Workspaces, contents, with_made
 
 if TYPE_CHECKING:
     from minions_evals_mcp.world.units import UnitInWorld
 
-HostStream = Literal["claude-stream", "codex-exec", "gemini-json", "opencode-run"]
-"""`claude -p --output-format stream-json --verbose`, `codex exec --json`, `gemini --output-format stream-json` and
-`opencode run --format json`; Claude's and Gemini's `--output-format json`, too."""
 WORLD_PLACE = re.compile(r"\{\{\s*world\.(?:mcp_config|mcpConfig)\s*\}\}")
 READ_OF_STDERR = 16_000
 """So many bytes of what a program says beside its answer are remembered while it runs."""
