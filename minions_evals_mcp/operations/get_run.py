@@ -49,6 +49,20 @@ async def summary(engine: Engine, run_id: str, *, limit: int = SHOWN) -> Answer:
     return await summarize(engine, run_id, limit=limit)
 
 
+async def stored_job(engine: Engine, run_id: str) -> RunJob:
+    """The job under that id or key, as it is."""
+    from minions_evals_mcp.engine.jobs import get_job  # noqa: PLC0415  as above
+
+    return await get_job(engine, run_id)
+
+
+async def of_key(engine: Engine, key: str) -> RunJob | None:
+    """The job under that key, where there is one."""
+    from minions_evals_mcp.store import jobs  # noqa: PLC0415  as above
+
+    return await engine.store.read(lambda db: jobs.job_by_key(db, key))
+
+
 async def job(engine: Engine, run_id: str) -> RunJob:
     """The job under that id or key; `latest` is the newest, of a side of a comparison the comparison's."""
     from minions_evals_mcp.engine.jobs import comparison_of, get_job  # noqa: PLC0415  as above

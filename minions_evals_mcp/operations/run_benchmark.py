@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.run.run_benchmark import Started
     from minions_evals_mcp.store.jobs import Job as Answer
 
+Priced: TypeAlias = "Estimate"
 SELECTION = "named by the caller"
 """How `test_case_ids` were chosen, as the run records it."""
 

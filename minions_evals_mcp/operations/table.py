@@ -369,6 +369,23 @@ TABLE: Mapping[str, Operation] = {
         python="probes are of the operator's judge, and asked for at the command line",
         dry_run=True,
     ),
+    "promote_failure": Operation(
+        "promote_failure",
+        cli=Offer("promote", names={"failure_id": "FAILURE"}),
+        mcp=Offer("promote_failure", names={"failure_id": "id"}),
+        message="whoever corrects an output reads the case that it makes",
+        graphql="document 5 has no failures",
+        python="`promote_failure` takes the fields themselves",
+    ),
+    "seal": Operation(
+        "operator.seal",
+        cli=Offer("seal", names={"benchmark_id": "BENCHMARK"}),
+        mcp="whoever is measured does not choose what is hidden: the operator seals",
+        message="as at MCP",
+        graphql=_NO_BENCHMARKS,
+        python=_ENGINE_REQUEST.format("seal_benchmark", "SealAsked"),
+        callers=frozenset({"person"}),
+    ),
     "approve_prompt_version": Operation(
         "approve_prompt_version",
         cli=Offer(

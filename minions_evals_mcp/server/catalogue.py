@@ -124,7 +124,7 @@ Costs: nothing by rule; askModel one model call a failure, within waitSeconds an
 Errors: the run passed; unknown id; no model configured.""",
     ),
     "promote_failure": Entry(
-        "analysis", "Make a case of a failure", analysis.PromoteFailure, analysis.PromotedAnswer, "analysis:promote_failure",
+        "analysis", "Make a case of a failure", "promote_failure", analysis.PromotedAnswer, "analysis:promote_failure",
         idempotent=True,
         search="turn a failure or trace into a regression test",
         description="""\

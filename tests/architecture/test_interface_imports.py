@@ -11,9 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BELOW = ("minions_evals_mcp.engine", "minions_evals_mcp.store")
 LEFT = {
-    "minions_evals_mcp/cli": 99,
-    "minions_evals_mcp/server": 92,
-    "minions_evals_mcp/messages": 20,
+    "minions_evals_mcp/cli": 79,
+    "minions_evals_mcp/server": 40,
+    "minions_evals_mcp/messages": 19,
     "minions_evals_mcp/api": 21,
     "agent": 79,
 }

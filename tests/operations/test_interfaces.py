@@ -39,6 +39,8 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "classify_failure": {"run_id": "run"},
     "audit": {"subject": "b"},
     "rejudge": {"run_id": "run"},
+    "promote_failure": {"failure_id": "run:case", "corrected": "19 November"},
+    "seal": {"benchmark_id": "b", "share": 0.3},
     "get_run": {"run_id": "run"},
     "cancel_run": {"run_id": "run"},
     "lift": {"subject": "skills/csv"},

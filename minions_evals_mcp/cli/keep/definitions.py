@@ -11,8 +11,8 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.tagged_values import json_or_text
 from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
 from minions_evals_mcp.engine.cases.testing import create_prompt_version, create_test_case, update_test_case
-from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.operations import save_records
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 
@@ -120,7 +120,7 @@ async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # n
 
 
 async def _changed(engine: Engine, ident: str, values: Json) -> Json:
-    record = await get_record(engine, ident)
+    record = await save_records.found(engine, ident)
     match record.fields:
         case TestCase():
             _vet_case_fields(values)

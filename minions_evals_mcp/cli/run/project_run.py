@@ -18,10 +18,9 @@ from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_
 from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
-from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import read_suite
-from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case
+from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case, save_records
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.project import NAME, Project, Thresholds
@@ -123,7 +122,7 @@ async def _run_one(
     *,
     takes_key: bool,
 ) -> int:
-    record = await get_record(engine, ident)
+    record = await save_records.found(engine, ident)
     if isinstance(record.fields, TestCase):
         return await show_case(
             engine, options.request("run_test_case", run_test_case.Request, test_case_id=ident), common

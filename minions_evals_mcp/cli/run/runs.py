@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-
 from pydantic import JsonValue
 
 from minions_evals_mcp.cli.run.showing import show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, say, session
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.run_changes import PairReading, RunLine, named_lines
-from minions_evals_mcp.engine.jobs import with_gone
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.views import runs as listed
 from minions_evals_mcp.presentation.verdict_words import verdict_sign
 
 
@@ -33,8 +29,7 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
     async with session(common) as engine:
         if id is not None:
             return await _one_run(engine, id, limit, common)
-        lines, names, changes = await engine.store.read(partial(named_lines, limit=limit))
-        lines = [replace(line, job=with_gone(engine, line.job)) for line in lines]
+        lines, names, changes = await listed.named(engine, limit=limit)
     if common.json:
         say({"runs": [_job_line(line, changes.get(line.job.id)) for line in lines]})
         return 0
@@ -60,7 +55,7 @@ async def _one_run(engine: Engine, ident: str, limit: int, common: Common) -> in
     return 0
 
 
-def _job_line(line: RunLine, change: PairReading | None) -> dict[str, JsonValue]:
+def _job_line(line: listed.RunLine, change: listed.PairReading | None) -> dict[str, JsonValue]:
     job = line.job
     return {
         "runId": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state,

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, InputRequiredResult
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers.run_summary import RunSummary
-from minions_evals_mcp.engine.jobs import comparison_of
-from minions_evals_mcp.engine.people.submit import submit_judgments as take_judgments
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.operations import cancel_run as cancelling
 from minions_evals_mcp.operations import get_run as getting
 from minions_evals_mcp.operations import run_benchmark as benchmark
 from minions_evals_mcp.operations import run_test_case as test_case
+from minions_evals_mcp.operations import submit_judgments as submitting
 from minions_evals_mcp.server.answers.ab_test import ab_test_answer
 from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
@@ -37,10 +35,6 @@ from minions_evals_mcp.server.signatures.runs import (
     SubmitJudgments,
 )
 from minions_evals_mcp.server.tools.batches import run_batch
-from minions_evals_mcp.store.jobs import Job
-
-if TYPE_CHECKING:
-    from minions_evals_mcp.engine.run.estimate import Estimate
 
 SHOWN = 5
 LISTS = ("failures", "unscored", "testRuns", "packets")
@@ -71,7 +65,7 @@ async def run_benchmark(call: Call, arguments: Paged) -> CallToolResult | InputR
     return await _run(call, request, starting, wait_seconds=arguments.wait_seconds, limit=arguments.limit)
 
 
-def _estimated(subject_id: str, kind: str, estimates: Sequence[Estimate]) -> CallToolResult:
+def _estimated(subject_id: str, kind: str, estimates: Sequence[benchmark.Priced]) -> CallToolResult:
     """The answer of a dry run."""
     units = sum(estimate.units for estimate in estimates)
     (shown,) = estimates if kind != "batch" else (None,)
@@ -141,7 +135,7 @@ async def get_run(call: Call, arguments: Followed) -> CallToolResult:
     return await run_answer(call, job, shape, limit=arguments.limit)
 
 
-async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) -> CallToolResult:
+async def run_answer(call: Call, job: getting.Job, shape: Shape, *, limit: int = SHOWN) -> CallToolResult:
     """The run's figures, and a page of what of it matters."""
     if job.kind == "comparison":
         return await comparison_answer(call, job, shape, limit=limit)
@@ -159,7 +153,7 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
     return answered(answer, shape=shape, pages=Pages(LISTS, _more(summary, until)))
 
 
-def _more(summary: RunSummary, until: int) -> bool:
+def _more(summary: getting.Summary, until: int) -> bool:
     lists = (summary.failures, summary.unscored, summary.test_runs)
     return len(summary.packets) + summary.more_packets > until or any(len(entries) > until for entries in lists)
 
@@ -180,7 +174,7 @@ def whole_packets(answer: RunAnswer, shape: Shape, *, more: bool) -> CallToolRes
     return answered(first, shape=whole, pages=Pages(LISTS, more or shown < len(answer.packets)))
 
 
-async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallToolResult:
+async def _packet_part(call: Call, job: getting.Job, digest: str, cursor: int) -> CallToolResult:
     summary = await getting.summary(call.engine, job.id, limit=10_000)
     packet = next((packet for packet in summary.packets if packet.digest == digest), None)
     if packet is None:
@@ -222,5 +216,5 @@ async def submit_judgments(call: Call, arguments: SubmitJudgments) -> CallToolRe
             for packet in arguments.packets
         ),
     )
-    job = await take_judgments(call.engine, submission)
-    return await run_answer(call, await comparison_of(call.engine, job), Shape(), limit=arguments.limit)
+    job = await submitting.run(call.engine, submission)
+    return await run_answer(call, await submitting.whole_run(call.engine, job), Shape(), limit=arguments.limit)
