@@ -11,7 +11,7 @@ import structlog
 from agent.binding import Doing
 from agent.message_work import Bounds
 from agent.wakeups import Pulse
-from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.ports import Neighbour
 
 log = structlog.get_logger("agent")

@@ -13,9 +13,9 @@ import anyio
 from filelock import FileLock, Timeout
 
 from agent.daemon import log
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import lock_path
 from minions_evals_mcp.errors import BusyError, StoreError
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store.agent import lease
 from minions_evals_mcp.store.agent.lease import Lease
 

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.speaker import Speaker, person
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, OF_MESSAGE
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.derived import payload_of
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store.agent.inbox import Arriving, Message
 
 P = TypeVar("P", bound=Value)

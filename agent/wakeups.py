@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import StoreError
+from minions_evals_mcp.operations.engine import Engine
 
 EVERY_S = 0.08
 """How often the store is asked whether somebody has committed."""

@@ -9,7 +9,6 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import model_of
@@ -19,6 +18,7 @@ from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.take_decision import take_decision
 from minions_evals_mcp.operations import run_benchmark, run_test_case
 from minions_evals_mcp.operations.agent_work import verdict_of
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs

@@ -8,12 +8,12 @@ from agent.message_work import MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.seals import SealedVerdict
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.derived import payload_of
 from minions_evals_mcp.operations import approve_prompt_version, classify_failure, compare_versions, detect_trend
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.agent import explained
 

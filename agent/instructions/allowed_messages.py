@@ -9,7 +9,6 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, RuleError, UnsupportedError
 from minions_evals_mcp.messages.derived import DerivedPayload
@@ -17,6 +16,7 @@ from minions_evals_mcp.messages.payloads import KINDS, payload_as
 from minions_evals_mcp.messages.testing_api import VERBS as TESTING_VERBS
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ModelRef
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.skills import Skill, Skills
 from minions_evals_mcp.store import records
 

@@ -22,11 +22,11 @@ from minions_evals_mcp.configured import Chosen
 from minions_evals_mcp.default_store import left_behind
 from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
-from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.errors import NotFoundError, StoreError, ungrouped
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.next_steps import is_rendered
+from minions_evals_mcp.operations.engine import with_near_ids
 from minions_evals_mcp.settings import Settings, settings_here
 from minions_evals_mcp.store.database import remove_unused
 from minions_evals_mcp.targets.own import OwnTarget

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from minions_evals_mcp.domain.speaker import Speaker
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.persons import confirm_person, only_person, person_named, person_with_token
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.settings import read_settings
 
 AS_A_PERSON = "set MINIONS_EVALS_PERSON_TOKEN to the token of `minions-evals people add NAME`, or use a terminal, where you are asked once"

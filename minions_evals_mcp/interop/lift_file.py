@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Annotated
@@ -12,9 +11,11 @@ from pydantic import Field, ValidationError
 from pydantic_core import to_json
 
 from minions_evals_mcp.confined_paths import confined_path
+from minions_evals_mcp.domain.request_fields import More
 from minions_evals_mcp.domain.values import Text, Value
 from minions_evals_mcp.engine.lift.arms import Arm
 from minions_evals_mcp.engine.lift.run_lift import LiftPlan
+from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.lift_suite import LiftSuite, lift_suite
 from minions_evals_mcp.interop.parsing import parse_yaml
@@ -53,16 +54,42 @@ class LiftFile(Value):
         return (*(_lay(spec).from_ for spec in (*self.with_, *self.without)), self.cases)
 
 
-@dataclass(frozen=True, slots=True)
-class LiftAsked:
-    """The options of a lift: the subject, and what the command line adds to each arm."""
+class LiftRequest(RunSettings):
+    """Try a skill, an AGENTS.md, a tool or an MCP server on the same cases with and without it."""
 
-    subject: str
-    with_: Sequence[str] = ()
-    without: Sequence[str] = ()
-    cases: str | None = None
-    name: str | None = None
-    skills_at: str = SKILLS_AT
+    subject: Annotated[
+        Text,
+        Field(description="What is tried"),
+        More(
+            "A skill's folder, a file or folder to lay into the workspace, a YAML file that says what each arm holds, or an"
+            " evals.json."
+        ),
+    ]
+    with_: Annotated[
+        tuple[Text, ...],
+        Field(alias="with", strict=False, description="Also laid into its workspaces"),
+        More("What else is laid into the workspaces with the subject: PATH, or PATH=PLACE. May be repeated."),
+    ] = ()
+    without: Annotated[
+        tuple[Text, ...],
+        Field(strict=False, description="Laid into the others"),
+        More("What is laid into the others, such as the skill as it was before. May be repeated."),
+    ] = ()
+    cases: Annotated[
+        Text | None,
+        Field(description="The cases"),
+        More("An evals.json, or the id of a benchmark that is kept (default: the skill's evals/evals.json)."),
+    ] = None
+    name: Annotated[
+        Text | None,
+        Field(description="The name of the lift"),
+        More("The name of the lift (default: the skill's name). Its runs are compared under it."),
+    ] = None
+    skills_at: Annotated[
+        Text,
+        Field(description="Where in a workspace skills are laid"),
+        More("Where in a workspace skills are laid, each in a folder of its name."),
+    ] = SKILLS_AT
 
 
 def read_lift_file(path: Path) -> LiftFile:
@@ -77,7 +104,7 @@ def read_lift_file(path: Path) -> LiftFile:
         raise InvalidRecordError(first["msg"], field=".".join(map(str, first["loc"])), where=str(path)) from None
 
 
-def lift_plan(request: LiftAsked, *, at: datetime) -> LiftPlan:
+def lift_plan(request: LiftRequest, *, at: datetime) -> LiftPlan:
     """The plan of the lift; raises by name what is not there or does not fit."""
     path = Path(request.subject)
     if path.is_dir() and (path / SKILL_FILE).is_file():
@@ -102,7 +129,7 @@ def lift_plan(request: LiftAsked, *, at: datetime) -> LiftPlan:
     )
 
 
-def _of_skill(request: LiftAsked, folder: Path, at: datetime) -> LiftPlan:
+def _of_skill(request: LiftRequest, folder: Path, at: datetime) -> LiftPlan:
     skill = skill_name(folder)
     cases = request.cases or str(folder / EVALS)
     if request.cases is None and not Path(cases).is_file():
@@ -114,7 +141,7 @@ def _of_skill(request: LiftAsked, folder: Path, at: datetime) -> LiftPlan:
     return _plan(request.name or skill, cases, with_, _laid(request.without, Path(), request), skill, at)
 
 
-def _of_file(request: LiftAsked, path: Path, at: datetime) -> LiftPlan:
+def _of_file(request: LiftRequest, path: Path, at: datetime) -> LiftPlan:
     lift_file, folder = read_lift_file(path), path.parent
     cases = request.cases or (
         str(folder / lift_file.cases) if (folder / lift_file.cases).is_file() else lift_file.cases
@@ -151,7 +178,7 @@ def _plan(
     )
 
 
-def _laid(specs: Sequence[str | Lay], base: Path, request: LiftAsked) -> tuple[Laid, ...]:
+def _laid(specs: Sequence[str | Lay], base: Path, request: LiftRequest) -> tuple[Laid, ...]:
     """Returns what those files and folders lay; raises `BadInputError` where two lay the same place."""
     laid: dict[PurePosixPath, Laid] = {}
     for spec in specs:

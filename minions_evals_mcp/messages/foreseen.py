@@ -9,13 +9,12 @@ from functools import partial
 
 from minions_evals_mcp.domain.records import reading_notes
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_job
-from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.engine.version_chain import find_ref
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.messages.payloads import KINDS, AgentRunCompleted, Instruction, payload_as
 from minions_evals_mcp.messages.send_message import Letter
+from minions_evals_mcp.operations.engine import Engine, with_near_ids
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 

@@ -7,9 +7,9 @@ from functools import partial
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.values import Id, Text, Value
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.messages.payloads import AgentRunCompleted, kind_of, payload_as, topic_of
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving, Message, MessageState
 from minions_evals_mcp.store.agent.lease import lease

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.neighbours import ApprovalRequest
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission
 from minions_evals_mcp.messages.payloads import ApprovalDecided
 from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.operations import submit_judgments
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -30,7 +30,7 @@ async def take_decision(engine: Engine, decided: ApprovalDecided) -> Job:
         return await get_job(engine, run_id)
     if not await engine.store.read(lambda db: _is_kept(db, run_id, digest, decided)):
         packet = AnsweredPacket(digest=digest, judgments=decided.judgments)
-        await submit_judgments(engine, Submission(run_id=run_id, judged_by=decided.decided_by, packets=(packet,)))
+        await submit_judgments.run(engine, Submission(run_id=run_id, judged_by=decided.decided_by, packets=(packet,)))
     return await get_job(engine, run_id)
 
 

@@ -16,9 +16,9 @@ from minions_evals_mcp.engine.ab_test import branches
 from minions_evals_mcp.engine.cases import test_history as history
 from minions_evals_mcp.engine.cases import testing
 from minions_evals_mcp.engine.cases.baselines import output_record, update_expected_output
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.messages.derived import DerivedPayload, payload_of
 from minions_evals_mcp.operations import ab_test, batch_run_tests
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import records
 
 Limit = Annotated[int, Field(ge=1, le=200)]

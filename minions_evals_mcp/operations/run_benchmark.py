@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
 from minions_evals_mcp.domain.values import Id, Text
 from minions_evals_mcp.engine.request import MOST_CASES, PromptVersionChoice, RunRequest, RunSettings, Selection
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations import rejudge
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.run.run_benchmark import Started
     from minions_evals_mcp.store.jobs import Job as Answer
 
+Priced: TypeAlias = "Estimate"
 SELECTION = "named by the caller"
 """How `test_case_ids` were chosen, as the run records it."""
 
@@ -71,16 +73,19 @@ async def run_request(engine: Engine, request: Request, *, default_target: str |
 
 
 async def _rejudging(engine: Engine, request: Request, run_id: str) -> RunRequest:
-    from minions_evals_mcp.engine.run.rejudge import rejudge_request  # noqa: PLC0415  the engine, at the first call
-
-    rejudged = await rejudge_request(
-        engine, run_id, judge=request.judge, key=request.key, triggered_by=request.triggered_by
+    again = rejudge.Request(
+        run_id=run_id,
+        judge=request.judge,
+        fresh=request.fresh,
+        triggered_by=request.triggered_by,
+        key=request.key,
+        max_cost_usd=request.max_cost_usd,
+        max_seconds=request.max_seconds,
     )
+    rejudged = await rejudge.run_request(engine, again)
     if rejudged.subject_id != request.benchmark_id:
         raise BadInputError(f"the run {run_id} is of the benchmark {rejudged.subject_id}.", remedy="Name that one.")
-    return rejudged.model_copy(
-        update={"fresh": request.fresh, "max_cost_usd": request.max_cost_usd, "max_seconds": request.max_seconds}
-    )
+    return rejudged
 
 
 async def run(

@@ -41,7 +41,7 @@ class Operation:
     `long_running`: the call starts a job, so it is a task at MCP, can be cancelled and goes on under its key.
     `dry_run`: the module has `estimate`, which prices the request and runs nothing. At MCP `paged`: the caller chooses the length of
     its lists; `detailed`: and whether the answer is whole; `browsed`: and reads its list a page at a time; `timed`: the call does as
-    much as fits its wait.
+    much as fits its wait; `followed`: and waits for a run, a page of whose lists it shows.
     """
 
     module: str
@@ -56,6 +56,7 @@ class Operation:
     detailed: bool = False
     browsed: bool = False
     timed: bool = False
+    followed: bool = False
     callers: frozenset[Caller] = frozenset({"person", "agent"})
 
     def at(self, interface: Interface) -> Offer | str:
@@ -215,7 +216,7 @@ TABLE: Mapping[str, Operation] = {
         python="`batch_run_tests` takes the fields themselves, as document 5 has them",
     ),
     "attack_benchmark": Operation(
-        "attack_benchmark",
+        "operator.attack_benchmark",
         cli=Offer("world attack", names={**_RUN_CLI, "benchmark_id": "ID", "kinds": "kind", "languages": "language"}),
         mcp="a run of attacks starts the operator's agent dozens of times: the operator asks for it",
         message="the agent observes; it attacks nobody",
@@ -241,7 +242,7 @@ TABLE: Mapping[str, Operation] = {
         dry_run=True,
     ),
     "forget": Operation(
-        "forget",
+        "operator.forget",
         cli=Offer("forget", names={"record_id": "record"}, left_out={"triggered_by": "whoever types the command asks"}),
         mcp=_PERSONS_COMMAND,
         message=_PERSONS_COMMAND,
@@ -317,6 +318,73 @@ TABLE: Mapping[str, Operation] = {
         graphql=_NO_BENCHMARKS,
         python="`audit` takes a file, and functions that are handed each case",
         browsed=True,
+    ),
+    "rejudge": Operation(
+        "rejudge",
+        cli=Offer("rejudge", names={"run_id": "ID"}),
+        mcp="`run_benchmark` takes rejudgeRunId: a host pays for every tool",
+        message="`run-benchmark` takes rejudgeRunId",
+        graphql=_NO_BENCHMARKS,
+        python=_ENGINE_REQUEST.format("run_benchmark", "RunRequest"),
+    ),
+    "get_run": Operation(
+        "get_run",
+        cli=Offer("runs", names={"run_id": "ID"}, left_out={"packet": "the JSON of a run has its judgment requests in full"}),
+        mcp=Offer("get_run"),
+        message="the reply to a message carries its run",
+        graphql="document 5 has executions of test cases, no runs",
+        python="`summarize` takes the run's id",
+        followed=True,
+    ),
+    "cancel_run": Operation(
+        "cancel_run",
+        cli="Ctrl-C stops the command that carries a run out",
+        mcp=Offer("cancel_run"),
+        message="the agent carries its runs out one by one; a signal stops it",
+        graphql="document 5 has no runs in the background",
+        python="the program that awaits a run cancels it",
+    ),
+    "lift": Operation(
+        "operator.lift",
+        cli=Offer("lift", names={"subject": "SUBJECT"}),
+        mcp="it starts the operator's agent in folders that it lays files into: the operator asks for it",
+        message="as at MCP",
+        graphql=_NO_BENCHMARKS,
+        python="`lift` measures two sides that a program has run",
+    ),
+    "calibrate": Operation(
+        "operator.calibrate",
+        cli=Offer("calibrate", names={**_RUN_CLI, "benchmark_id": "ID"}),
+        mcp="it runs a benchmark many times to set a gate's limit: the operator asks for it",
+        message="as at MCP",
+        graphql=_NO_BENCHMARKS,
+        python=Offer("calibrate"),
+    ),
+    "judge_check": Operation(
+        "operator.judge_check",
+        cli=Offer("judge-check", names={"ident": "ID"}),
+        mcp="whoever is judged does not probe its judge: the operator asks for it",
+        message="as at MCP",
+        graphql="document 5 has no probes of judges",
+        python="probes are of the operator's judge, and asked for at the command line",
+        dry_run=True,
+    ),
+    "promote_failure": Operation(
+        "promote_failure",
+        cli=Offer("promote", names={"failure_id": "FAILURE"}),
+        mcp=Offer("promote_failure", names={"failure_id": "id"}),
+        message="whoever corrects an output reads the case that it makes",
+        graphql="document 5 has no failures",
+        python="`promote_failure` takes the fields themselves",
+    ),
+    "seal": Operation(
+        "operator.seal",
+        cli=Offer("seal", names={"benchmark_id": "BENCHMARK"}),
+        mcp="whoever is measured does not choose what is hidden: the operator seals",
+        message="as at MCP",
+        graphql=_NO_BENCHMARKS,
+        python=_ENGINE_REQUEST.format("seal_benchmark", "SealAsked"),
+        callers=frozenset({"person"}),
     ),
     "approve_prompt_version": Operation(
         "approve_prompt_version",

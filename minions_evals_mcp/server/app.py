@@ -42,7 +42,7 @@ from minions_evals_mcp.server.tasks.run_tasks import STARTING, RunBoard
 from minions_evals_mcp.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from minions_evals_mcp.engine.context import Engine
+    from minions_evals_mcp.operations.engine import Engine
 
 STDOUT = 1
 UNCONNECTED = Start()
@@ -156,7 +156,7 @@ async def _done(call: Call, name: str, request: Any) -> CallToolResult | InputRe
 
 
 async def _near(engine: Engine, error: NotFoundError) -> NotFoundError:
-    from minions_evals_mcp.engine.near_ids import with_near_ids  # noqa: PLC0415  the engine's modules come with the engine
+    from minions_evals_mcp.operations.engine import with_near_ids  # noqa: PLC0415  the engine's modules come with the engine
 
     return await with_near_ids(engine, error)
 

@@ -124,7 +124,7 @@ Costs: nothing by rule; askModel one model call a failure, within waitSeconds an
 Errors: the run passed; unknown id; no model configured.""",
     ),
     "promote_failure": Entry(
-        "analysis", "Make a case of a failure", analysis.PromoteFailure, analysis.PromotedAnswer, "analysis:promote_failure",
+        "analysis", "Make a case of a failure", "promote_failure", analysis.PromotedAnswer, "analysis:promote_failure",
         idempotent=True,
         search="turn a failure or trace into a regression test",
         description="""\
@@ -165,7 +165,7 @@ Costs: nothing.
 Errors: unknown benchmark, no finished run, sealed.""",
     ),
     "get_run": Entry(
-        "runs", "Look at a run", runs.GetRun, runs.RunAnswer, "running:get_run", writes=False,
+        "runs", "Look at a run", "get_run", runs.RunAnswer, "running:get_run", writes=False,
         search="result, score and failures of an evaluation run",
         description="""\
 Returns a run's status: summary, top failures, unscored cases, pending judgments.
@@ -175,7 +175,7 @@ Costs: nothing.
 Errors: unknown runId; list_records type run lists them.""",
     ),
     "cancel_run": Entry(
-        "runs", "Cancel a run", runs.CancelRun, runs.RunAnswer, "running:cancel_run", idempotent=True,
+        "runs", "Cancel a run", "cancel_run", runs.RunAnswer, "running:cancel_run", idempotent=True,
         description="""\
 Stops a run. Judged cases are saved, and the same idempotencyKey resumes it.
 Use: when a run is no longer wanted or costs too much.

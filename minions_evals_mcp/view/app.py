@@ -25,6 +25,7 @@ from minions_evals_mcp.view import (
     case,
     changes,
     costs,
+    finding,
     judging,
     lists,
     overview,
@@ -57,6 +58,7 @@ def view_app(engine: Engine, keys: Keys, *, start: Start | None = None) -> Guard
     )
     app.state.engine = engine
     app.state.start = start
+    app.state.runs = {}
     app.state.kept = ReadingCache()
     app.state.signed_in = SignedIn(f"{keys.cookie}-judge")
     return Guarded(app, keys)
@@ -78,6 +80,7 @@ def routes() -> list[Route]:
         Route("/comparison", changes.comparison),
         Route("/matrix", changes.matrix),
         Route("/costs", costs.costs),
+        Route("/find", finding.find),
         Route("/failures", lists.failures),
         Route("/prompts", prompts.prompts, methods=["GET"]),
         Route("/prompts", prompts.saved, methods=["POST"]),
@@ -85,6 +88,7 @@ def routes() -> list[Route]:
         Route("/report", lists.report),
         Route("/again", runs_again.again, methods=["GET"]),
         Route("/again", runs_again.started, methods=["POST"]),
+        Route("/stop", runs_again.stopped, methods=["POST"]),
         Route("/promote", promoting.promoted, methods=["POST"]),
         Route("/ab", ab.ab_test),
         Route("/audit", audits.audit),

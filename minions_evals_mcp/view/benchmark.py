@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from minions_evals_mcp.engine.answers.pages.benchmark_page import BenchmarkPage, level_names, read_benchmark_page
+from minions_evals_mcp.engine.answers.pages.case_map import read_case_map
 from minions_evals_mcp.engine.answers.run_list import read_runs
 from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.context import Engine
@@ -47,7 +48,10 @@ async def _levels(engine: Engine, *, ident: str) -> str:
     changes = await what_changed(engine, ident)
     named = await engine.store.read(partial(level_names, changes=changes))
     idents = [case.test_case_id for case in changes.flaky]
-    return part("levels", found=named, titles=await engine.store.read(partial(report_units.titles, idents=idents)))
+    levels = part("levels", found=named, titles=await engine.store.read(partial(report_units.titles, idents=idents)))
+    page = await read_benchmark_page(engine, ident)
+    case_map = await read_case_map(engine, page)
+    return levels if case_map is None else levels + part("case_map", page=page, map=case_map)
 
 
 def _chart(page: BenchmarkPage) -> Markup:

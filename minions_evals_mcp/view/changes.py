@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import get_args
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from minions_evals_mcp.engine.answers.pages.change_page import read_change_page
-from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixFilter, read_matrix_page
+from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixColumn, MatrixFilter, MatrixPage, read_matrix_page
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.report.charts.scatter import Priced, scatter
 from minions_evals_mcp.store.queries.pages.matrix_cells import Only
 from minions_evals_mcp.view.parameters import engine_of, named, page_number, required
 from minions_evals_mcp.view.reading_cache import cached
-from minions_evals_mcp.view.rendering import part, rendered
+from minions_evals_mcp.view.rendering import in_seconds, money, part, rendered
 
 PAGES = {"compact": 100, "": 30, "roomy": 15}
 """Rows of a page by their density."""
@@ -62,4 +65,20 @@ async def matrix(request: Request) -> Response:
         "base": filter_.base, "sort": filter_.sort, "density": density,
     }  # fmt: skip
     parameters = {name: value for name, value in query.items() if value}
-    return rendered("matrix", page=page, number=number, size=size, asked=filter_, query=parameters, density=density)
+    return rendered(
+        "matrix", page=page, number=number, size=size, asked=filter_, query=parameters, density=density,
+        by_cost=_by_price(page, "cost of a test", lambda column: column.cost_per_test, money),
+        by_time=_by_price(page, "mean time of an output", lambda column: column.latency_ms, in_seconds),
+    )  # fmt: skip
+
+
+def _by_price(
+    page: MatrixPage, what: str, price: Callable[[MatrixColumn], float | None], shown: Callable[[float], str]
+) -> Markup:
+    """The columns that have that price, drawn by it and their score."""
+    priced = [
+        Priced(f"{one.name} {one.target}".strip(), cost, one.run.overall_score, one.run.score_ci)
+        for one in page.columns
+        if one.run is not None and (cost := price(one)) is not None
+    ]
+    return Markup(scatter(priced, what=what, shown=shown))  # noqa: S704  made by scatter, which escapes every text

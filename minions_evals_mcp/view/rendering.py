@@ -45,7 +45,7 @@ def _templates() -> Environment:
     )  # fmt: skip
     filters = {
         "line": _line, "whole": _whole, "when": _when, "figure": sentences.number, "money": money, "signed": _signed, "short": short_id,
-        "percent": _percent, "seconds": _seconds, "urlencode": _query,
+        "percent": _percent, "seconds": in_seconds, "lasting": _lasting, "urlencode": _query,
     }  # fmt: skip
     environment.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     template_globals: dict[str, object] = {
@@ -90,10 +90,20 @@ def _percent(passed: int, total: int) -> str:
     return f"{100 * passed / total:.0f}\u202f%" if total else "–"
 
 
-def _seconds(milliseconds: float | None) -> str:
+def in_seconds(milliseconds: float | None) -> str:
+    """A time in milliseconds below a second, else in seconds."""
     if milliseconds is None:
         return "–"
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def _lasting(milliseconds: float) -> str:
+    """A time that is still to pass, in one unit."""
+    seconds = milliseconds / 1000
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(1, round(seconds))} s"
 
 
 def _whole(value: JsonValue) -> str:

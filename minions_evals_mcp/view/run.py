@@ -20,6 +20,7 @@ from minions_evals_mcp.view.overview import IN_PROGRESS
 from minions_evals_mcp.view.parameters import named, page_number, required
 from minions_evals_mcp.view.reading_cache import cached
 from minions_evals_mcp.view.rendering import begun, part, unless_seen
+from minions_evals_mcp.view.runs_again import runs_here
 
 PAGE = 100
 TAGS = 12
@@ -38,7 +39,13 @@ async def run(request: Request) -> Response:
     ident, case_filter, number = required(request, "id"), case_query(request), page_number(request)
     head = await cached(request, "head", partial(read_run_head, ident=ident), ident)
     live = head.side.summary.state in IN_PROGRESS
-    first = part("run", head=head, answer=run_answer(head.side), live=live)
+    first = part(
+        "run",
+        head=head,
+        answer=run_answer(head.side),
+        live=live,
+        stoppable=head.side.summary.run_id in runs_here(request),
+    )
     return begun(first, partial(_rest, request, head, case_filter, number))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
+import anyio
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -34,13 +35,36 @@ async def started(request: Request) -> Response:
     if start is None:
         raise BadInputError("no run can be started from here.", remedy="Start it with minions-evals run-benchmark.")
     run = await start_benchmark(engine, await again_request(engine, request_again))
-    start(partial(_finished, run))
+    scope = anyio.CancelScope()
+    runs_here(request)[run.job.id] = scope
+    start(partial(_finished, run, scope, runs_here(request)))
     return RedirectResponse(f"/run?{urlencode({'id': run.job.id})}", 303)
 
 
-async def _finished(run: StartedCases) -> None:
-    with suppress(EvalsError):  # the run's page says why it stopped, and how it goes on
-        await run.finish(silent)
+def runs_here(request: Request) -> dict[str, anyio.CancelScope]:
+    """The runs that go on behind this page, by id."""
+    return cast("dict[str, anyio.CancelScope]", request.app.state.runs)
+
+
+async def stopped(request: Request) -> Response:
+    """Stops a run that was started here; what was judged is kept."""
+    run_id = (await form_of(request)).get("id", "")
+    scope = runs_here(request).get(run_id)
+    if scope is None:
+        raise BadInputError(
+            "that run does not go on behind this page.",
+            remedy="Stop it where it was started; Ctrl-C keeps what was judged.",
+        )
+    scope.cancel()
+    return RedirectResponse(f"/run?{urlencode({'id': run_id})}", 303)
+
+
+async def _finished(run: StartedCases, scope: anyio.CancelScope, runs: dict[str, anyio.CancelScope]) -> None:
+    try:
+        with suppress(EvalsError), scope:  # the run's page says why it stopped, and how it goes on
+            await run.finish(silent)
+    finally:
+        del runs[run.job.id]
 
 
 def _again_request(form: Mapping[str, str]) -> Again:

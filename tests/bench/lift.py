@@ -24,7 +24,7 @@ from minions_evals_mcp.engine.context import EngineConfig, open_engine, wall_clo
 from minions_evals_mcp.engine.lift.result import LiftVerdict
 from minions_evals_mcp.engine.lift.run_lift import run_lift
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.interop.lift_file import LiftAsked, lift_plan
+from minions_evals_mcp.interop.lift_file import LiftRequest, lift_plan
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.targets.command import CommandSettings
 from minions_evals_mcp.targets.own import OwnTarget
@@ -64,7 +64,7 @@ async def verdict(kind: str, seed: int) -> LiftVerdict:
             for one in range(CASES)
         ]
         (folder / "evals.json").write_text(json.dumps(evals), "utf-8")
-        asked = LiftAsked(str(folder / "AGENTS.md"), cases=str(folder / "evals.json"), name="rules")
+        asked = LiftRequest(subject=str(folder / "AGENTS.md"), cases=str(folder / "evals.json"), name="rules")
         plan = lift_plan(asked, at=wall_clock())
         target = CommandSettings(run=("bash", "-c", AGENT, "agent", str(folder)))
         config = EngineConfig(
@@ -73,8 +73,9 @@ async def verdict(kind: str, seed: int) -> LiftVerdict:
             own_target=OwnTarget(target, workspaces=plan.workspaces()),
         )
         async with open_engine(config) as engine:
-            found = await run_lift(engine, plan, RunRequest(subject_id=plan.benchmark_id, target=target.name))
+            found = await run_lift(engine, plan, RunRequest(subject_id=plan.subject_id, target=target.name))
         assert found is not None
+        assert found.verdict is not None
         return found.verdict
 
 

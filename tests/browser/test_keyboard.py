@@ -161,3 +161,36 @@ def test_what_was_begun_is_there_after_a_reload_and_undo_takes_it_back(at: Tab, 
     at.ask_page("document.querySelector('[data-undo]').focus()")
     at.press("Enter")
     assert at.ask_page("document.querySelector('textarea').value") == ""
+
+
+def test_ctrl_k_goes_to_what_is_called_so(at: Tab, shown: dict[str, str]) -> None:
+    at.go(shown["failures"])
+    for typed, heading in (
+        ("refund ins", "Refund inside 30 days"),
+        ("quality", "Support quality"),
+        ("costs", "What runs cost"),
+    ):
+        at.press("k", modifiers=CTRL)
+        at.until("document.querySelector('#find[open] .found a')")
+        at.type(typed)
+        at.until(
+            f"[...document.querySelectorAll('#find .found a')].every((one) => one.innerText.toLowerCase().includes({typed!r}))"
+        )
+        at.press("Enter")
+        at.loads()
+        assert heading in cast("str", at.ask_page("document.querySelector('h1').textContent"))
+    assert at.complaints() == []
+
+
+def test_the_palette_is_walked_by_arrows_and_closed_by_escape(at: Tab, shown: dict[str, str]) -> None:
+    at.go(shown["overview"])
+    at.press("k", modifiers=CTRL)
+    at.until("document.querySelector('#find[open] .found a')")
+    at.press("ArrowDown")
+    at.press("ArrowDown")
+    assert at.ask_page("document.activeElement === document.querySelectorAll('#find .found a')[1]")
+    at.press("ArrowUp")
+    at.press("ArrowUp")
+    assert at.ask_page("document.activeElement === document.querySelector('#find input')")
+    at.press("Escape")
+    at.until("!document.querySelector('#find').open")

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.engine.config_eval.evaluation import AddressSpec, Evaluation, ModelSpec, ProgramSpec, SelectBest
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.scoring.max_score import MaxScore
 from minions_evals_mcp.scoring.reserved_inputs import COMPUTED
 from tests.shared.presentation.typed import typed
@@ -236,7 +236,13 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
         (HEAD + "tests:\n  - vars: {w: a}\n    provider: 'bedrock:x'\n", "c.yaml:5: tests.0.provider: the provider bedrock:x"),
         (HEAD + "tests:\n  - vars: {w: a}\n    providers: [echo, x]\n", "c.yaml:5: tests.0.providers.1: 'x' names none of the providers"),
         (HEAD + "tests: [{prompts: [p]}]", "tests.0.prompts.0: 'p' names none of the prompts"),
-        (HEAD + "tests: [{vars: {w: a}, repeat: 3}]", "tests.0.repeat"),
+        (HEAD + "tests: [{vras: {w: a}}]", "tests.0.vras: promptfoo does not read it; do you mean vars?"),
+        (HEAD + "test: []", "c.yaml:3: test: promptfoo does not read it; do you mean tests?"),
+        (HEAD + "tests: [{assert: [{type: contains, vaule: a}]}]", "tests.0.assert.0.vaule: promptfoo does not read it"),
+        ("prompts: [a]\nproviders: [{id: 'openai:z', config: {apiVersion: b}}]", "config.apiVersion"),
+        ("prompts: [a]\nproviders: [{id: 'openai:z', config: {headers: {x-team: a}}}]", "providers.0.config.headers"),
+        (HEAD + "defaultTest: {options: {provider: {config: {timeout: 1}}}}\ntests: [{assert: [{type: llm-rubric, value: a}]}]",
+         "only a model's id, or {id, config}, is carried out as a judge"),
         (HEAD + "tests: [{vars: {w: a}, options: {transform: file://t.js}}]", "tests.0.options.transform"),
         (HEAD + "tests: [{vars: {w: file://gen.js}}]", "gen.js: JavaScript makes parts"),
         (HEAD + "tests: [{path: t.csv, config: {a: 1}}]", "only code is given a config"),
@@ -257,6 +263,48 @@ def test_what_is_not_carried_out_is_refused_by_name(tmp_path: Path, text: str, n
     for name in ("t.csv", "gen.js"):
         (tmp_path / name).write_text("w\na\n")
     assert named in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (HEAD + "passRateThreshold: 0.9", "passRateThreshold"),
+        (HEAD + "assert: [{type: regex, value: a}]", "assert"),
+        (HEAD + "tests: [{name: n, vars: {w: a}}]", "tests.0.name"),
+        (HEAD + "tests: [{vars: {w: a}, repeat: 3}]", "tests.0.repeat"),
+        (HEAD + "tests: [{vars: {w: a}, options: {retries: 3}}]", "tests.0.options.retries"),
+        (HEAD + "tests: [{assert: [{type: contains, value: a, severity: high}]}]", "tests.0.assert.0.severity"),
+        (HEAD + "tests: [{vars: {w: a}, options: {maxTokens: 3}}]", "tests.0.options.maxTokens"),
+        ("prompts: [a]\nproviders: [{id: 'openai:z', priority: 1}]", "providers.0.priority"),
+        ("prompts: [a]\nproviders: [{id: 'google:z', config: {url: 'http://x.test', method: POST}}]", "config.url"),
+        ("prompts: [a]\nproviders: [{id: 'https://x.test', config: {responseTimeout: 3}}]", "config.responseTimeout"),
+    ],
+)
+def test_what_promptfoo_does_not_read_either_is_noted(tmp_path: Path, text: str, place: str) -> None:
+    notes = read(tmp_path, text).notes
+    wanted = f"{place}: promptfoo does not read it either, so that it changes nothing"
+    assert [note for note in notes if wanted in note], notes
+
+
+def test_headers_that_a_request_has_anyway_are_noted(tmp_path: Path) -> None:
+    text = "prompts: [a]\nproviders: [{id: 'openai:z', config: {headers: {Content-Type: application/json}}}]"
+    assert any("config.headers: a request has them anyway" in note for note in read(tmp_path, text).notes)
+
+
+def test_a_grader_without_an_id_is_one_only_to_a_check_that_asks_it(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + "defaultTest: {options: {provider: {config: {timeout: 1}}}}\ntests: [{assert: [{type: contains, value: a}]}]"
+    )
+    assert any("names no provider" in note for note in read(tmp_path, text).notes)
+
+
+def test_a_quote_in_a_template_of_a_body_is_one(tmp_path: Path) -> None:
+    body = '{system: \'{{s | default("You rhyme.")}}\', p: "{{prompt}}"}'
+    found = read(tmp_path, f"prompts: [a]\nproviders: [{{id: 'https://x.test', config: {{body: {body}}}}}]")
+    spec = found.columns[0].provider.spec
+    assert isinstance(spec, AddressSpec)
+    assert spec.body == {"system": '{{s | default("You rhyme.")}}', "p": "{{prompt}}"}
 
 
 def test_what_is_refused_is_left_out_where_that_is_allowed(tmp_path: Path) -> None:

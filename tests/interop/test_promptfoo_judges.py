@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.assertions import Assertion, Grader, ScoringCode
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, ModelSpec, SelectBest
 from minions_evals_mcp.errors import EvalsError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from tests.shared.presentation.typed import typed
 from tests.workshop import START
 
@@ -149,7 +149,7 @@ def test_weights_of_facts_are_vetted_and_an_assertions_own_config_weighs_nothing
         ("{type: llm-rubric, value: x, provider: file://words.js}", "only with --trust-code"),
         ("{type: llm-rubric, value: x, provider: file://judge.py}", "there is no file"),
         ("{type: llm-rubric, value: x, provider: [a]}", "only a model's id"),
-        ("{type: llm-rubric, value: x, provider: {id: 'openai:a', label: b}}", "only a model's id"),
+        ("{type: llm-rubric, value: x, provider: {id: 'openai:a', name: b}}", "only a model's id"),
         ("{type: llm-rubric, value: x, provider: {id: 'openai:a', config: {tools: []}}}", "provider.config.tools"),
         ("{type: llm-rubric, value: x, provider: 'openai:embedding:a'}", "a model that is told what to do"),
         ("{type: similar, value: x, provider: 'openai:a'}", "an embedder: openai:embedding:MODEL"),

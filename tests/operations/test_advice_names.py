@@ -7,13 +7,19 @@ from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.operations.fields import fields_at, written
 from minions_evals_mcp.operations.table import TABLE, Offer
-from minions_evals_mcp.presentation.operations_table import ARGUMENTS, OPERATIONS, OPTIONS
+from minions_evals_mcp.presentation.operations_table import ARGUMENTS, OPERATIONS, OPTIONS, Row
+
+
+def _is_positional(row: Row, offer: Offer) -> bool:
+    """Whether the row is of the command with its id: without one some commands list instead."""
+    return bool(row.positions) == any(name.isupper() for name in offer.names.values())
+
 
 ADVISED = [
     (row_name, name)
     for row_name, row in OPERATIONS.items()
     for name, operation in TABLE.items()
-    if isinstance(operation.cli, Offer) and operation.cli.name == row.command
+    if isinstance(operation.cli, Offer) and operation.cli.name == row.command and _is_positional(row, operation.cli)
 ]
 
 

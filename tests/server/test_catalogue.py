@@ -23,7 +23,7 @@ PARTS = ("Use:", "Not:", "Costs:", "Errors:")
 PLAIN = {
     "benchmarkId", "branchIds", "compareTable", "decision", "detail", "id", "iterations", "maxCostUsd", "packets",
     "maxSeconds", "promptVersionRef", "reason", "relations", "runId", "testCaseId", "testCaseIds", "tieThreshold", "trials", "triggeredBy",
-    "type", "winnerCriteria", "rejudgeRunId",
+    "type", "winnerCriteria", "rejudgeRunId", "world",
 }  # fmt: skip
 """Arguments whose name, or their tool's description, says what they mean."""
 

@@ -6,12 +6,17 @@ import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
+from minions_evals_mcp.models.replies import Reply
+from minions_evals_mcp.models.request import ModelRequest
+from tests.hang import HANG_S
+from tests.shared.engine.drawn_models import Drawn, Scripted
 from tests.shared.engine.labelled import alternating, judged_run, labelled, suite
 from tests.shared.view.visitor import visitor
 from tests.workshop import answer, bench, benchmark, case, first, fleet, found, measured, minion, rubric, save, says
@@ -32,6 +37,43 @@ async def test_a_run_is_told_what_it_costs_then_started_and_followed(engine: Eng
     summary = await summarize(engine, run_id)
     assert (summary.state, summary.units) == ("completed", 1)
     assert request_of(await get_job(engine, run_id)).triggered_by == "page"
+
+
+class Halting(Drawn):
+    """A model that answers twice and then no more."""
+
+    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
+        """An answer, or none."""
+        if self.calls >= 2:
+            await anyio.sleep_forever()
+        return await super().complete(request, deadline_s=deadline_s)
+
+
+async def test_a_run_that_goes_on_shows_how_it_gets_along_and_is_stopped_from_its_page(engine: Engine) -> None:
+    await fleet(engine, 5)
+    await save(engine, minion("p@1", "prompt-version", content="{{q}}", versionNumber=1))
+    engine.models = Scripted(Drawn("page"))
+    await bench(engine, "b", prompt_version_ref="p@1", target="openai:m")
+    engine.models = Scripted(Halting("page"))
+    run_id = ""
+    async with anyio.create_task_group() as tasks, visitor(engine, start=tasks.start_soon) as client:
+        begun = await client.post("/again", data={"id": "job1"})
+        run_id = begun.headers["location"].rpartition("=")[2]
+        page = ""
+        with anyio.fail_after(HANG_S):
+            while "2 of 5" not in page:
+                page = (await client.get(f"/run?id={run_id}")).text
+        assert 'data-progress="40"' in page
+        assert re.search(r"· \d passed · \d failed", page)
+        assert 'action="/stop"' in page
+        elsewhere = await client.post("/stop", data={"id": "job1"})
+        assert "that run does not go on behind this page" in elsewhere.text
+        assert (await client.post("/stop", data={"id": run_id})).status_code == 303
+        with anyio.fail_after(HANG_S):
+            while 'action="/stop"' in page:
+                page = (await client.get(f"/run?id={run_id}")).text
+    summary = await summarize(engine, run_id)
+    assert (summary.state, summary.outcomes) == ("stopped", {"scored": 2})
 
 
 async def test_what_cannot_be_run_again_is_refused_by_name(engine: Engine) -> None:

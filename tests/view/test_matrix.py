@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.report.charts.scatter import APART, Priced, scatter
 from tests.shared.view.visitor import visitor
-from tests.workshop import first, fleet, measured
+from tests.workshop import answer, bench, first, fleet, measured, save
 
 
 async def test_a_cell_has_its_heat_and_its_difference_to_the_baseline(engine: Engine) -> None:
@@ -31,3 +33,36 @@ async def test_a_cell_has_its_heat_and_its_difference_to_the_baseline(engine: En
         titles = re.findall(r'<th scope="row">(c\d)', await grid("&sort=job2"))
         assert titles == ["c1", "c2", "c3", "c0"], "the lowest scores first"
         assert (await client.get("/matrix?id=b&density=tiny")).status_code == 400
+
+
+async def test_columns_with_a_price_are_drawn_by_it(engine: Engine) -> None:
+    await fleet(engine, 4)
+    for version, passing in (("v1", 4), ("v2", 1)):
+        await measured(engine, version, first(passing, 4))
+    async with visitor(engine) as client:
+        assert "Score by price" not in (await client.get("/matrix?id=b")).text, "recorded outputs without cost or time"
+    await fleet(engine, 4)
+    await save(engine, [
+        answer(f"t/{version}/{at}", f"c{at}", "good", promptVersionRef=version, cost=0.01 * at, extra={"latencyMs": 200 * (at + 1)})
+        for version in ("v3", "v4") for at in range(4)
+    ])  # fmt: skip
+    for version in ("v3", "v4"):
+        await bench(engine, "b", prompt_version_ref=version)
+    async with visitor(engine) as client:
+        page = (await client.get("/matrix?id=b&run=job3&run=job4&run=job1")).text
+    assert "Score by price" in page
+    drawn = page[page.index('class="drawn scattered"') :]
+    assert "cost of a test" in drawn
+    assert drawn[: drawn.index("</svg>")].count("<circle") == 2, "a column without a price has no place"
+
+
+def test_a_name_is_only_a_text_and_names_do_not_touch() -> None:
+    hostile = [Priced(f'<script>"{number}', number / 10, 0.5) for number in range(5)]
+    drawn = scatter(hostile, what="cost", shown=str)
+    assert "<script" not in drawn
+    labels = re.findall(r'<text x="([^"]+)" y="([^"]+)" class="label" text-anchor="(start|end)"', drawn)
+    assert len(labels) == len(hostile)
+    boxes = [(float(x) - (80 if anchor == "end" else 0), float(y)) for x, y, anchor in labels]
+    for (x, y), (other_x, other_y) in combinations(boxes, 2):
+        assert abs(x - other_x) >= 70 or abs(y - other_y) >= APART
+    assert scatter(hostile[:1], what="cost", shown=str) == ""

@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.ab_test.branches import (
     branch_executions,
     branches_of_case,
 )
-from minions_evals_mcp.engine.meant_ids import meant_id
+from minions_evals_mcp.operations.ids import whole_id
 
 
 async def branches(
@@ -35,7 +35,7 @@ async def branches(
         Leave out so many of the newest executions.
     """
     async with session(common) as engine:
-        case_branches = await branches_of_case(engine, await meant_id(engine, case, "test-case"))
+        case_branches = await branches_of_case(engine, await whole_id(engine, case, "test-case"))
         configured = {branch.id: await branch_configurations(engine, branch.id) for branch in case_branches}
         made = []
         if executions is not None:

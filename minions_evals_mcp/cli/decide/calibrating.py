@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated
-
-from cyclopts import Parameter, validators
-from pydantic import ValidationError
-
-from minions_evals_mcp.cli.refused_options import refused_option
-from minions_evals_mcp.cli.run.run_options import Judge
+from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
-from minions_evals_mcp.engine.calibration import Calibration
-from minions_evals_mcp.engine.meant_ids import meant_id
-from minions_evals_mcp.engine.run.calibrate import CalibrationRequest
-from minions_evals_mcp.engine.run.calibrate import calibrate as carry_out
+from minions_evals_mcp.operations.operator import calibrate as operation
 from minions_evals_mcp.report.plain import printable
 
-Repeats = Annotated[int, Parameter(validator=validators.Number(gte=2, lte=50))]
 NAMED = 10
 
 
+@takes("calibrate")
 async def calibrate(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    repeats: Repeats = 3,
-    prompt_version: str | None = None,
-    judge: Judge = "auto",
+    given: Given,
     judge_model: str | None = None,
-    target: str | None = None,
-    key: str | None = None,
-    max_cost_usd: float | None = None,
     common: Common = DEFAULTS,
 ) -> int:
     """Find a benchmark's noise floor: run the same version and judge the same outputs several times.
@@ -44,44 +29,17 @@ async def calibrate(
     ----------
     id
         The benchmark.
-    repeats
-        How often each case is run, and its first output judged.
-    prompt_version
-        The prompt version whose outputs are taken or made.
-    judge
-        auto (each criterion's own), heuristic (rules), or llm.
     judge_model
         Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
-    target
-        Makes outputs where too few are recorded.
-    key
-        Names the calibration: the same key resumes it and pays for nothing twice.
-    max_cost_usd
-        No run of it may spend more than this.
     """
-    asking = partial(
-        CalibrationRequest,
-        benchmark_id=id,
-        prompt_version_ref=prompt_version,
-        judge=judge,
-        target=target,
-        repeats=repeats,
-        key=key,
-        max_cost_usd=max_cost_usd,
-    )
-    try:
-        request = asking()
-    except ValidationError as error:
-        raise refused_option(error, benchmark_id="ID", prompt_version_ref="--prompt-version") from None
+    request = given.request(operation.Request, benchmark_id=id)
     async with session(common, judge_model=judge_model) as engine:
-        benchmark = await meant_id(engine, request.benchmark_id, "benchmark")
-        meant = request.model_copy(update={"benchmark_id": benchmark})
         with progress_line(common, engine) as progress:
-            calibration = await carry_out(engine, meant, progress=progress)
+            calibration = await operation.run(engine, request, progress=progress)
     return reply(common, calibration, _lines(calibration))
 
 
-def _lines(calibration: Calibration) -> list[str]:
+def _lines(calibration: operation.NoiseFloor) -> list[str]:
     labels = ", ".join(f"{number} {label}" for label, number in calibration.labels.items())
     flaky = ", ".join(
         f"{printable(case.test_case_id)} ({case.passed} of {case.runs})" for case in calibration.flaky[:NAMED]

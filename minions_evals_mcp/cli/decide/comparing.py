@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided, unscored
-from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, Judge, RunOptions
+from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
@@ -25,14 +25,13 @@ from minions_evals_mcp.engine.answers.comparison_summary import (
 )
 from minions_evals_mcp.engine.answers.gates import comparison_gate, skipped_words, undecided_words
 from minions_evals_mcp.engine.answers.names import in_sentence
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunSettings
-from minions_evals_mcp.engine.run.rejudge import rejudge_request
-from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations import approve_prompt_version as approving
 from minions_evals_mcp.operations import compare_versions as operation
+from minions_evals_mcp.operations import get_run
+from minions_evals_mcp.operations import rejudge as rejudging
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id, whole_version
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
@@ -97,7 +96,7 @@ async def compare(
                 return _say_sealed(verdict, common, gated=gates is not None)
             ident = verdict
         summary = await summarize_comparison(engine, ident, limit=limit, margin=allowed)
-        sides = [await summarize(engine, run_id, limit=1) for run_id in (summary.run_a, summary.run_b)]
+        sides = [await get_run.summary(engine, run_id, limit=1) for run_id in (summary.run_a, summary.run_b)]
     if common.json:
         say(summary.model_dump(mode="json"))
     else:
@@ -183,13 +182,13 @@ def _waiting(common: Common, *, gated: bool) -> int:
     return BROKEN if gated else 0
 
 
+@takes("rejudge")
 async def rejudge(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    judge: Judge = "auto",
+    given: Given,
     judge_model: str | None = None,
-    key: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
     """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now. No target is called.
@@ -201,19 +200,15 @@ async def rejudge(
     ----------
     id
         The benchmark-run, by id or key.
-    judge
-        auto (each criterion's own), heuristic (rules), llm, human, or caller (returns prompts for you to judge).
     judge_model
         Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
-    key
-        Names the run: the same key resumes it and judges nothing twice.
     """
+    request = given.request(rejudging.Request, run_id=id)
     async with session(common, judge_model=judge_model) as engine:
-        request = await rejudge_request(engine, id, judge=judge, key=key, triggered_by="command-line")
         with progress_line(common, engine, takes_key=True) as progress:
-            job = await run_benchmark(engine, request, progress=progress)
+            job = await rejudging.run(engine, request, progress=progress)
         say_default_judge(engine, job, common)
-        summary = await summarize(engine, job.id)
+        summary = await get_run.summary(engine, job.id)
     show_summary(summary, common)
     return BROKEN if unscored(summary) else 0
 

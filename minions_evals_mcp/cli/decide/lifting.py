@@ -10,6 +10,7 @@ import anyio
 from cyclopts import Parameter
 from pydantic_core import to_json
 
+from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.agreeing import resources_of_target, vet_consent
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, unscored
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
@@ -18,31 +19,24 @@ from minions_evals_mcp.cli.run.targeting import read_target, read_target_setting
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say
 from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.context import Engine, wall_clock
-from minions_evals_mcp.engine.lift.result import LiftResult
-from minions_evals_mcp.engine.lift.run_lift import LiftPlan, run_lift, units_of
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.lift_file import SKILLS_AT, YAML, LiftAsked, lift_plan, read_lift_file
+from minions_evals_mcp.interop.lift_file import YAML, read_lift_file
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.operator import lift as operation
 from minions_evals_mcp.targets.command import CommandSettings, command_settings
 from minions_evals_mcp.targets.own import OwnTarget
 from minions_evals_mcp.targets.workspace import rooted
 
-Paths = Annotated[list[str] | None, Parameter(consume_multiple=False)]
 
-
+@takes("lift", but=RunSettings.model_fields)
 async def lift(
     subject: str,
     /,
     *,
-    with_: Annotated[Paths, Parameter(name="--with", negative="")] = None,
-    without: Annotated[Paths, Parameter(negative="")] = None,
-    cases: str | None = None,
-    name: str | None = None,
-    skills_at: str = SKILLS_AT,
+    given: Given,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     fail_on_harm: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,
@@ -59,37 +53,27 @@ async def lift(
     ----------
     subject
         A skill's folder, a file or folder to lay into the workspace, a YAML file that says what each arm holds, or an evals.json.
-    with_
-        What else is laid into the workspaces with the subject: PATH, or PATH=PLACE. May be repeated.
-    without
-        What is laid into the others, such as the skill as it was before. May be repeated.
-    cases
-        An evals.json, or the id of a benchmark that is kept (default: the skill's evals/evals.json).
-    name
-        What the lift is called (default: the skill's name). Its runs are compared under it.
-    skills_at
-        Where in a workspace skills are laid, each in a folder of its name.
     output
         Write the result as benchmark.json, as skill benchmarks are written.
     fail_on_harm
         Exit 1 if the subject makes outputs significantly worse, 3 if that is unknown.
     """
-    subject_asked = LiftAsked(subject, tuple(with_ or ()), tuple(without or ()), cases, name, skills_at)
     if options.prompt_version is not None:
         raise BadInputError("the arms of a lift are its versions.", remedy="Leave --prompt-version out.")
-    _vet_lift(subject_asked, options)
-    plan = lift_plan(subject_asked, at=wall_clock())
-    target = _target(subject_asked, options)
-    own = OwnTarget(target, workspaces=plan.workspaces())
+    _vet_lift(subject, options)
+    target = _target(subject, options)
     settings = replace(options, target_config=None).with_settings(target=target.name)
+    request = given.request(operation.Request, **settings.values(), subject=subject)
+    plan = operation.plan(request)
+    own = OwnTarget(target, workspaces=plan.workspaces())
     async with settings.session(common, own_target=own, makes=True) as engine:
         with progress_line(common, engine) as progress:
-            result = await run_lift(engine, plan, RunSettings.model_validate(settings.values()), progress=progress)
+            result = await operation.run(engine, request, planned=plan, progress=progress)
         if result is None:
             return _waiting(common, gated=fail_on_harm)
         if output is not None:
-            await _write(engine, plan, result, output)
-        sides = [await summarize(engine, run_id, limit=1) for run_id in result.runs]
+            await _write(engine, plan.skill, result, output)
+        sides = await operation.sides(engine, result)
     _show(result, common)
     if any(map(unscored, sides)) or (result.verdict is None and result.triggers is None):
         return BROKEN
@@ -98,9 +82,9 @@ async def lift(
     return {"harmful": GATE, "undecided": BROKEN, None: BROKEN}.get(result.verdict, 0)
 
 
-def _vet_lift(request: LiftAsked, options: RunOptions) -> None:
+def _vet_lift(subject: str, options: RunOptions) -> None:
     """Asks for consent to what a lift file runs, calls and lays from outside of its folder."""
-    path = Path(request.subject)
+    path = Path(subject)
     if not (path.is_file() and path.suffix.lower() in YAML):
         return
     lift_file, folder = read_lift_file(path), path.resolve().parent
@@ -119,9 +103,9 @@ def _vet_lift(request: LiftAsked, options: RunOptions) -> None:
     vet_consent(path, named.with_paths(*(str(place.resolve()) for place in outside)), yes=options.yes)
 
 
-def _target(plan: LiftAsked, options: RunOptions) -> CommandSettings:
+def _target(subject: str, options: RunOptions) -> CommandSettings:
     """The program that is tried: the one on the command line, the lift file's, or the project's."""
-    name, path, config = options.settings.target, Path(plan.subject), options.target_config
+    name, path, config = options.settings.target, Path(subject), options.target_config
     if name is None and config is None and path.is_file() and path.suffix.lower() in YAML:
         lift_file = read_lift_file(path)
         name, config = (
@@ -141,19 +125,19 @@ def _target(plan: LiftAsked, options: RunOptions) -> CommandSettings:
     return settings.model_copy(update={"run": rooted(settings.run, Path())})
 
 
-async def _write(engine: Engine, plan: LiftPlan, result: LiftResult, path: Path) -> None:
+async def _write(engine: Engine, skill: str | None, result: operation.Lifted, path: Path) -> None:
     from minions_evals_mcp.report.lifts import benchmark_json  # noqa: PLC0415  rich is imported where a person looks
 
-    units = await units_of(engine, result)
-    at = iso(wall_clock()) if result.comparison is None else result.comparison.compared_at
-    wire = benchmark_json(result, units, skill=plan.skill, at=at)
+    units = await operation.units(engine, result)
+    at = iso(engine.clock()) if result.comparison is None else result.comparison.compared_at
+    wire = benchmark_json(result, units, skill=skill, at=at)
     try:
         await anyio.Path(path).write_text(masked(to_json(wire, indent=2).decode()) + "\n", "utf-8")
     except OSError as error:
         raise BadInputError(f"{path} cannot be written: {error.strerror}.", remedy="Check --output.") from None
 
 
-def _show(result: LiftResult, common: Common) -> None:
+def _show(result: operation.Lifted, common: Common) -> None:
     if common.json:
         say(result.model_dump(mode="json"))
         return

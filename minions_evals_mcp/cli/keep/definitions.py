@@ -11,10 +11,10 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.tagged_values import json_or_text
 from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
 from minions_evals_mcp.engine.cases.testing import create_prompt_version, create_test_case, update_test_case
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.meant_ids import meant_id
-from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.operations import save_records
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import whole_id
 
 BY = "command-line"
 CASE_FIELDS = ("promptId", "name", "description", "input", "expectedOutput")
@@ -113,14 +113,14 @@ async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # n
     values = named_fields(fields)
     async with session(common) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is changed is theirs
-        ident = await meant_id(engine, id, "test-case", "test-branch")
+        ident = await whole_id(engine, id, "test-case", "test-branch")
         changed = await _changed(engine, ident, values)
     _tell(changed, f"changed {ident}: {', '.join(values)}", common)
     return 0
 
 
 async def _changed(engine: Engine, ident: str, values: Json) -> Json:
-    record = await get_record(engine, ident)
+    record = await save_records.found(engine, ident)
     match record.fields:
         case TestCase():
             _vet_case_fields(values)

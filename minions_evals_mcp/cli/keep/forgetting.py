@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.operations import forget as operation
+from minions_evals_mcp.operations.operator import forget as operation
 
 
 @takes("forget")

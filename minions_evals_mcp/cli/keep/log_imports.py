@@ -13,7 +13,6 @@ from minions_evals_mcp.cli.keep.row_imports import BY
 from minions_evals_mcp.cli.session import Common, reply, session
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
 from minions_evals_mcp.interop.log_formats.table import BY_NAME, Format, matching, named, sniff
 from minions_evals_mcp.interop.log_formats.unknown_files import found, is_suite, refusal
@@ -21,6 +20,7 @@ from minions_evals_mcp.interop.log_intake.intake import Counted, Taken, read_cou
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
 from minions_evals_mcp.interop.parsing import ROOTS
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.plain import printable
 
 SUITE = "suite"

@@ -14,10 +14,10 @@ from minions_evals_mcp.domain.definitions import Benchmark, Fields
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.domain.values import ID_PATTERN, Id
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, Saved
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.row_records import RowMapping, RowRecords
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import records
 
 BATCH = 200

@@ -11,11 +11,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
-from minions_evals_mcp.engine.answers.run_table import FALLING, FIGURES, run_rows
 from minions_evals_mcp.engine.answers.scoring_code import ScoringCode, read_scoring_code
-from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.score_table import read_table
+from minions_evals_mcp.operations.views.run_table import FALLING, FIGURES
+from minions_evals_mcp.operations.views.run_table import rows as run_rows
 from minions_evals_mcp.scoring.score_card import Row, ScoreCard, Tallies, custom_card, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
 from minions_evals_mcp.scoring.score_matrix import CustomScore
@@ -102,7 +102,7 @@ async def _card(source: str, request: CardOptions) -> tuple[ScoreCard, list[Row]
     """The source's card and its first rows."""
     if not _is_file(source):
         async with session(replace(request.common, read_only=True)) as engine:
-            rows = run_rows(engine, await find_benchmark_run(engine, source))
+            rows = run_rows(engine, source)
             return await _scored(rows, request, last=FIGURES[-1:], falling=FALLING)
     table = read_table(Path(source))
     if isinstance(table, CustomScore):

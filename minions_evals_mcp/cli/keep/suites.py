@@ -29,14 +29,15 @@ from minions_evals_mcp.domain.records import TYPES, Record, wire_fields
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled, save_with_baselines
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.records.restoring import handed_in
-from minions_evals_mcp.engine.records.save_records import Saved, delete_record, get_record, page_of
+from minions_evals_mcp.engine.records.save_records import Saved, page_of
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import has_lines, read_lines, read_suite
 from minions_evals_mcp.known_secrets import counted
+from minions_evals_mcp.operations import save_records
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.queries import links
@@ -318,7 +319,7 @@ async def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  
         The record's id, of any type.
     """
     async with session(common) as engine:
-        record = await get_record(engine, await meant_id(engine, id))
+        record = await save_records.found(engine, await whole_id(engine, id))
         linked = await engine.store.read(lambda db: links.links(db, record.id, record.type))
         gates = await engine.store.read(lambda db: records.gates(db, record))
         judged = await engine.store.read(lambda db: runs.judgments_of(db, record.id))
@@ -350,7 +351,7 @@ async def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002
         The record's id.
     """
     async with session(common) as engine:
-        record = await delete_record(engine, id)
+        record = await save_records.hide(engine, id)
     return reply(
         common,
         record.wire(),

@@ -11,9 +11,9 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_cases,
     test_cases_of_skill,
 )
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.version_chain import prompt_chain, version_record
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 
 
@@ -35,7 +35,7 @@ async def cases(prompt: str | None = None, /, *, skill: str | None = None, commo
         if prompt is None:
             assert skill is not None
             return _of_skill(common, skill, await test_cases_of_skill(engine, skill))
-        version = await meant_id(engine, prompt, "prompt-version")
+        version = await whole_id(engine, prompt, "prompt-version")
         if await engine.store.read(lambda db: version_record(db, version)) is not None:
             prompt = (await engine.store.read(lambda db: prompt_chain(db, version))).prompt_id
         summaries = await test_cases(engine, prompt)

@@ -15,12 +15,12 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_case_executions,
     test_case_stats,
 )
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_benchmark_run
-from minions_evals_mcp.engine.meant_ids import meant_id
-from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.engine.run.accepted_runs import accept_run
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.operations import save_records
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 
 
@@ -38,7 +38,7 @@ async def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> 
         At most so many of the newest runs and regressions.
     """
     async with session(common) as engine:
-        case_id = await meant_id(engine, id, "test-case")
+        case_id = await whole_id(engine, id, "test-case")
         case_stats = await test_case_stats(engine, case_id, limit=limit)
         case = await test_case(engine, case_id)
         run_count = (await test_case_executions(engine, case_id, limit=1)).total
@@ -113,7 +113,7 @@ async def history(
         Go on after this cursor (the last line of the page before).
     """
     async with session(common) as engine:
-        case_id = await meant_id(engine, id, "test-case")
+        case_id = await whole_id(engine, id, "test-case")
         executions = await test_case_executions(engine, case_id, limit=limit, offset=offset, cursor=after)
     return reply(common, executions, _history_lines(case_id, executions))
 
@@ -173,7 +173,7 @@ async def accept(
             remedy="`minions-evals runs` lists the runs, `minions-evals list test-case` the test cases.",
         )
     async with session(common) as engine:
-        ident = await meant_id(engine, id, "test-case", "test-run", "benchmark-run")
+        ident = await whole_id(engine, id, "test-case", "test-run", "benchmark-run")
         run = await _benchmark_run(engine, ident)
         if run is not None:
             return await _accept_run(engine, run, output, by, common)
@@ -187,7 +187,7 @@ async def accept(
 async def _benchmark_run(engine: Engine, ident: str) -> str | None:
     """The benchmark's run of that id or key, unless it names a record of another type."""
     try:
-        return ident if (await get_record(engine, ident)).type == "benchmark-run" else None
+        return ident if (await save_records.found(engine, ident)).type == "benchmark-run" else None
     except NotFoundError:  # a run's key is no record's id
         pass
     try:
@@ -210,7 +210,7 @@ async def _accept_run(engine: Engine, ident: str, output: str | None, by: str, c
 async def _meant(engine: Engine, ident: str) -> tuple[str, str | None]:
     """The test case that an id names, and the run where it is a run's."""
     try:
-        record = await get_record(engine, ident)
+        record = await save_records.found(engine, ident)
     except NotFoundError:  # an output that waits is no record yet
         return await _case_of_run(engine, ident), ident
     return (ident, None) if record.type == "test-case" else (await _case_of_run(engine, ident), ident)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.cases.promote import Promoted, promote_failure
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations import promote_failure as operation
 from minions_evals_mcp.report.plain import printable
 
 
+@takes("promote")
 async def promote(
     failure: str,
     /,
     *,
-    corrected: str | None = None,
-    why: str | None = None,
-    into: str | None = None,
+    given: Given,
     common: Common = DEFAULTS,
 ) -> int:
     """Make a test case of a failure: its input, what was wrong, and a check that this output fails.
@@ -33,17 +32,10 @@ async def promote(
     failure
         RUN:CASE (a run's id, key or `latest`), a failure's or its test-run's id, an imported agent-run's, or `latest`: the
         newest failure.
-    corrected
-        What the agent should have answered: a text, or the name of a file that holds it.
-    why
-        What was wrong, in your words. Else as the failure says it.
-    into
-        The benchmark that takes the case up.
     """
-    corrected = _text(corrected)
+    request = given.request(operation.Request, failure_id=failure, corrected=_text(given.values["corrected"]))
     async with session(common) as engine:
-        meant = await meant_id(engine, failure, "eval-failure", "test-run", "agent-run")
-        promotion = await promote_failure(engine, meant, corrected=corrected, why=why, into=into)
+        promotion = await operation.run(engine, request)
     return reply(common, promotion, _lines(promotion, failure))
 
 
@@ -57,7 +49,7 @@ def _text(text: str | None) -> str | None:
         raise BadInputError(f"--corrected {text}: {error}.", remedy="Give a text file in UTF-8.") from None
 
 
-def _lines(promoted: Promoted, failure: str) -> list[str]:
+def _lines(promoted: operation.Promoted, failure: str) -> list[str]:
     checks = "; ".join(
         f"{assertion['type']} {printable(value_text(assertion.get('value')), 120)}" for assertion in promoted.assertions
     )

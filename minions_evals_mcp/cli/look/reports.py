@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.engine.ab_test.titled import ab_test_under, titled_ab_test
-from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.evaluations import Matrix, matrix_under
 from minions_evals_mcp.report.writing import written
 

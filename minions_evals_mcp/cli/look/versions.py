@@ -12,8 +12,8 @@ from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.engine.answers.prompt_versions import VersionLine, line_diff, version_chain
 from minions_evals_mcp.engine.cases.config_versions import versions_of_config
 from minions_evals_mcp.engine.cases.current_version import current_version, name_current
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.version_chain import find_version
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable
 
@@ -32,10 +32,10 @@ async def versions(id: str, other: str | None = None, /, *, common: Common = DEF
     """
     async with session(common) as engine:
         if other is not None:
-            before, after = [await meant_id(engine, ident, "prompt-version") for ident in (id, other)]
+            before, after = [await whole_id(engine, ident, "prompt-version") for ident in (id, other)]
             lines = await line_diff(engine, before, after)
         else:
-            chain = await version_chain(engine, await meant_id(engine, id, "prompt-version"))
+            chain = await version_chain(engine, await whole_id(engine, id, "prompt-version"))
             lines = [_line(version) for version in chain]
             if common.json:
                 say({"versions": [version.model_dump(mode="json") for version in chain]})
@@ -63,7 +63,7 @@ async def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> in
         Who says so.
     """
     async with session(common) as engine:
-        meant = await meant_id(engine, version, "prompt-version")
+        meant = await whole_id(engine, version, "prompt-version")
         current = await engine.store.read(partial(find_version, name=meant))
         speaker = await person_at(engine, by)
         await name_current(engine.speaking(speaker), current.id)
@@ -89,7 +89,7 @@ async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int
         The config's id, as eval says it (or its beginning, or latest).
     """
     async with session(common) as engine:
-        wordings = await versions_of_config(engine, prompt, await meant_id(engine, config, "benchmark"))
+        wordings = await versions_of_config(engine, prompt, await whole_id(engine, config, "benchmark"))
         current = await engine.store.read(partial(current_version, version=wordings.versions[-1]))
     if common.json:
         say(wordings.model_dump(mode="json"))

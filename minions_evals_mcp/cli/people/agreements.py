@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.results import JudgeLicence
-from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.people.agreement import (
     Agreed,
     Disagreement,
@@ -15,6 +14,7 @@ from minions_evals_mcp.engine.people.agreement import (
     Said,
     judges_agreement,
 )
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
 
 
@@ -38,7 +38,7 @@ async def agreement(
         At most so many disagreements, the widest first.
     """
     async with session(common) as engine:
-        agreed = await judges_agreement(engine, await meant_id(engine, id, "benchmark"), limit=limit)
+        agreed = await judges_agreement(engine, await whole_id(engine, id, "benchmark"), limit=limit)
     return reply(common, agreed, _lines(agreed))
 
 

@@ -5,33 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
+from minions_evals_mcp.cli.derived import Given, help_of, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.domain.results import ProbeResult
-from minions_evals_mcp.engine.people.judge_check import (
-    PROBED,
-    CheckRequest,
-    CriterionCheck,
-    JudgeCheck,
-    estimate_check,
-    judge_check,
-)
 from minions_evals_mcp.judges.probes import PROBES, ProbeKind
+from minions_evals_mcp.operations.operator.judge_check import Answer, CriterionCheck, Request, estimate, run
+from minions_evals_mcp.operations.table import TABLE
 from minions_evals_mcp.report.plain import printable
 
 FAILED, BROKEN = 1, 3
 SHOWN = 2
-Number = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 
 
+@takes("judge-check", but={"probes"})
 async def check(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    limit: Number = PROBED,
-    probes: Annotated[tuple[ProbeKind, ...], Parameter(negative="", consume_multiple=True)] = PROBES,
-    max_cost_usd: float | None = None,
+    given: Given,
+    probes: Annotated[
+        tuple[ProbeKind, ...],
+        Parameter(help=help_of(TABLE["judge_check"], "probes"), negative="", consume_multiple=True),
+    ] = PROBES,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
@@ -45,38 +42,32 @@ async def check(
     ----------
     id
         A benchmark (its newest run that a model judged), or a benchmark-run by id or key.
-    limit
-        Maximum number of its cases. A probe needs 6 outputs of a kind to fail.
-    probes
-        Only these: leave out what your criterion does not ask for (a criterion of tone need not fail an off-topic answer).
-    max_cost_usd
-        Stop before this is spent.
     dry_run
         Say how many calls that would be and what they cost at most.
     """
-    request = CheckRequest(ident=id, limit=limit, probes=probes, max_cost_usd=max_cost_usd)
+    request = given.request(Request, ident=id, probes=probes)
     if dry_run:
         return await _estimate(request, common)
     async with session(common) as engine:
-        checked = await judge_check(engine, request)
+        checked = await run(engine, request)
     reply(common, checked, _handed_in(checked))
     if checked.errors or checked.stopped:
         return BROKEN
     return FAILED if any(result.failed for criterion in checked.criteria for result in criterion.results) else 0
 
 
-async def _estimate(request: CheckRequest, common: Common) -> int:
+async def _estimate(request: Request, common: Common) -> int:
     async with session(common) as engine:
-        estimate = await estimate_check(engine, request)
-    cost = "its price is not known" if estimate.cost_usd is None else f"at most ${estimate.cost_usd:g}"
+        priced = await estimate(engine, request)
+    cost = "its price is not known" if priced.cost_usd is None else f"at most ${priced.cost_usd:g}"
     return reply(
         common,
-        estimate,
-        [f"{estimate.judge} would be asked {estimate.calls} times about the run {estimate.run_id}: {cost}"],
+        priced,
+        [f"{priced.judge} would be asked {priced.calls} times about the run {priced.run_id}: {cost}"],
     )
 
 
-def _handed_in(shown: JudgeCheck) -> Iterator[str]:
+def _handed_in(shown: Answer) -> Iterator[str]:
     yield f"{printable(shown.judge, 80)}, probed on the run {shown.run_id}: {shown.calls} calls, ${shown.cost_usd:.4f}"
     for criterion in shown.criteria:
         yield f"{printable(criterion.criterion_id, 80)}:"

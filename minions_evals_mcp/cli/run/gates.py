@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.answers.gates import (
     undecided_words,
     unscored_words,
 )
-from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.stats.limits import Undecided, settled
 
 GATE = 1
@@ -31,7 +31,7 @@ UndecidedAs = Annotated[Undecided | None, Parameter(name="--undecided")]
 
 
 def gate(
-    summary: RunSummary,
+    summary: get_run.Summary,
     *,
     min_score: float | None,
     fail_on_regression: bool,
@@ -92,11 +92,11 @@ def gate_failed(why: str, code: int = GATE) -> int:
     return code
 
 
-def has_no_verdict(summary: RunSummary) -> bool:
+def has_no_verdict(summary: get_run.Summary) -> bool:
     """Whether an output of the run has no verdict, for whatever reason."""
     return any(number for outcome, number in summary.outcomes.items() if outcome not in JUDGED)
 
 
-def unscored(summary: RunSummary) -> bool:
+def unscored(summary: get_run.Summary) -> bool:
     """Returns whether an output could not be judged."""
     return any(summary.outcomes.get(outcome) for outcome in UNSCORED)

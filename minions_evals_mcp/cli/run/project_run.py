@@ -18,12 +18,10 @@ from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_
 from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import read_suite
-from minions_evals_mcp.operations import run_benchmark, run_test_case
+from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case, save_records
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.project import NAME, Project, Thresholds
 from minions_evals_mcp.settings import settings_here
@@ -124,7 +122,7 @@ async def _run_one(
     *,
     takes_key: bool,
 ) -> int:
-    record = await get_record(engine, ident)
+    record = await save_records.found(engine, ident)
     if isinstance(record.fields, TestCase):
         return await show_case(
             engine, options.request("run_test_case", run_test_case.Request, test_case_id=ident), common
@@ -135,7 +133,7 @@ async def _run_one(
         job = await run_benchmark.run(engine, request, progress=progress)
     say_complete(job, began, common)
     say_default_judge(engine, job, common)
-    summary = await summarize(engine, job.id)
+    summary = await get_run.summary(engine, job.id)
     show_summary(summary, common)
     code = gates(summary)
     if not common.json:

@@ -14,10 +14,10 @@ from minions_evals_mcp.cli.derived import Given, help_of, options_of
 from minions_evals_mcp.cli.run.agreeing import vet_project
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import Common, session
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.fields import fields_at
 from minions_evals_mcp.operations.table import TABLE
 from minions_evals_mcp.settings import settings_here

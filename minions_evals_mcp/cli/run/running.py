@@ -16,10 +16,10 @@ from minions_evals_mcp.cli.run.gates import BROKEN, GATE, UndecidedAs, gate, has
 from minions_evals_mcp.cli.run.run_options import OF_RUN, RUN_DEFAULTS, Fraction, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations import run_benchmark as operation
 from minions_evals_mcp.operations import run_test_case as run_case
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 
 
@@ -56,7 +56,7 @@ async def show_case(engine: Engine, request: run_case.Request, common: Common) -
         job = await run_case.run(engine, request, progress=progress)
     say_complete(job, began, common)
     say_default_judge(engine, job, common)
-    summary = await summarize(engine, job.id)
+    summary = await get_run.summary(engine, job.id)
     show_summary(summary, common)
     if unscored(summary):
         return BROKEN
@@ -122,7 +122,7 @@ async def run_benchmark(
                 job = await operation.run(engine, request, progress=progress, place=place)
         say_complete(job, began, common)
         say_default_judge(engine, job, common)
-        summary = await summarize(engine, job.id)
+        summary = await get_run.summary(engine, job.id)
     show_summary(summary, common)
     return gates(summary)
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-
 from pydantic import JsonValue
 
 from minions_evals_mcp.cli.run.showing import show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, say, session
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.run_changes import PairReading, RunLine, named_lines
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import LATEST, comparison_of, get_job, with_gone
+from minions_evals_mcp.operations import get_run
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.views import runs as listed
 from minions_evals_mcp.presentation.verdict_words import verdict_sign
-from minions_evals_mcp.store.queries.run_pairs import comparison
 
 
 async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
@@ -34,8 +29,7 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
     async with session(common) as engine:
         if id is not None:
             return await _one_run(engine, id, limit, common)
-        lines, names, changes = await engine.store.read(partial(named_lines, limit=limit))
-        lines = [replace(line, job=with_gone(engine, line.job)) for line in lines]
+        lines, names, changes = await listed.named(engine, limit=limit)
     if common.json:
         say({"runs": [_job_line(line, changes.get(line.job.id)) for line in lines]})
         return 0
@@ -50,20 +44,18 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
 
 async def _one_run(engine: Engine, ident: str, limit: int, common: Common) -> int:
     """Shows a run; of a comparison that is made its verdict, which is also what `latest` means of a side of one."""
-    job = await get_job(engine, ident)
-    job = await comparison_of(engine, job) if ident == LATEST else job
-    if common.json or await engine.store.read(lambda db: comparison(db, job.id)) is None:
-        show_summary(await summarize(engine, job.id, limit=limit), common)
+    job = await get_run.job(engine, ident)
+    compared = None if common.json else await get_run.compared(engine, job.id, limit=limit)
+    if compared is None:
+        show_summary(await get_run.summary(engine, job.id, limit=limit), common)
         return 0
-    from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison  # noqa: PLC0415  as below
     from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
-    compared = await summarize_comparison(engine, job.id, limit=limit)
     show_comparison(compared, store=common.db, place=kept_in(common), explain=True)
     return 0
 
 
-def _job_line(line: RunLine, change: PairReading | None) -> dict[str, JsonValue]:
+def _job_line(line: listed.RunLine, change: listed.PairReading | None) -> dict[str, JsonValue]:
     job = line.job
     return {
         "runId": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state,

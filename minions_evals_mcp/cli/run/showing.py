@@ -10,14 +10,12 @@ from minions_evals_mcp.cli.session import Common, kept_in, say
 from minions_evals_mcp.cli.telling import UNDER_WAY, tell
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.run_summary import RunSummary
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.standing import Standing
+from minions_evals_mcp.operations import get_run
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.progress import shown_progress
-from minions_evals_mcp.store.jobs import Job
 
 
-def say_complete(job: Job, began: datetime, common: Common) -> None:
+def say_complete(job: get_run.Job, began: datetime, common: Common) -> None:
     """Says of a run that was complete before the command began that nothing was done for it now."""
     if job.state == "completed" and job.updated_at < began and not common.json:
         tell(
@@ -35,7 +33,7 @@ def progress_line(
     `takes_key`: the command takes the key of what it carries out, which is told where that is interrupted.
     """
 
-    def stands(standing: Standing) -> None:
+    def stands(standing: get_run.Standing) -> None:
         UNDER_WAY[:] = [standing.key]
         progress.stands(standing)
 
@@ -45,7 +43,7 @@ def progress_line(
     UNDER_WAY.clear()
 
 
-def show_summary(summary: RunSummary, common: Common) -> None:
+def show_summary(summary: get_run.Summary, common: Common) -> None:
     """A run's summary on stdout, for a program or for a person."""
     if common.json:
         say(summary.model_dump(mode="json"))

@@ -13,10 +13,9 @@ from pydantic import ValidationError
 from minions_evals_mcp.cli.run.showing import show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, session
 from minions_evals_mcp.cli.speaking import speaker_at
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import Submission
+from minions_evals_mcp.operations import get_run, submit_judgments
 
 
 async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
@@ -43,7 +42,7 @@ async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, 
         ) from None
     async with session(common) as engine:
         speaking = engine.speaking(await speaker_at(engine))
-        job = await submit_judgments(speaking, submission)
-        summary = await summarize(engine, job.id)
+        job = await submit_judgments.run(speaking, submission)
+        summary = await get_run.summary(engine, job.id)
     show_summary(summary, common)
     return 0

@@ -16,10 +16,9 @@ from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run
 from minions_evals_mcp.cli.telling import tell
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError
-from minions_evals_mcp.operations import run_benchmark
+from minions_evals_mcp.operations import get_run, run_benchmark
+from minions_evals_mcp.operations.engine import Engine
 
 SETTLE_MS = 200
 """An editor writes a file in several steps: so long nothing must happen any more."""
@@ -105,4 +104,4 @@ async def _run_again(engine: Engine, ident: str, choice: Choice, options: RunOpt
     request = options.request("run_benchmark", run_benchmark.Request, benchmark_id=ident, **chosen(choice))
     with progress_line(common, engine) as progress:
         job = await run_benchmark.run(engine, request, progress=progress)
-    show_summary(await summarize(engine, job.id), common)
+    show_summary(await get_run.summary(engine, job.id), common)

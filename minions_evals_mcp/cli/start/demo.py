@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from platformdirs import user_data_path
 
 from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.session import DEFAULTS, Common, say
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import EngineConfig, open_engine
-from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.operations import get_run, run_benchmark
 from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.settings import read_settings
 from minions_evals_mcp.shipped import shipped_folder
-from minions_evals_mcp.store import jobs
 
 SUITE = "support-agent.yaml"
 BENCHMARK = "support/quality"
@@ -36,15 +31,15 @@ async def demo(*, common: Common = DEFAULTS) -> int:
     # Another version of the demo has a store of its own: records that a run rests on are never edited.
     version = text_digest(suite.read_text("utf-8") + SCORER_VERSION)[:8]
     db = common.db or user_data_path("minions-evals") / f"demo-{version}.db"
-    summaries: list[RunSummary] = []
+    summaries: list[get_run.Summary] = []
     async with open_engine(EngineConfig(db=db, skills=shipped_folder("skills"))) as engine:
         saved, _ = await import_file(engine, suite)
-        before = [await engine.store.read(partial(jobs.job_by_key, key=key)) for key, _ in RUNS]
+        before = [await get_run.of_key(engine, key) for key, _ in RUNS]
         for key, version in RUNS:
-            request = RunRequest(
-                subject_id=BENCHMARK, prompt_version_ref=version, judge="heuristic", triggered_by="demo", key=key
+            request = run_benchmark.Request(
+                benchmark_id=BENCHMARK, prompt_version_ref=version, judge="heuristic", triggered_by="demo", key=key
             )
-            summaries.append(await summarize(engine, (await run_benchmark(engine, request)).id))
+            summaries.append(await get_run.summary(engine, (await run_benchmark.run(engine, request)).id))
     if common.json:
         say({"db": str(db), "runs": [summary.model_dump(mode="json") for summary in summaries]})
         return 0

@@ -10,7 +10,7 @@ from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.run_options import OF_RUN, RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
-from minions_evals_mcp.operations.attack_benchmark import Answer, HijackRate, Request, run
+from minions_evals_mcp.operations.operator.attack_benchmark import Answer, HijackRate, Request, run
 from minions_evals_mcp.report.plain import printable
 
 HIJACKED = 1

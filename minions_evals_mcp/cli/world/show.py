@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.operations.show_world import Answer, UnitInRun, run
+from minions_evals_mcp.operations.operator.show_world import Answer, UnitInRun, run
 from minions_evals_mcp.report.plain import printable
 
 WIDE = 160

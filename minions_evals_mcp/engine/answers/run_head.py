@@ -21,6 +21,19 @@ from minions_evals_mcp.store.rows import WHOLE
 JUDGES = {"heuristic": "rules", "llm": "a model", "human": "people"}
 
 
+RECENT = 200
+"""The pace is that of the newest so many outputs."""
+
+
+class Pace(Value):
+    """How a run that goes on is getting along; `per_second` and `seconds_left` are None where too few were judged to say."""
+
+    passed: int
+    judged: int
+    per_second: float | None
+    seconds_left: float | None
+
+
 class RunHead(Value):
     """A run with its surroundings; `previous` and `following` are runs of the same benchmark."""
 
@@ -37,6 +50,7 @@ class RunHead(Value):
     before: Before | None
     previous: str | None
     following: str | None
+    pace: Pace | None = None
 
 
 async def read_run_head(engine: Engine, ident: str, *, causes: bool = True) -> RunHead:
@@ -69,7 +83,15 @@ def _head(db: Db, *, side: Side) -> RunHead:
         before=None if (base := run_before(db, job.id)) is None else read_before(db, job.id, base),
         previous=previous,
         following=following,
+        pace=_pace(db, job, side) if job.state != "completed" else None,
     )
+
+
+def _pace(db: Db, job: Job, side: Side) -> Pace:
+    passed, judged = run_cases.passed_so_far(db, job.id)
+    per_second = run_cases.judged_per_second(db, job.id, newest=RECENT)
+    left = side.summary.open / per_second if per_second and job.state == "running" else None
+    return Pace(passed=passed, judged=judged, per_second=per_second, seconds_left=left)
 
 
 def _judge(db: Db, job: Job) -> str:

@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Annotated
 
 import anyio
+from pydantic import Field
 
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.request_fields import Dollars, More
 from minions_evals_mcp.domain.results import ProbeResult
-from minions_evals_mcp.domain.values import Value, to_millis
+from minions_evals_mcp.domain.values import Text, Value, to_millis
 from minions_evals_mcp.engine.budget import Budget, HaltedError
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import request_of
@@ -42,10 +45,27 @@ PROMPT_CHARACTERS = 3_000
 class CheckRequest(Value):
     """The subject of the probes: the judge of that run, or of the benchmark's newest, on at most `limit` of its cases."""
 
-    ident: str
-    limit: int = PROBED
-    probes: tuple[ProbeKind, ...] = PROBES
-    max_cost_usd: float | None = None
+    ident: Annotated[
+        Text,
+        Field(description="A benchmark or a run"),
+        More("A benchmark (its newest run that a model judged), or a benchmark-run by id or key."),
+    ]
+    limit: Annotated[
+        int,
+        Field(ge=1, description="The most of its cases"),
+        More("Maximum number of its cases. A probe needs 6 outputs of a kind to fail."),
+    ] = PROBED
+    probes: Annotated[
+        tuple[ProbeKind, ...],
+        Field(strict=False, min_length=1, description="Only these probes"),
+        More(
+            "Only these: leave out what your criterion does not ask for (a criterion of tone need not fail an off-topic"
+            " answer)."
+        ),
+    ] = PROBES
+    max_cost_usd: Annotated[
+        Dollars | None, Field(description="Stop before more US dollars are spent"), More("Stop before this is spent.")
+    ] = None
 
 
 class ProbeLine(Value):

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import Id, Text, Value
+from minions_evals_mcp.domain.request_fields import Asker, Dollars, More
+from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 from minions_evals_mcp.engine.asking_again import resumed_as
 from minions_evals_mcp.engine.calibration import CALIBRATED, Calibration, StableCase
 from minions_evals_mcp.engine.context import Engine
@@ -31,14 +32,36 @@ _JSON: TypeAdapter[Json] = TypeAdapter(Json)
 class CalibrationRequest(Value):
     """A benchmark to be run `repeats` times under one prompt version, its first outputs judged as often."""
 
-    benchmark_id: Id
-    prompt_version_ref: Id | None = None
-    judge: JudgeChoice = "auto"
-    target: str | None = None
-    repeats: Annotated[int, Field(ge=2, le=50)] = 3
-    triggered_by: Text = "command-line"
-    key: Text | None = None
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+    benchmark_id: Annotated[Id, Field(description="The benchmark")]
+    prompt_version_ref: Annotated[
+        VersionName | None,
+        Field(description="The prompt version"),
+        More("The prompt version whose outputs are taken or made."),
+    ] = None
+    judge: Annotated[
+        JudgeChoice,
+        Field(description="auto: each criterion's own"),
+        More("auto (each criterion's own), heuristic (rules), or llm."),
+    ] = "auto"
+    target: Annotated[
+        str | None, Field(description="Makes outputs"), More("Makes outputs where too few are recorded.")
+    ] = None
+    repeats: Annotated[
+        int,
+        Field(ge=2, le=50, description="Repetitions of each case, and judgments of its first output"),
+        More("Number of times each case is run, and its first output judged."),
+    ] = 3
+    triggered_by: Asker = "command-line"
+    key: Annotated[
+        Text | None,
+        Field(description="Same key, same calibration"),
+        More("Names the calibration: the same key resumes it and pays for nothing twice."),
+    ] = None
+    max_cost_usd: Annotated[
+        Dollars | None,
+        Field(description="The most US dollars of each run"),
+        More("No run of it may spend more than this, in US dollars."),
+    ] = None
 
 
 async def calibrate(engine: Engine, request: CalibrationRequest, *, progress: Progress = silent) -> Calibration:

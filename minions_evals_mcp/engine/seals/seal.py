@@ -12,6 +12,7 @@ from pydantic import Field
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.request_fields import More
 from minions_evals_mcp.domain.results import JudgeType
 from minions_evals_mcp.domain.seals import drawn
 from minions_evals_mcp.domain.speaker import AGENTS
@@ -36,9 +37,17 @@ A_PERSON: JudgeType = "human"
 class SealAsked(Value):
     """A benchmark to be sealed: whole, or a `share` of its cases, which `seed` draws."""
 
-    benchmark_id: Id
-    share: Annotated[float, Field(gt=0, lt=1)] | None = None
-    seed: int = 0
+    benchmark_id: Annotated[
+        Id,
+        Field(description="The benchmark"),
+        More("The benchmark. When a seal is ended also the one of which a share is sealed."),
+    ]
+    share: Annotated[
+        Annotated[float, Field(gt=0, lt=1)] | None,
+        Field(description="The share of its cases"),
+        More("Seal a share of the cases (0 to 1) in a benchmark of their own. The rest stays open to learn from."),
+    ] = None
+    seed: Annotated[int, Field(description="Draws the cases of a share")] = 0
 
 
 class SealMade(Value):

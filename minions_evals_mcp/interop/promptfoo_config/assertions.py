@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders
 from minions_evals_mcp.interop.promptfoo_config.shorthand import FOREIGN
+from minions_evals_mcp.interop.promptfoo_config.source import keys_there
 from minions_evals_mcp.interop.promptfoo_config.source.code import SCRIPTS, code_file
 from minions_evals_mcp.interop.promptfoo_config.source.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.source.references import with_included
@@ -95,10 +96,10 @@ class Assertions:
 
     def _assertion(self, node: Node, variables: Mapping[str, JsonValue], *, top: bool = True) -> Assertion | None:
         wire = _with_weights(self._noted(node), node)
-        strange = [node for key, node in wire.items() if key not in KEYS]
-        for key in strange:
-            self.refusals.add(key)
-        if strange:
+        refused = len(self.refusals)
+        for key in wire.keys() - {*KEYS}:
+            self.refusals.strange(wire.pop(key), wanted=KEYS, there=keys_there.ASSERTION)
+        if len(self.refusals) > refused:
             return None
         kind = wire["type"].text() if "type" in wire else ""
         made: dict[str, JsonValue] = {

@@ -31,6 +31,7 @@ from minions_evals_mcp.interop.promptfoo_config.options import read_options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText, read_filters, read_prompts
 from minions_evals_mcp.interop.promptfoo_config.providers.listed import Listed, as_its_class_says, read_providers
 from minions_evals_mcp.interop.promptfoo_config.source.environment import own_variables, with_environment
+from minions_evals_mcp.interop.promptfoo_config.source.keys_there import ROOT
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_node, referred_parts, with_references
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, reads_test, rows_of
@@ -195,7 +196,7 @@ def _root(path: Path, overrides: Given, refusals: Refusals, changes: Json) -> tu
     """The config whole, and its known parts with what was said beside it and those changes in their place."""
     read = read_node(path, path.resolve().parent)
     node = with_environment(with_references(read), overrides.environment, refusals)
-    known = refusals.known(_without_empty(node, referred_parts(read), refusals), KEYS, harmless=HARMLESS)
+    known = refusals.known(_without_empty(node, referred_parts(read), refusals), KEYS, harmless=HARMLESS, there=ROOT)
     root = _with(known, node, overrides)
     if "prompts" not in root:  # the variable `prompt` is the prompt then
         root["prompts"] = node.child("prompts", ["{{prompt}}"])

@@ -130,6 +130,9 @@ class Graders:
         node = options.get("provider")
         if node is None or self.shared is not None:
             return
+        if _parts(node)[0] is None and isinstance(node.value, dict) and not node.value.keys() & {*WANTED}:
+            self.refusals.note(node, "it names no provider, so that it is one only to a check that a model would grade")
+            return
         for asks in WANTED:
             chosen = _of_kind(node, asks)
             if chosen is not None and _stands_for(chosen) == asks:
@@ -275,7 +278,7 @@ def _parts(node: Node) -> tuple[str | None, Node]:
     match node.value:
         case str(ident):
             return _in_full(ident), nothing
-        case {"id": str(ident), **rest} if {*rest} <= {"config"}:
+        case {"id": str(ident), **rest} if {*rest} <= {"config", "label"}:
             return _in_full(ident), node.mapping().get("config", nothing)
         case _:
             return None, nothing

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.interop.promptfoo_config.csv_tests import read_csv
+from minions_evals_mcp.interop.promptfoo_config.source import keys_there
 from minions_evals_mcp.interop.promptfoo_config.source.code import called, called_module, code_file, runs_module
 from minions_evals_mcp.interop.promptfoo_config.source.reading import (
     Node,
@@ -182,7 +183,7 @@ def _made(node: Node, file: str, function: str | None, config: Node | None, refu
 
 
 def _test(node: Node, refusals: Refusals) -> Test:
-    members = refusals.known(node, KEYS, harmless=HARMLESS)
+    members = refusals.known(node, KEYS, harmless=HARMLESS, there=keys_there.TEST)
     options = _options(members["options"], refusals) if "options" in members else {}
     return Test(
         node=node,
@@ -198,7 +199,7 @@ def _test(node: Node, refusals: Refusals) -> Test:
 
 def _options(node: Node, refusals: Refusals) -> dict[str, Node]:
     """The options in the order in which they stand: code is told them so."""
-    known = refusals.known(node, (*OPTIONS, *OF_MODELS), harmless=HARMLESS_OPTIONS)
+    known = refusals.known(node, (*OPTIONS, *OF_MODELS), harmless=HARMLESS_OPTIONS, there=keys_there.OPTIONS)
     return {name: known[name] for name in node.mapping() if name in known}
 
 

@@ -6,14 +6,12 @@ from mcp_types import CallToolResult
 from pydantic.main import IncEx
 
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult, ab_test_result
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.server.answers.run import next_calls
 from minions_evals_mcp.server.answers.sizes import Shape, answered
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
-from minions_evals_mcp.store.jobs import Job
 
 OF_THE_RUN: dict[str, IncEx | bool] = {"run_id": True, "key": True, "state": True}
 """What stands beside the test in the answer."""
@@ -21,12 +19,12 @@ SHORT: dict[str, IncEx | bool] = {**OF_THE_RUN, "branches": {"__all__": {"execut
 """The executions are left to a longer answer: the branches' figures are their means."""
 
 
-async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
+async def ab_test_answer(call: Call, job: get_run.Job, shape: Shape) -> CallToolResult:
     """Returns where the A/B test stands, its branches by rank so far."""
-    now = await get_job(call.engine, job.id)
+    now = await get_run.stored_job(call.engine, job.id)
     state = "running" if call.runs.is_active(job.id) else now.state
     result = await ab_test_result(call.engine, job.id)
-    summary = (await summarize(call.engine, job.id, limit=1)).model_copy(update={"state": state})
+    summary = (await get_run.summary(call.engine, job.id, limit=1)).model_copy(update={"state": state})
     answer = RunAnswer(
         summary=_line(result, state), run_id=now.id, key=now.key, kind=now.kind, subject_id=now.subject_id,
         state=state, reason=in_tools(now.reason), units=now.total,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.report_data import find_subject, read_report
 from minions_evals_mcp.engine.answers.report_values import Report
-from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.charts.trend import trend_chart
 
 POINTS = 30

@@ -10,22 +10,20 @@ from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
-from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.approve_prompt_version import barred_for_agents
-from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
+from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.server.answers.run import brief, next_calls, recorded_calls, run_told
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered
 from minions_evals_mcp.server.edge.refusals import in_tools, with_remedy
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
-from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.seals import is_sealed
 
 
-async def comparison_answer(call: Call, job: Job, shape: Shape, *, limit: int) -> CallToolResult:
+async def comparison_answer(call: Call, job: get_run.Job, shape: Shape, *, limit: int) -> CallToolResult:
     """Returns where the comparison stands, with the packets of the side whose turn it is; its verdict once it is made."""
-    now = await get_job(call.engine, job.id)
+    now = await get_run.stored_job(call.engine, job.id)
     answer = RunAnswer(
         summary=f"comparison {now.subject_id}: {now.state}", run_id=now.id, key=now.key, kind=now.kind,
         subject_id=now.subject_id, state=now.state, reason=in_tools(now.reason), units=now.total,
@@ -40,22 +38,22 @@ async def comparison_answer(call: Call, job: Job, shape: Shape, *, limit: int) -
 
 async def side_of(call: Call, run_id: str, digests: Collection[str]) -> str:
     """The run that holds those packets: of a comparison the side that does, else the run itself."""
-    job = await get_job(call.engine, run_id)
+    job = await get_run.stored_job(call.engine, run_id)
     if job.kind != "comparison":
         return run_id
     for which in ("A", "B"):
-        side = await get_job(call.engine, f"{job.id}:{which}")
-        waiting = (await summarize(call.engine, side.id, limit=10_000)).packets
+        side = await get_run.stored_job(call.engine, f"{job.id}:{which}")
+        waiting = (await get_run.summary(call.engine, side.id, limit=10_000)).packets
         if any(packet.digest in digests for packet in waiting):
             return side.id
     return run_id
 
 
-async def _waiting(call: Call, job: Job, shape: Shape, limit: int) -> dict[str, object] | None:
+async def _waiting(call: Call, job: get_run.Job, shape: Shape, limit: int) -> dict[str, object] | None:
     """The packets of the first side that has some, with that side's run; None where a person must judge."""
     for which in ("A", "B"):
-        side = await get_job(call.engine, f"{job.id}:{which}")
-        summary = await summarize(call.engine, side.id, limit=shape.offset + limit)
+        side = await get_run.stored_job(call.engine, f"{job.id}:{which}")
+        summary = await get_run.summary(call.engine, side.id, limit=shape.offset + limit)
         store = call.engine.config.named_db
         answer = run_told(summary, side.spec, offset=shape.offset, limit=limit, store=store)
         if answer.packets:
@@ -116,17 +114,17 @@ def _following(summary: ComparisonSummary) -> Iterator[str]:
         yield f"the case that fell most: get_statistics {json.dumps(fell)}"
 
 
-async def _next(call: Call, job: Job) -> list[str]:
+async def _next(call: Call, job: get_run.Job) -> list[str]:
     """Returns what to call next; packets wait with the two runs, not with the whole."""
     if job.state == "awaiting-judgments":
         return [f'get_run {{"runId": "{job.id}:{which}"}}' for which in ("A", "B")]
-    following = [*next_calls(await summarize(call.engine, job.id, limit=1), job.spec)]
+    following = [*next_calls(await get_run.summary(call.engine, job.id, limit=1), job.spec)]
     if job.state != "stopped" or await call.engine.store.read(partial(is_sealed, benchmark_id=job.subject_id)):
         return following
-    sides = [await get_job(call.engine, f"{job.id}:{which}") for which in ("A", "B")]
+    sides = [await get_run.stored_job(call.engine, f"{job.id}:{which}") for which in ("A", "B")]
     missing = [
         recorded_call
         for side in sides
-        for recorded_call in recorded_calls(await summarize(call.engine, side.id, limit=1), side.spec)
+        for recorded_call in recorded_calls(await get_run.summary(call.engine, side.id, limit=1), side.spec)
     ]
     return [*missing[:1], *following]

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from mcp_types import CallToolResult
 
-from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.operations import try_version
+from minions_evals_mcp.operations import get_run, try_version
 from minions_evals_mcp.server.answers.comparison import approval_calls
 from minions_evals_mcp.server.answers.run import next_calls
 from minions_evals_mcp.server.answers.sizes import Shape, answered
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
-from minions_evals_mcp.store.jobs import Job
 
 if TYPE_CHECKING:
     from minions_evals_mcp.operations.try_version import Answer
@@ -25,16 +22,16 @@ _DETAILS = {"open": {"judge", "max_score", "criteria", "passes", "pooled"}, "in_
 """Of the open part's comparison: what an optimiser has little use for, and get_record shows."""
 
 
-async def trial_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
+async def trial_answer(call: Call, job: get_run.Job, shape: Shape) -> CallToolResult:
     """The state of the trial, and the result of its parts once it is made."""
-    now = await get_job(call.engine, job.id)
+    now = await get_run.stored_job(call.engine, job.id)
     state = "running" if call.runs.is_active(job.id) else now.state
     answer = RunAnswer(
         summary=f"trial {now.subject_id}: {state}", run_id=now.id, key=now.key, kind=now.kind, subject_id=now.subject_id,
         state=state, reason=in_tools(now.reason), units=now.total,
     )  # fmt: skip
     if state != "completed":
-        summary = (await summarize(call.engine, job.id, limit=1)).model_copy(update={"state": state})
+        summary = (await get_run.summary(call.engine, job.id, limit=1)).model_copy(update={"state": state})
         return answered(answer.model_copy(update={"next": list(next_calls(summary, now.spec))}), shape=shape)
     trial = await try_version.answer_of(call.engine, job.id)
     made = {
@@ -45,7 +42,7 @@ async def trial_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
     return answered(answer.model_copy(update=made), shape=shape)
 
 
-async def _following(call: Call, job: Job, trial: Answer) -> list[str]:
+async def _following(call: Call, job: get_run.Job, trial: Answer) -> list[str]:
     """The approval where the part that decides improved, else the call that asks the sealed part."""
     deciding = trial.sealed or (trial.open if trial.budget is None else None)
     if deciding is not None:

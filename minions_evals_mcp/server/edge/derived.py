@@ -10,7 +10,16 @@ from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.operations.fields import OfferedField, fields_at, given_by, problem, request_of
 from minions_evals_mcp.operations.table import DEFAULTS, Operation, offered_as
-from minions_evals_mcp.server.edge.argument_types import MOST_WAITED_S, Cursor, Detail, Dry, Limit, QuickWait
+from minions_evals_mcp.server.edge.argument_types import (
+    MOST_WAITED_S,
+    Cursor,
+    Detail,
+    Dry,
+    Fields,
+    Limit,
+    QuickWait,
+    Wait,
+)
 from minions_evals_mcp.server.edge.guard import Arguments
 from minions_evals_mcp.server.edge.schemas import Schema, schema_of
 
@@ -78,17 +87,26 @@ class Timed(Browsed):
     limit: Limit = 5
 
 
-_BASES: tuple[type[Derived], ...] = (Derived, Waiting, Starting, Paged, Detailed, Browsed, Timed)
+class Followed(Browsed):
+    """Arguments of an operation that waits for a run and shows a page of its lists, or only the fields that are named."""
+
+    wait_seconds: Wait = 0
+    limit: Limit = 5
+    fields: Fields = []
+
+
+_BASES: tuple[type[Derived], ...] = (Derived, Waiting, Starting, Paged, Detailed, Browsed, Timed, Followed)
 
 
 def beside(operation: Operation) -> frozenset[str]:
     """The arguments of a tool beside its operation's fields, as they follow from the row."""
     follows = {
-        "wait_seconds": operation.long_running or operation.timed,
+        "wait_seconds": operation.long_running or operation.timed or operation.followed,
         "dry_run": operation.dry_run,
-        "limit": operation.paged,
-        "detail": operation.detailed or operation.browsed,
-        "cursor": operation.browsed,
+        "limit": operation.paged or operation.followed,
+        "detail": operation.detailed or operation.browsed or operation.followed,
+        "cursor": operation.browsed or operation.followed,
+        "fields": operation.followed,
     }
     return frozenset(name for name, is_taken in follows.items() if is_taken)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from minions_evals_mcp.server.edge.guard import Arguments
 
 if TYPE_CHECKING:
-    from minions_evals_mcp.engine.context import Engine
+    from minions_evals_mcp.operations.engine import Engine
 
 A = TypeVar("A", bound=Arguments)
 

@@ -21,9 +21,9 @@ from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult
 from minions_evals_mcp.engine.cases import test_history as history
 from minions_evals_mcp.engine.cases import testing
 from minions_evals_mcp.engine.cases.baselines import update_expected_output
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.operations import ab_test, batch_run_tests, run_test_case
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.server.graphql import branch_types as ab
 from minions_evals_mcp.server.graphql import case_types as cases
 from minions_evals_mcp.server.graphql import inputs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from functools import partial
 from typing import cast
 
 from mcp_types import CallToolResult
@@ -14,9 +13,11 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
-from minions_evals_mcp.engine.jobs import get_job, kept_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.operations import detect_trend as trends
+from minions_evals_mcp.operations import get_run
+from minions_evals_mcp.operations.views import outboxes, runs
+from minions_evals_mcp.operations.views import records as views
 from minions_evals_mcp.server.answers.message import message_answer
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, fitted
 from minions_evals_mcp.server.edge.argument_types import LISTED, MESSAGE, RUN
@@ -28,19 +29,11 @@ from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import GetStatistics
 from minions_evals_mcp.server.signatures.records import GetRecord
 from minions_evals_mcp.server.tools.analysis import trend_answer
-from minions_evals_mcp.server.tools.records import record_answer, record_view
+from minions_evals_mcp.server.tools.records import record_answer
 from minions_evals_mcp.server.tools.running import run_answer
 from minions_evals_mcp.server.tools.statistics import get_statistics
 from minions_evals_mcp.skills import NAMES
-from minions_evals_mcp.store import jobs
-from minions_evals_mcp.store.agent import delivery, inbox
-from minions_evals_mcp.store.agent.inbox import Message
-from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import report_units
-from minions_evals_mcp.store.queries.pages import listings
-from minions_evals_mcp.store.queries.report_units import UnitDetail, UnitLine
 
-STATUSES = ("passed", "failed", "unscored")
 AT_ONCE = 200
 POINTS = 60
 NEWEST = 10
@@ -49,7 +42,8 @@ FULL = Shape("full")
 
 async def index(call: Call) -> str:
     """Returns how many records of each type there are, and the newest runs."""
-    counts, newest = await call.engine.store.read(_counted)
+    counts = await views.counts(call.engine, LISTED)
+    newest = [_run_line(job) for job in await runs.newest(call.engine, NEWEST)]
     answer = IndexAnswer(
         summary=f"{sum(counts.values())} records of {len(counts)} types; {len(newest)} newest runs",
         records=counts,
@@ -60,16 +54,11 @@ async def index(call: Call) -> str:
     return _text(answered(answer, shape=FULL))
 
 
-def _counted(db: Db) -> tuple[dict[str, int], list[Json]]:
-    counts = {kind: listings.count_of(db, kind) for kind in LISTED}
-    newest: list[Json] = [
-        {
-            "uri": addresses.record_address("run", job.id), "kind": job.kind, "subjectId": job.subject_id, "state": job.state,
-            "startedAt": iso(job.created_at),
-        }
-        for job in jobs.jobs(db, limit=NEWEST)
-    ]  # fmt: skip
-    return {kind: number for kind, number in counts.items() if number}, newest
+def _run_line(job: get_run.Job) -> Json:
+    return {
+        "uri": addresses.record_address("run", job.id), "kind": job.kind, "subjectId": job.subject_id, "state": job.state,
+        "startedAt": iso(job.created_at),
+    }  # fmt: skip
 
 
 async def guide(call: Call) -> str:
@@ -94,11 +83,11 @@ async def record(call: Call, kind: str, ident: str) -> str:
     if kind not in LISTED:
         raise _unknown("type", kind, LISTED)
     if kind == RUN:
-        return _text(await run_answer(call, await get_job(call.engine, ident), FULL, limit=20))
+        return _text(await run_answer(call, await get_run.job(call.engine, ident), FULL, limit=20))
     if kind == MESSAGE:
         return await _message(call, ident)
-    record_read = await record_view(call.engine, ident)
-    if record_read is None or isinstance(record_read, Message):
+    record_read = await views.record_view(call.engine, ident)
+    if record_read is None or isinstance(record_read, views.Message):
         raise NotFoundError(kind, ident)
     record_type = str(record_read.wire["type"])
     if record_type != kind:
@@ -108,7 +97,7 @@ async def record(call: Call, kind: str, ident: str) -> str:
 
 
 async def _message(call: Call, ident: str) -> str:
-    message = await call.engine.store.read(lambda db: inbox.message(db, ident))
+    message = await views.message(call.engine, ident)
     if message is None:
         raise NotFoundError(MESSAGE, ident)
     return _text(message_answer(message, GetRecord(id=ident, detail="full")))
@@ -116,38 +105,25 @@ async def _message(call: Call, ident: str) -> str:
 
 async def results(call: Call, ident: str, status: str, limit: str, cursor: str) -> str:
     """A page of a run's results: the failed first, the lowest score first."""
-    if status and status not in STATUSES:
-        raise _unknown("status", status, STATUSES)
+    if status and status not in runs.STATUSES:
+        raise _unknown("status", status, runs.STATUSES)
     size, offset = _number("limit", limit, 1, AT_ONCE), _number("cursor", cursor, 0, 10**9)
-    answer, more = await call.engine.store.read(partial(_results, ident=ident, status=status, offset=offset, size=size))
+    page = await runs.results(call.engine, ident, status=status, offset=offset, limit=size)
+    answer = ResultsAnswer(
+        summary=f"run {page.job.id}: {page.job.state}; {len(page.results)} of {page.total} {status or 'ended'} units",
+        run_id=page.job.id,
+        state=page.job.state,
+        results=[_result(result) for result in page.results],
+    )
+    more = offset + len(page.results) < page.total
     return _text(answered(answer, shape=Shape("full", offset=offset), pages=Pages(("results",), more=more)))
 
 
-def _results(db: Db, *, ident: str, status: str, offset: int, size: int) -> tuple[ResultsAnswer, bool]:
-    """The page, and whether there is more."""
-    job = kept_job(db, ident)
-    wanted = [line for line in report_units.unit_lines(db, job.id) if status in {"", _status(line)}]
-    page = wanted[offset : offset + size]
-    details = report_units.unit_details(db, job.id, [unit.place for unit in page])
-    answer = ResultsAnswer(
-        summary=f"run {job.id}: {job.state}; {len(page)} of {len(wanted)} {status or 'ended'} units",
-        run_id=job.id,
-        state=job.state,
-        results=[_result(line, detail) for line, detail in zip(page, details, strict=True)],
-    )
-    return answer, offset + len(page) < len(wanted)
-
-
-def _status(line: UnitLine) -> str:
-    if line.passed is None:
-        return "unscored"
-    return "passed" if line.passed else "failed"
-
-
-def _result(line: UnitLine, unit: UnitDetail) -> Json:
+def _result(result: runs.UnitResult) -> Json:
+    unit = result.unit
     wire: Json = {
-        "testCaseId": unit.case_id, "trial": unit.place[1], "status": _status(line), "outcome": unit.outcome,
-        "score": line.fraction, "reason": unit.reason, "failureType": unit.failure.get("failureType"),
+        "testCaseId": unit.case_id, "trial": unit.place[1], "status": result.status, "outcome": unit.outcome,
+        "score": result.fraction, "reason": unit.reason, "failureType": unit.failure.get("failureType"),
         "description": unit.failure.get("description"),
     }  # fmt: skip
     if unit.test_run_id is not None:
@@ -157,7 +133,7 @@ def _result(line: UnitLine, unit: UnitDetail) -> Json:
 
 async def trend(call: Call, ident: str) -> str:
     """Returns where a benchmark is heading, and its newest points."""
-    summary = await summarize_trend(call.engine, ident, limit=POINTS)
+    summary = (await trends.run(call.engine, trends.Request(benchmark_id=ident, limit=POINTS))).trend
     return _text(answered(trend_answer(summary), shape=FULL))
 
 
@@ -184,9 +160,7 @@ async def skill(call: Call, name: str) -> str:
 
 async def outbox(call: Call) -> str:
     """Returns what is told to neighbours, newest first, and how far that is."""
-    told_to, waiting, refused = await call.engine.store.read(
-        lambda db: (listings.newest_told(db, limit=50), delivery.queue(db), delivery.refused(db, limit=20))
-    )
+    told_to, waiting, refused = await outboxes.overview(call.engine)
     answer = OutboxAnswer(
         summary=f"{len(told_to)} newest rows; {sum(letters.rows for letters in waiting)} wait, {len(refused)} are refused",
         waiting=[queue.wire() for queue in waiting],

@@ -139,7 +139,7 @@ async def _read_or_near(reading: Reading, call: Call) -> str:
     try:
         return await reading(import_module("minions_evals_mcp.server.resources.readings"), call)
     except NotFoundError as error:
-        from minions_evals_mcp.engine.near_ids import with_near_ids  # noqa: PLC0415  it is there with the engine
+        from minions_evals_mcp.operations.engine import with_near_ids  # noqa: PLC0415  it is there with the engine
 
         raise await with_near_ids(call.engine, error) from None
 

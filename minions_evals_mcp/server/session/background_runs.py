@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
 
 from minions_evals_mcp.domain.results import Outcome
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, set_state, working_on
-from minions_evals_mcp.engine.run.run_benchmark import Started
 from minions_evals_mcp.errors import BusyError, EvalsError
+from minions_evals_mcp.operations import background
+from minions_evals_mcp.operations.background import Job, Started
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.resuming import asks_nobody, resumed
 from minions_evals_mcp.server.edge.logs import log
-from minions_evals_mcp.store import jobs
-from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries import server_runs as asked_runs
 
 POLLED_S = 0.25
 """How often a run of another process is looked at."""
@@ -85,9 +81,7 @@ class Runs:
         started = await starting()
         job = started.job
         if job.state != "completed" and job.id not in self._active:
-            at = self._engine.clock()
-            keep = partial(asked_runs.record, job_id=job.id, max_cost_usd=max_cost_usd, at=at)
-            await self._engine.store.write(keep)
+            await background.note_begun(self._engine, job, max_cost_usd=max_cost_usd)
             self._carry_on(started)
         return job
 
@@ -107,17 +101,17 @@ class Runs:
         except EvalsError as error:  # the job's state says why; whoever waits is told that
             log().info("run-ended-early", run_id=job.id, code=error.code)
         except anyio.get_cancelled_exc_class():  # the server ends without a word: its client closed both pipes
-            await set_state(self._engine, job, "stopped", reason=active.why or CLOSED)
+            await background.note_stopped(self._engine, job, active.why or CLOSED)
             raise
         except Exception:  # noqa: BLE001  the other runs go on
             if self._closed or active.scope.cancel_called:  # what was cancelled may break as it ends
-                await set_state(self._engine, job, "stopped", reason=active.why or CLOSED)
+                await background.note_stopped(self._engine, job, active.why or CLOSED)
             else:
                 log().exception("run-crashed", run_id=job.id)
-                await set_state(self._engine, job, "stopped", reason="the server broke; its log says where")
+                await background.note_stopped(self._engine, job, "the server broke; its log says where")
         finally:
             if active.scope.cancelled_caught:
-                await set_state(self._engine, job, "stopped", reason=active.why)
+                await background.note_stopped(self._engine, job, active.why)
             active.ended = True
             del self._active[job.id]
             active.wake()
@@ -141,8 +135,8 @@ class Runs:
 
     async def _polled(self, job: Job, tell: Tell) -> None:
         reported = 0
-        while (await get_job(self._engine, job.id)).state == "running":
-            counts = await self._engine.store.read(partial(jobs.unit_counts, job_id=job.id))
+        while (await background.now(self._engine, job.id)).state == "running":
+            counts = await background.outcomes(self._engine, job)
             done = sum(counts.values())
             if done > reported:
                 reported = done
@@ -151,15 +145,14 @@ class Runs:
 
     async def cancel(self, run_id: str) -> None:
         """Stops the run where it is; it can be resumed under its key. Raises `BusyError` where another process works on it."""
-        job = await get_job(self._engine, run_id)
+        job = await background.now(self._engine, run_id)
         active = self._active.get(job.id)
         if active is not None:
             active.stop(CANCELLED)
             while not active.ended:
                 await active.changed.wait()
-        elif job.state in {"running", "awaiting-judgments"}:
-            async with working_on(self._engine, job):
-                await set_state(self._engine, job, "stopped", reason=CANCELLED)
+        else:
+            await background.stop_elsewhere(self._engine, job, CANCELLED)
 
     def close(self) -> None:
         """Stops every run, and each that is being begun, so that the next start of a server takes it up."""
@@ -169,7 +162,7 @@ class Runs:
 
     async def take_up(self) -> None:
         """Carries on the runs that a server had begun and could not end, under the caps that they were asked for with."""
-        for job, max_cost_usd in await self._engine.store.read(partial(asked_runs.left_open, closed=CLOSED)):
+        for job, max_cost_usd in await background.left_open(self._engine, CLOSED):
             try:
                 self._carry_on(await resumed(self._engine, job, max_cost_usd=max_cost_usd))
             except BusyError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
-    from minions_evals_mcp.engine.context import Engine
+    from minions_evals_mcp.operations.engine import Engine
     from minions_evals_mcp.server.session.background_runs import Runs
 
 

@@ -13,15 +13,13 @@ from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model
 
 from minions_evals_mcp.domain.speaker import person
-from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.judge_queue import next_question, question_of
-from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Packet, Submission
+from minions_evals_mcp.operations import get_run, submit_judgments
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.server.edge.guard import connection_of
 from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.store.jobs import Job
 
 STATELESS = "2026-07-28"
 """From here on the server cannot call the host: the question is the answer, and the host calls again with what was said."""
@@ -59,7 +57,7 @@ def _state(context: Context[Any, Any]) -> tuple[str | None, str | None]:
 
 
 async def judged_by_person(
-    call: Call, context: Context[Any, Any], job: Job, *, seconds: float
+    call: Call, context: Context[Any, Any], job: get_run.Job, *, seconds: float
 ) -> InputRequiredResult | None:
     """Asks about each output of the run that waits, until none does, nobody wants to or the time is over.
 
@@ -93,13 +91,15 @@ async def _answer(context: Context[Any, Any], question: ElicitRequest, until: fl
     return None
 
 
-async def _next_packet(call: Call, job: Job) -> Packet | None:
+async def _next_packet(call: Call, job: get_run.Job) -> Packet | None:
     """Returns what of the run a person can judge; a case with nothing to judge by wants a baseline, and no score."""
     question = await next_question(call.engine, run_id=job.id)
     return None if question.question is None else question.question.packet
 
 
-async def _keep_verdicts(call: Call, context: Context[Any, Any], job: Job, digest: str, answer: ElicitResult) -> None:
+async def _keep_verdicts(
+    call: Call, context: Context[Any, Any], job: get_run.Job, digest: str, answer: ElicitResult
+) -> None:
     """The person's verdicts on that packet, kept; raises `BadInputError` for an answer that does not fit the form."""
     question = await question_of(call.engine, job.id, digest)
     if question is None:
@@ -124,10 +124,10 @@ async def _keep_verdicts(call: Call, context: Context[Any, Any], job: Job, diges
             connection_of(context.request_context).state[__name__] = name
         speaker = person(name)
     whole = AnsweredPacket(digest=digest, judgments=judgments)
-    await submit_judgments(call.engine.speaking(speaker), Submission(run_id=job.id, packets=(whole,)))
+    await submit_judgments.run(call.engine.speaking(speaker), Submission(run_id=job.id, packets=(whole,)))
 
 
-def _looked_at(job: Job) -> str:
+def _looked_at(job: get_run.Job) -> str:
     return f'get_run {{"runId": "{job.id}"}} shows what waits.'
 
 
@@ -187,9 +187,9 @@ def _in_words(value: JsonValue) -> str:
     return revealed(text if len(text) <= SHOWN else text[:SHOWN] + "…")
 
 
-async def run_of(call: Call, run_id: str, subject_id: str) -> Job:
+async def run_of(call: Call, run_id: str, subject_id: str) -> get_run.Job:
     """The run that a question was about; raises `ConflictError` where the call now names another subject."""
-    job = await get_job(call.engine, run_id)
+    job = await get_run.stored_job(call.engine, run_id)
     if job.subject_id != subject_id:
         raise ConflictError(f"the question was about {job.subject_id}.", remedy=_looked_at(job))
     return job

@@ -13,7 +13,7 @@ from minions_evals_mcp.errors import EvalsError, StoreError
 from minions_evals_mcp.server.edge.logs import log
 
 if TYPE_CHECKING:
-    from minions_evals_mcp.engine.context import Engine
+    from minions_evals_mcp.operations.engine import Engine
     from minions_evals_mcp.server.session.background_runs import Runs
 
 QUIET_S = 1.0

@@ -8,19 +8,8 @@ from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.values import Timestamp
 from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
-from minions_evals_mcp.server.edge.argument_types import Cursor, Detail, Id, Limit, Name
+from minions_evals_mcp.server.edge.argument_types import Cursor, Detail, Id, Limit
 from minions_evals_mcp.server.edge.guard import Arguments
-
-
-class PromoteFailure(Arguments):
-    """promote_failure"""
-
-    id: Annotated[Name, Field(description="RUN:CASE, a failed test-run or an agent-run")]
-    corrected: Annotated[
-        str | None, Field(min_length=1, max_length=40_000, description="The right output; else a draft")
-    ] = None
-    why: Annotated[str | None, Field(min_length=1, max_length=2000, description="What was wrong")] = None
-    into: Annotated[Id | None, Field(description="A benchmark")] = None
 
 
 class GetStatistics(Arguments):

@@ -8,36 +8,11 @@ from pydantic import Field, JsonValue
 
 from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
 from minions_evals_mcp.server.edge.argument_types import (
-    Cursor,
-    Detail,
-    Fields,
     Id,
     Limit,
     Name,
-    Wait,
 )
 from minions_evals_mcp.server.edge.guard import Arguments
-
-
-class GetRun(Arguments):
-    """get_run"""
-
-    run_id: Annotated[Name, Field(description="A run's id or idempotencyKey")]
-    wait_seconds: Wait = 0
-    limit: Limit = 5
-    cursor: Cursor | None = None
-    detail: Detail = "summary"
-    fields: Fields = []
-    packet: Annotated[
-        Annotated[str, Field(max_length=80)] | None,
-        Field(description="Digest of a judgment request: returns it in full"),
-    ] = None
-
-
-class CancelRun(Arguments):
-    """cancel_run"""
-
-    run_id: Name
 
 
 class Judgment(Arguments):
@@ -117,6 +92,7 @@ class RunAnswer(Answer):
     judge: Object | None = None
     default_judge: str = ""
     corrected: Object | None = None
+    user_errors: Object | None = None
     audit: Object | None = None
     minimum_detectable: float | None = None
     names: dict[str, str] = {}

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
 
 from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations.table import offers
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.opened import Session
 from minions_evals_mcp.server.tasks.extension import Json, Status, Task
-
-if TYPE_CHECKING:
-    from minions_evals_mcp.store.jobs import Job
 
 STARTING = frozenset(name for name, operation in offers("mcp").items() if operation.long_running)
 """Calls that a handle may answer; `get_run` only looks."""
@@ -51,11 +47,10 @@ class RunBoard:
     async def answer(self, task_id: str, responses: Json) -> None:
         """Nothing: no run waits for its client."""
 
-    async def _job(self, task_id: str) -> Job | None:
-        from minions_evals_mcp.engine.jobs import get_job  # noqa: PLC0415  as above
+    async def _job(self, task_id: str) -> get_run.Job | None:
 
         try:
-            job = await get_job(await self._session.engine(), task_id)
+            job = await get_run.stored_job(await self._session.engine(), task_id)
         except NotFoundError:
             return None
         return job if job.id == task_id else None

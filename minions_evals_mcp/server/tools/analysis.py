@@ -11,19 +11,18 @@ from mcp_types import CallToolResult
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import EvalFailure
-from minions_evals_mcp.engine.cases.promote import promote_failure as promote
 from minions_evals_mcp.errors import StoppedError
 from minions_evals_mcp.operations import classify_failure as classify
 from minions_evals_mcp.operations import detect_trend as trends
+from minions_evals_mcp.operations import promote_failure as promoting
 from minions_evals_mcp.presentation.verdict_words import trend_heading
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.edge.derived import Detailed, Timed
+from minions_evals_mcp.server.edge.derived import Derived, Detailed, Timed
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import (
     FailuresAnswer,
     PromotedAnswer,
-    PromoteFailure,
     TrendAnswer,
 )
 
@@ -84,11 +83,9 @@ def _failure(record: Record[EvalFailure]) -> Json:
     return {"id": record.id, **wire_fields(record.fields)}
 
 
-async def promote_failure(call: Call, arguments: PromoteFailure) -> CallToolResult:
+async def promote_failure(call: Call, arguments: Derived) -> CallToolResult:
     """The test case that was made of the failure."""
-    promotion = await promote(
-        call.engine, arguments.id, corrected=arguments.corrected, why=arguments.why, into=arguments.into
-    )
+    promotion = await promoting.run(call.engine, arguments.request(promoting.Request))
     checks = len(promotion.assertions)
     sentence = (
         f"{promotion.test_case_id}: {promotion.status}, {checks} check{'s' * (checks != 1)} that the output fails"

@@ -10,17 +10,15 @@ from mcp_types import CallToolResult
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
 from minions_evals_mcp.engine.cases.testing import NotRun, batch_of, execution_of_job, not_run
-from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.operations import run_test_case
+from minions_evals_mcp.operations import get_run, run_test_case
 from minions_evals_mcp.operations.resuming import start_case
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.background_runs import GRACE_S
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
-from minions_evals_mcp.store.jobs import Job
 
 SHORT = (
     "id", "testCaseId", "passed", "score", "regressionTypes", "promptVersion", "costUsd", "warnings", "actualOutput",
@@ -30,8 +28,8 @@ SHORT = (
 async def run_batch(call: Call, request: run_test_case.Request, wait_seconds: float | None) -> CallToolResult:
     """The batch, whose subject is the prompt, as far as it is when the wait ends."""
     requests = await run_test_case.batch(call.engine, request, default_target=call.target)
-    begun: list[Job | NotRun] = [await _begun(call, one) for one in requests]
-    jobs = [job for job in begun if isinstance(job, Job)]
+    begun: list[get_run.Job | NotRun] = [await _begun(call, one) for one in requests]
+    jobs = [job for job in begun if isinstance(job, get_run.Job)]
     default = min(map(call.runs.default_wait, jobs), default=0.0)
     seconds = max(GRACE_S, default if wait_seconds is None else wait_seconds)
     with anyio.move_on_after(seconds):
@@ -40,7 +38,7 @@ async def run_batch(call: Call, request: run_test_case.Request, wait_seconds: fl
     return await _batch_answer(call, request.subject_id, begun)
 
 
-async def _begun(call: Call, request: RunRequest) -> Job | NotRun:
+async def _begun(call: Call, request: RunRequest) -> get_run.Job | NotRun:
     starting = partial(start_case, call.engine, request)
     try:
         return await call.runs.begin(starting, max_cost_usd=request.max_cost_usd)
@@ -54,9 +52,11 @@ def _refused(call: Call, test_case_id: str, error: EvalsError) -> NotRun:
     return not_run(test_case_id, error).model_copy(update={"reason": reason})
 
 
-async def _batch_answer(call: Call, prompt_id: str, begun: list[Job | NotRun]) -> CallToolResult:
-    running = [job.id for job in begun if isinstance(job, Job) and call.runs.is_active(job.id)]
-    batch = batch_of([await _ended(call, job) for job in begun if not (isinstance(job, Job) and job.id in running)])
+async def _batch_answer(call: Call, prompt_id: str, begun: list[get_run.Job | NotRun]) -> CallToolResult:
+    running = [job.id for job in begun if isinstance(job, get_run.Job) and call.runs.is_active(job.id)]
+    batch = batch_of(
+        [await _ended(call, job) for job in begun if not (isinstance(job, get_run.Job) and job.id in running)]
+    )
     passed = sum(execution.passed is True for execution in batch.executions)
     wires: list[Json] = [execution.model_dump(mode="json") for execution in batch.executions]
     sentence = f"{passed} of {len(begun)} test cases of {prompt_id} passed"
@@ -74,10 +74,10 @@ async def _batch_answer(call: Call, prompt_id: str, begun: list[Job | NotRun]) -
     return answered(answer)
 
 
-async def _ended(call: Call, job: Job | NotRun) -> TestCaseExecution | NotRun:
+async def _ended(call: Call, job: get_run.Job | NotRun) -> TestCaseExecution | NotRun:
     if isinstance(job, NotRun):
         return job
     try:
-        return await execution_of_job(call.engine, await get_job(call.engine, job.id))
+        return await execution_of_job(call.engine, await get_run.stored_job(call.engine, job.id))
     except EvalsError as error:
         return _refused(call, job.subject_id, error)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import cast
 
 from mcp_types import CallToolResult
@@ -15,14 +14,11 @@ from minions_evals_mcp.domain.records import TYPES, Envelope, Record, wire_field
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.cases.baselines import WentOn, numbered_versions, save_with_baselines
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolve_failures
-from minions_evals_mcp.engine.jobs import with_gone
-from minions_evals_mcp.engine.judge.likeness import with_likeness
-from minions_evals_mcp.engine.records.save_records import Saved
-from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError
+from minions_evals_mcp.operations import save_records as saving
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.views import records as views
+from minions_evals_mcp.operations.views import runs
 from minions_evals_mcp.server.answers.message import message_answer, messages_page
 from minions_evals_mcp.server.answers.record import arrival
 from minions_evals_mcp.server.answers.sizes import (
@@ -49,21 +45,13 @@ from minions_evals_mcp.server.signatures.records import (
     SavedAnswer,
     SaveRecords,
 )
-from minions_evals_mcp.store import branches, jobs, records
-from minions_evals_mcp.store.agent import inbox
-from minions_evals_mcp.store.agent.inbox import Message
-from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import links
-from minions_evals_mcp.store.queries.pages import listings
-from minions_evals_mcp.store.queries.pages.listings import Line
-from minions_evals_mcp.store.queries.run_lines import RunLine, run_lines
 
 RUN_NAMES = (
     "id", "key", "kind", "subjectId", "state", "reason", "units", "promptVersionRef", "score", "passedCount", "passed", "isRegression",
     "startedAt",
 )  # fmt: skip
-LOOKED_AT, COUNTED = 5, 10_000
-"""So many runs that went on are named as the next to look at; so many records of a type are counted."""
+LOOKED_AT = 5
+"""The most runs that went on which are named as the next to look at."""
 
 
 async def list_records(call: Call, arguments: ListRecords) -> CallToolResult:
@@ -76,7 +64,7 @@ async def list_records(call: Call, arguments: ListRecords) -> CallToolResult:
     vet_fields(arguments.fields, _names(arguments.type), f"a {arguments.type}")  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
     page, total = await _page(call, arguments, after)
     rows = [row for _, row in page[: arguments.limit]]
-    of_all = f"of {total if total <= COUNTED else f'more than {COUNTED}'} {arguments.type} records"
+    of_all = f"of {total if total <= views.COUNTED else f'more than {views.COUNTED}'} {arguments.type} records"
     answer = RecordsAnswer(summary=f"{len(rows)} {of_all}", records=selected(rows, arguments.fields))
     result = answered(answer, shape=Shape(arguments.detail), pages=Pages(("records",), len(page) > arguments.limit))
     return going_on_from(result, "records", [number for number, _ in page], of_all=of_all)
@@ -86,18 +74,13 @@ async def _page(call: Call, request: ListRecords, after: int) -> tuple[list[tupl
     """Each record's number and row, one more than was asked for, and how many there are; fields are read only where shown."""
     most, kind = request.limit + 1, str(request.type)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  a Literal made of the table
     if request.detail == "summary" and not request.fields:
-        lines, total = await call.engine.store.read(
-            lambda db: (listings.lines(db, kind, after=after, limit=most), records.count(db, kind, most=COUNTED))
-        )
+        lines, total = await views.lines(call.engine, kind, after=after, limit=most)
         return [(line.seq, _line(line)) for line in lines], total
-    page, total = await call.engine.store.read(
-        lambda db: (records.page(db, kind, after=after, limit=most), records.count(db, kind, most=COUNTED))
-    )
-    shown = await with_likeness(call.engine, [record for _, record in page])
-    return [(number, _row(record, request)) for (number, _), record in zip(page, shown, strict=True)], total
+    page, total = await views.page(call.engine, kind, after=after, limit=most)
+    return [(number, _row(record, request)) for number, record in page], total
 
 
-def _line(line: Line | Record[Fields]) -> Json:
+def _line(line: views.Line | Record[Fields]) -> Json:
     return {"id": line.id, "title": line.title, "status": line.shown_status, "updatedAt": iso(line.updated_at)}
 
 
@@ -117,19 +100,17 @@ def _names(kind: str) -> list[str]:
 async def _runs(call: Call, arguments: ListRecords, offset: int) -> CallToolResult:
     until = offset + arguments.limit
     vet_fields(arguments.fields, RUN_NAMES, "a run")
-    lines, total = await call.engine.store.read(
-        lambda db: (run_lines(db, skip=offset, limit=min(until + 1, 10_000)), jobs.count(db))
-    )
-    rows = [_run(call, line) for line in lines[: arguments.limit]]
+    lines, total = await runs.page(call.engine, skip=offset, limit=min(until + 1, 10_000))
+    rows = [_run(line) for line in lines[: arguments.limit]]
     answer = RecordsAnswer(summary=f"{len(rows)} of {total} runs", records=selected(rows, arguments.fields))
     return answered(
         answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("records",), len(lines) > arguments.limit)
     )
 
 
-def _run(call: Call, line: RunLine) -> Json:
+def _run(line: runs.RunLine) -> Json:
     """A run with its figures; what is unknown, or the same as its id, is left out."""
-    job = with_gone(call.engine, line.job)
+    job = line.job
     wire: Json = {
         "id": job.id, "key": "" if job.key == job.id else job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state,
         "reason": in_tools(job.reason), "units": job.total, "promptVersionRef": line.version,
@@ -141,27 +122,13 @@ def _run(call: Call, line: RunLine) -> Json:
 
 async def get_record(call: Call, arguments: GetRecord) -> CallToolResult:
     """The record with what it is linked to, or a stretch of its JSON text."""
-    record = await record_view(call.engine, arguments.id)
+    record = await views.record_view(call.engine, arguments.id)
     if record is None:
         raise NotFoundError("record", arguments.id, remedy="list_records shows ids.")
-    return message_answer(record, arguments) if isinstance(record, Message) else record_answer(record, arguments)
+    return message_answer(record, arguments) if isinstance(record, views.Message) else record_answer(record, arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A record with its relations and gates."""
-
-    record: Record[Fields]
-    relations: list[Json]
-    gates: list[Json]
-
-    @property
-    def wire(self) -> Json:
-        """The record as the wire has it."""
-        return self.record.wire()
-
-
-def record_answer(seen_record: Seen, arguments: GetRecord) -> CallToolResult:
+def record_answer(seen_record: views.LinkedRecord, arguments: GetRecord) -> CallToolResult:
     """The answer about a record that was read."""
     wire = seen_record.wire
     vet_fields(arguments.fields, _names(seen_record.record.type), f"a {seen_record.record.type}")
@@ -176,31 +143,6 @@ def record_answer(seen_record: Seen, arguments: GetRecord) -> CallToolResult:
     return readable_in_parts(answer, arguments.detail)
 
 
-async def record_view(engine: Engine, ident: str) -> Seen | Message | None:
-    """The record with its relations and gates, or the message."""
-    stored = await engine.store.read(partial(_record_view, ident=ident))
-    if not isinstance(stored, Seen):
-        return stored
-    (record,) = await with_likeness(engine, [stored.record])
-    return replace(stored, record=record)
-
-
-def _record_view(db: Db, *, ident: str) -> Seen | Message | None:
-    """The record with its relations and gates, or the message, in one read: each is a way to another thread and back."""
-    record = records.find(db, ident)
-    if record is None:
-        return inbox.message(db, ident)
-    shown = branches.with_figures(db, record)
-    return Seen(
-        shown,
-        [
-            {"sourceId": link.source_id, "type": link.type, "targetId": link.target_id}
-            for link in links.links(db, ident, shown.type)
-        ],
-        [gate.wire() for gate in records.gates(db, shown)],
-    )
-
-
 def _chosen(wire: Json, names: list[str]) -> Json:
     """The record with those of its fields only."""
     if not names:
@@ -213,7 +155,7 @@ def _chosen(wire: Json, names: list[str]) -> Json:
 async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
     """Returns what was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
     engine = call.engine
-    records_given, follows = await numbered_versions(engine, arguments.records)
+    records_given, follows = await saving.numbered(engine, arguments.records)
     wires, resolutions = await _sorted_out(engine, arguments.model_copy(update={"records": records_given}))
     arrivals = [
         replace(arrival(wire, number, new_id=engine.new_id(), now=engine.clock()), over=over)
@@ -229,13 +171,15 @@ async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
         )
     if resolutions:
         return _saved(
-            await resolve_failures(engine, resolutions), [resolution.id for resolution in resolutions], WentOn()
+            await saving.resolve(engine, resolutions),
+            [resolution.id for resolution in resolutions],
+            saving.ResumedRuns(),
         )
-    saved, went_on = await save_with_baselines(engine, arrivals, relations, by="mcp")
+    saved, went_on = await saving.run(engine, arrivals, relations, by="mcp")
     return _saved(saved, [arrived.record.id for arrived in arrivals], went_on)
 
 
-def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
+def _saved(saved: saving.Saved, idents: list[str], went_on: saving.ResumedRuns) -> CallToolResult:
     parts = [f"{saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged", *saved.notes]
     if went_on.run_ids:
         parts.append("what waited for it is judged")
@@ -251,13 +195,13 @@ def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
 
 async def _sorted_out(
     engine: Engine, request: SaveRecords
-) -> tuple[list[tuple[int, Json, Record[Fields] | None]], list[Resolution]]:
+) -> tuple[list[tuple[int, Json, Record[Fields] | None]], list[saving.Resolution]]:
     """The records to be saved with their numbers, merged with what is kept where that was asked; and the resolutions.
 
     Beside each what it changes, where that must not be something else by then: it was merged, or says when it was read.
     """
     wires: list[tuple[int, Json, Record[Fields] | None]] = []
-    resolutions: list[Resolution] = []
+    resolutions: list[saving.Resolution] = []
     for number, wire in enumerate(request.records):
         if wire.get("type") == EvalFailure.slug:
             resolutions.append(_resolution(number, wire))
@@ -271,7 +215,7 @@ async def _sorted_out(
 async def _seen_by(engine: Engine, wire: Json) -> Record[Fields] | None:
     """Returns what is kept under the record's id; raises `ConflictError` where it says that it was read before that was changed."""
     ident, at = wire.get("id"), wire.get("updatedAt")
-    record = await engine.store.read(lambda db: records.minion(db, ident)) if isinstance(ident, str) else None
+    record = await saving.stored(engine, ident) if isinstance(ident, str) else None
     if record is not None and at is not None and at != iso(record.updated_at) and not _says_the_same(record, wire):
         raise ConflictError(
             f"{record.type} {record.id} was changed since {at}, when you read it.",
@@ -280,7 +224,7 @@ async def _seen_by(engine: Engine, wire: Json) -> Record[Fields] | None:
     return record
 
 
-def _resolution(number: int, wire: Json) -> Resolution:
+def _resolution(number: int, wire: Json) -> saving.Resolution:
     fields, ident = wire.get("fields"), wire.get("id")
     if (
         not isinstance(ident, str)
@@ -294,7 +238,7 @@ def _resolution(number: int, wire: Json) -> Resolution:
     notes = fields.get("resolutionNotes")
     if not isinstance(notes, str) or not notes.strip():
         raise InvalidRecordError("say how it was resolved", field="fields.resolutionNotes", where=f"records.{number}")
-    return Resolution(ident, notes)
+    return saving.Resolution(ident, notes)
 
 
 def _says_the_same(record: Record[Fields], wire: Json) -> bool:
@@ -317,6 +261,6 @@ def _merged(record: Record[Fields] | None, wire: Json) -> Json:
 
 async def delete_record(call: Call, arguments: DeleteRecord) -> CallToolResult:
     """The record that is hidden now."""
-    record = await hide_record(call.engine, arguments.id)
+    record = await saving.hide(call.engine, arguments.id)
     sentence = f"{record.type} {record.id} is hidden; saving it again brings it back"
     return answered(DeletedAnswer(summary=sentence, id=record.id, type=record.type))

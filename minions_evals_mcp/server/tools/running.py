@@ -5,43 +5,36 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-import anyio
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, InputRequiredResult
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
-from minions_evals_mcp.engine.jobs import LATEST, comparison_of, get_job
-from minions_evals_mcp.engine.people.submit import submit_judgments as take_judgments
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
+from minions_evals_mcp.operations import cancel_run as cancelling
+from minions_evals_mcp.operations import get_run as getting
 from minions_evals_mcp.operations import run_benchmark as benchmark
 from minions_evals_mcp.operations import run_test_case as test_case
+from minions_evals_mcp.operations import submit_judgments as submitting
 from minions_evals_mcp.server.answers.ab_test import ab_test_answer
 from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import run_told
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, cursor_of, part_of
 from minions_evals_mcp.server.answers.trial import trial_answer
-from minions_evals_mcp.server.edge.derived import Paged, Starting
+from minions_evals_mcp.server.edge.derived import Derived, Followed, Paged, Starting
 from minions_evals_mcp.server.session.background_runs import GRACE_S, Started
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.elicitation import can_be_asked, judged_by_person, resumed_run, run_of
 from minions_evals_mcp.server.signatures.runs import (
-    CancelRun,
-    GetRun,
     RunAnswer,
     SubmitJudgments,
 )
 from minions_evals_mcp.server.tools.batches import run_batch
-from minions_evals_mcp.store.jobs import Job
-
-if TYPE_CHECKING:
-    from minions_evals_mcp.engine.run.estimate import Estimate
 
 SHOWN = 5
 LISTS = ("failures", "unscored", "testRuns", "packets")
@@ -72,7 +65,7 @@ async def run_benchmark(call: Call, arguments: Paged) -> CallToolResult | InputR
     return await _run(call, request, starting, wait_seconds=arguments.wait_seconds, limit=arguments.limit)
 
 
-def _estimated(subject_id: str, kind: str, estimates: Sequence[Estimate]) -> CallToolResult:
+def _estimated(subject_id: str, kind: str, estimates: Sequence[benchmark.Priced]) -> CallToolResult:
     """The answer of a dry run."""
     units = sum(estimate.units for estimate in estimates)
     (shown,) = estimates if kind != "batch" else (None,)
@@ -130,19 +123,19 @@ async def begun(
     return await run_answer(call, job, Shape(), limit=limit)
 
 
-async def get_run(call: Call, arguments: GetRun) -> CallToolResult:
-    """Returns where the run stands, after waiting for it as long as was asked."""
-    job = await get_job(call.engine, arguments.run_id)
-    job = await comparison_of(call.engine, job) if arguments.run_id == LATEST else job
+async def get_run(call: Call, arguments: Followed) -> CallToolResult:
+    """The run as it is, after waiting for it as long as was asked."""
+    request = arguments.request(getting.Request)
+    job = await getting.job(call.engine, request.run_id)
     if arguments.wait_seconds:
         await call.runs.follow(job, arguments.wait_seconds, call.report_progress)
-    if arguments.packet is not None:
-        return await _packet_part(call, job, arguments.packet, cursor_of(arguments.cursor))
+    if request.packet is not None:
+        return await _packet_part(call, job, request.packet, cursor_of(arguments.cursor))
     shape = Shape(arguments.detail, tuple(arguments.fields), cursor_of(arguments.cursor))
     return await run_answer(call, job, shape, limit=arguments.limit)
 
 
-async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) -> CallToolResult:
+async def run_answer(call: Call, job: getting.Job, shape: Shape, *, limit: int = SHOWN) -> CallToolResult:
     """The run's figures, and a page of what of it matters."""
     if job.kind == "comparison":
         return await comparison_answer(call, job, shape, limit=limit)
@@ -151,7 +144,7 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
     if job.kind == "trial":
         return await trial_answer(call, job, shape)
     until = shape.offset + limit
-    summary = await summarize(call.engine, job.id, limit=until + 1)
+    summary = await getting.summary(call.engine, job.id, limit=until + 1)
     if call.runs.is_active(job.id):
         summary = summary.model_copy(update={"state": "running", "reason": ""})
     answer = run_told(summary, job.spec, offset=shape.offset, limit=limit, store=call.engine.config.named_db)
@@ -160,7 +153,7 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
     return answered(answer, shape=shape, pages=Pages(LISTS, _more(summary, until)))
 
 
-def _more(summary: RunSummary, until: int) -> bool:
+def _more(summary: getting.Summary, until: int) -> bool:
     lists = (summary.failures, summary.unscored, summary.test_runs)
     return len(summary.packets) + summary.more_packets > until or any(len(entries) > until for entries in lists)
 
@@ -181,8 +174,8 @@ def whole_packets(answer: RunAnswer, shape: Shape, *, more: bool) -> CallToolRes
     return answered(first, shape=whole, pages=Pages(LISTS, more or shown < len(answer.packets)))
 
 
-async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallToolResult:
-    summary = await summarize(call.engine, job.id, limit=10_000)
+async def _packet_part(call: Call, job: getting.Job, digest: str, cursor: int) -> CallToolResult:
+    summary = await getting.summary(call.engine, job.id, limit=10_000)
     packet = next((packet for packet in summary.packets if packet.digest == digest), None)
     if packet is None:
         raise NotFoundError(
@@ -191,13 +184,11 @@ async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallTo
     return part_of(packet.model_dump(mode="json"), cursor, about={"runId": job.id})
 
 
-async def cancel_run(call: Call, arguments: CancelRun) -> CallToolResult:
+async def cancel_run(call: Call, arguments: Derived) -> CallToolResult:
     """The run as it stands once it was stopped."""
-    before = await get_job(call.engine, arguments.run_id)
-    with anyio.CancelScope(shield=True):
-        await call.runs.cancel(arguments.run_id)
-    job = await get_job(call.engine, arguments.run_id)
-    if before.state == job.state == "completed":
+    request = arguments.request(cancelling.Request)
+    job, had_ended = await cancelling.run(call.engine, request, stop=call.runs.cancel)
+    if had_ended:
         sentence = f"{job.kind} {job.subject_id}: completed before; there was nothing to cancel"
         shown = f"get_run {json.dumps({'runId': job.id})}"
         return answered(RunAnswer(summary=sentence, run_id=job.id, key=job.key, state=job.state, next=[shown]))
@@ -225,5 +216,5 @@ async def submit_judgments(call: Call, arguments: SubmitJudgments) -> CallToolRe
             for packet in arguments.packets
         ),
     )
-    job = await take_judgments(call.engine, submission)
-    return await run_answer(call, await comparison_of(call.engine, job), Shape(), limit=arguments.limit)
+    job = await submitting.run(call.engine, submission)
+    return await run_answer(call, await submitting.whole_run(call.engine, job), Shape(), limit=arguments.limit)

@@ -10,12 +10,12 @@ from mcp_types import CallToolResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers.run_table import FALLING, FIGURES, run_rows
-from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Asked, read_row
+from minions_evals_mcp.operations.views.run_table import FALLING, FIGURES
+from minions_evals_mcp.operations.views.run_table import rows as run_rows
 from minions_evals_mcp.scoring.score_card import ScoreCard, Tallies, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
@@ -100,7 +100,7 @@ async def _card(call: Call, columns: Sequence[str], table: Sequence[Json] | None
             tallies.add(row)
         return score_card(tallies.columns(), columns)
     assert run_id is not None
-    async for row in run_rows(call.engine, await find_benchmark_run(call.engine, run_id)):
+    async for row in run_rows(call.engine, run_id):
         tallies.add(row)
     return score_card(tallies.columns(falling=FALLING), columns or FIGURES[-1:])
 

@@ -16,6 +16,14 @@
   };
   localised(document);
 
+  // The title tells how far a run is, where it is one tab among many.
+  const titled = document.title;
+  const progressed = () => {
+    const shown = by("[data-progress]");
+    document.title = shown ? `${shown.dataset.progress}\u202f% · ${titled}` : titled;
+  };
+  progressed();
+
   // The theme: as the system, light, dark.
   const THEMES = ["", "light", "dark"];
   const NAMED = { "": "as the system", light: "light", dark: "dark" };
@@ -62,6 +70,7 @@
     if (event.target !== target) return;
     target.removeAttribute("aria-busy");
     localised(target);
+    progressed();
     if (live.delete(target) && !target.querySelector("[data-live]")) location.reload(); // the run has ended
   });
   on("afterRequest", ({ target, pathInfo, xhr }) => { if (asked.get(target) === xhr && xhr.status !== 200) location.assign(pathInfo.finalRequestPath); });
@@ -131,6 +140,35 @@
   };
   if (by("[data-navigator]")) { addEventListener("hashchange", shownStep); shownStep(); }
 
+  // The palette: what is called so, wherever one is.
+  const finder = by("#find");
+  const [typed, found] = [by("#find input"), by("#find .found")];
+  const sought = async () => {
+    const text = typed.value;
+    const answer = await fetch(`/find?${new URLSearchParams({ q: text })}`, { credentials: "same-origin" });
+    if (!answer.ok || text !== typed.value) return; // something else was typed meanwhile
+    found.innerHTML = await answer.text();
+    localised(found);
+  };
+  const opened = () => { if (!finder.open) { finder.showModal(); typed.select(); sought(); } };
+  by("[data-find]")?.addEventListener("click", opened);
+  typed.addEventListener("input", sought);
+  finder.addEventListener("click", (event) => { if (event.target === finder) finder.close(); });
+  finder.addEventListener("keydown", (event) => {
+    const links = all("a", found);
+    const at = links.indexOf(document.activeElement);
+    if (event.key === "ArrowDown") (links[at + 1] ?? links[0])?.focus();
+    else if (event.key === "ArrowUp") (at > 0 ? links[at - 1] : typed).focus();
+    else if (event.key === "Enter" && at < 0) links[0]?.click();
+    else return;
+    event.preventDefault();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    opened();
+  });
+
   const KEYS = {
     "?": () => by("#keys").showModal(),
     "/": () => by("main input[type=search]")?.focus(),
@@ -145,7 +183,7 @@
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (by("#keys")?.open || writing(event.target)) return;
+    if (by("dialog[open]") || writing(event.target)) return;
     const key = KEYS[event.key];
     if (!key) return;
     event.preventDefault();

@@ -335,9 +335,7 @@ def test_a_default_test_gives_a_max_score_what_it_adds_up(at: Terminal) -> None:
 
 
 def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_runs(bare: Terminal) -> None:
-    bare.file(
-        "c.yaml", ECHO + "tracing: {enabled: true, provider: {id: tempo}}\nnunjucksGlobals: {a: b}\nsharing: true\n"
-    )
+    bare.file("c.yaml", ECHO + "tracing: {enabled: true, provider: {id: tempo}}\nglobals: {a: b}\nsharing: true\n")
     bare.file(
         "key.yaml", "prompts: [a]\nproviders: [{id: 'https://127.0.0.1:1', config: {headers: {k: '{{env.NO_KEY}}'}}}]\n"
     )
@@ -351,13 +349,14 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
     )
     assert [one.code for one in (refused, unset, form, listed)] == [2, 2, 2, 0]
     assert refused.err.splitlines()[:3] == [
-        "Error: the config asks for what is not carried out:", "  c.yaml:12: tracing.provider", "  c.yaml:13: nunjucksGlobals",
+        "Error: the config asks for what is not carried out:", "  c.yaml:12: tracing.provider",
+        "  Take it out, or leave it out of this evaluation with --allow-unsupported.",
     ]  # fmt: skip
     assert "NO_KEY is not set" in unset.err
     assert "there is no store" in untouched.out
     left_out = cast("list[object]", listed.one()["leftOut"])
-    assert [str(one).split(": ")[1] for one in left_out] == ["tracing.provider", "nunjucksGlobals"]
-    assert [str(one).split(": ")[1] for one in cast("list[object]", listed.one()["notes"])] == ["sharing"]
+    assert [str(one).split(": ")[1] for one in left_out] == ["tracing.provider"]
+    assert [str(one).split(": ")[1] for one in cast("list[object]", listed.one()["notes"])] == ["sharing", "globals"]
     assert len(parts(run.one()["runs"])) == 4
 
 

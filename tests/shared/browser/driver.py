@@ -28,7 +28,9 @@ FLAGS = (
 )  # fmt: skip
 ABOVE_STANDARD = 10
 """The pipe's ends are moved above the descriptors under which Chromium reads (3) and writes (4) DevTools messages."""
-CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32} | {one: ord(one.upper()) for one in "0123456789?/jk[]ugzef"}
+CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "ArrowDown": 40} | {
+    one: ord(one.upper()) for one in "0123456789?/jk[]ugzef"
+}
 CANARY = "window.owned || document.title === 'owned' || document.body.id === 'owned'"
 Told = dict[str, object]
 

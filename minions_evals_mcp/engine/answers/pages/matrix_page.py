@@ -17,7 +17,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.config_labels import CONFIG_PREFIX, target_label
-from minions_evals_mcp.store.queries.pages import matrix_cells, overview
+from minions_evals_mcp.store.queries.pages import level_cases, matrix_cells, overview
 from minions_evals_mcp.store.queries.pages.matrix_cells import MatrixCase, MatrixCell, Only
 
 VERSIONS = 6
@@ -38,8 +38,17 @@ class MatrixColumn:
     state: str
     run: BenchmarkRun | None
     cost_usd: float | None
+    latency_ms: float | None = None
+    """The mean time of an output."""
     means: tuple[tuple[str, float], ...] = ()
     """Its criteria and named metrics by name, each with its mean."""
+
+    @property
+    def cost_per_test(self) -> float | None:
+        """US dollars, judging included; None where no cost is known."""
+        if self.cost_usd is None or self.run is None:
+            return None
+        return self.cost_usd / self.run.total_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +165,7 @@ def _columns(db: Db, run_ids: Sequence[str], labels: Sequence[str]) -> tuple[Mat
             state=job.state,
             run=run,
             cost_usd=overview.run_cost(db, job.id),
+            latency_ms=level_cases.spent(db, [job.id]).latency_ms,
             means=_means(db, job.id),
         )
         for (job, run), label in zip(job_runs, labels, strict=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outputs import json_texts
 from minions_evals_mcp.engine.config_eval.evaluation import (
     AddressSpec,
     EchoSpec,
@@ -24,6 +25,7 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config.providers.models import HARMLESS, model_spec
 from minions_evals_mcp.interop.promptfoo_config.providers.raw_request import raw_request
 from minions_evals_mcp.interop.promptfoo_config.providers.simulated_user import SIMULATED_USER, simulated_user_spec
+from minions_evals_mcp.interop.promptfoo_config.source import keys_there
 from minions_evals_mcp.interop.promptfoo_config.source.code import SCRIPTS, command_words, folder_of, runs_module
 from minions_evals_mcp.interop.promptfoo_config.source.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
@@ -75,13 +77,15 @@ def _several(node: Node, refusals: Refusals) -> Iterator[Listed]:
         case str():
             yield from _made(node, node.value, {}, refusals)
         case dict() if "id" in node.value:
-            members = refusals.known(node, PARTS)
-            if len(members) == len(node.value):
+            before = len(refusals)
+            members = refusals.known(node, PARTS, there=keys_there.PROVIDER)
+            if len(refusals) == before:
                 yield from _made(node, members["id"].text(), members, refusals)
         case dict() if len(node.value) == 1:
             ((name, inner),) = node.mapping().items()
-            members = refusals.known(inner, PARTS)
-            if len(members) == len(inner.mapping()):
+            before = len(refusals)
+            members = refusals.known(inner, PARTS, there=keys_there.PROVIDER)
+            if len(refusals) == before:
                 yield from _made(node, name, members, refusals)
         case _:
             raise node.wrong("must be a provider's id, or {id, label, config}")
@@ -225,7 +229,7 @@ def _with_files(node: Node, refusals: Refusals) -> JsonValue:
 
 
 def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> AddressSpec | None:
-    members = refusals.known(config, HTTP, harmless=HARMLESS_HTTP)
+    members = refusals.known(config, HTTP, harmless=HARMLESS_HTTP, there=keys_there.ADDRESS)
     url = members["url"].text() if "url" in members else ident
     code = {
         "transform": _code_of(members.get("transformResponse") or members.get("responseParser"), refusals, RESPONSE),
@@ -263,7 +267,7 @@ def _code_of(node: Node | None, refusals: Refusals, arguments: str) -> str | Non
 
 def _vetted(config: Node, spec: AddressSpec, refusals: Refusals) -> AddressSpec:
     """The same; a template in it that cannot be filled is refused."""
-    for text in (spec.url, *spec.headers.values(), *spec.query.values(), json.dumps(spec.body), spec.text or ""):
+    for text in (spec.url, *spec.headers.values(), *spec.query.values(), *json_texts(spec.body), spec.text or ""):
         try:
             vet_template(text.replace("env.", "env_"))
         except EvalsError as error:

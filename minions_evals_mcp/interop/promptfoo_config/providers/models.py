@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
+from minions_evals_mcp.interop.promptfoo_config.source import keys_there
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.models.responses import OPTIONS, RESPONSES
@@ -35,6 +36,7 @@ GENERATION = {"maxOutputTokens": "max_tokens", "max_output_tokens": "max_tokens"
 """Google's names for what a request may set, and what they are called at its OpenAI-compatible address."""
 ACCESS = ("apiKey", "apiKeyEnvar", "apiBaseUrl", "apiHost")
 FORM = "response_format"
+USUAL = frozenset({"content-type", "accept"})
 PASSING = "passthrough"
 """What joins a request whatever it is."""
 
@@ -61,6 +63,7 @@ VENDORS = {
     "nscale": ("https://inference.api.nscale.com/v1", "NSCALE_SERVICE_TOKEN"),
     "alibaba": ("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
     "github": ("https://models.github.ai/inference", "GITHUB_TOKEN"),
+    "huggingface": ("https://router.huggingface.co/v1", "HF_TOKEN"),
     "ollama": ("http://localhost:11434/v1", ""),
     "localai": ("http://localhost:8080/v1", ""),
     "llamafile": ("http://localhost:8080/v1", ""),
@@ -69,7 +72,8 @@ VENDORS = {
 """OpenAI-compatible vendors by promptfoo's prefixes: address and variable of the key; a local server asks for none."""
 LOCAL_KEY = "none"
 FOREIGN = ("completion", "embedding", "embeddings", "realtime", "assistant", "image", "moderation", "agents",
-           "transcription", "speech", "video", "live", "claude-agent-sdk", "codex", "codex-sdk", "chatkit")  # fmt: skip
+           "transcription", "speech", "video", "live", "claude-agent-sdk", "codex", "codex-sdk", "chatkit", "text-generation",
+           "text-classification", "token-classification", "feature-extraction", "sentence-similarity", "text-to-image")  # fmt: skip
 """Kinds of a model's interface that are not reached: `openai:realtime:…`."""
 
 
@@ -94,6 +98,16 @@ def _plain(config: Node, kind: str, refusals: Refusals) -> Node:
     return replace(config, value=plain)
 
 
+def _without_usual_headers(config: Node, refusals: Refusals) -> Node:
+    """The config without headers that a request has anyway."""
+    headers = config.mapping().get("headers") if isinstance(config.value, dict) else None
+    if headers is None or not isinstance(headers.value, dict) or {name.lower() for name in headers.value} - USUAL:
+        return config
+    refusals.note(headers, "a request has them anyway")
+    assert isinstance(config.value, dict)
+    return replace(config, value={name: value for name, value in config.value.items() if name != "headers"})
+
+
 def _in_google_form(tools: JsonValue) -> bool:
     return isinstance(tools, str) or (
         isinstance(tools, list) and any(isinstance(tool, dict) and "type" not in tool for tool in tools)
@@ -116,7 +130,10 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
     kind = ours.partition(":")[0]
     options = tuple(name for name in options_of(ours) if not (grades and name in CALLING))
     passing = (PASSING,) if kind == "openai" else ()
-    members = refusals.known(_plain(config, kind, refusals), (*ACCESS, *passing, *options), harmless=HARMLESS)
+    members = refusals.known(
+        _without_usual_headers(_plain(config, kind, refusals), refusals),
+        (*ACCESS, *passing, *options), harmless=HARMLESS, there=keys_there.MODEL,
+    )  # fmt: skip
     params: Json = {name: value_in(members[name]) for name in options if name in members}
     passed = {name: option.value for name, option in members[PASSING].mapping().items()} if PASSING in members else {}
     limit = [

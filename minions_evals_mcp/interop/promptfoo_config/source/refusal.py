@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
 from minions_evals_mcp.next_steps import SET_KEY, argument
 
 MOST_NAMED = 20
+NEAR = 0.75
+VITAL = frozenset({"tests", "prompts", "providers", "targets", "scenarios", "defaultTest", "assert", "vars", "type", "value",
+                   "threshold", "weight"})  # fmt: skip
+"""Keys without which a config asks for less than its author wrote down."""
 NOTHING: Mapping[str, str] = {}
 
 
@@ -46,15 +51,37 @@ class Refusals:
         """A model would have to decide the check, and there is none."""
         self._ungraded[f"{node.at}: {kind}: no model is there to grade it"] = None
 
-    def known(self, node: Node, names: Iterable[str], *, harmless: Mapping[str, str] = NOTHING) -> dict[str, Node]:
-        """The mapping's values under known keys; a harmless key is noted, with why it is, each other one is refused."""
-        members = node.mapping()
+    def known(
+        self,
+        node: Node,
+        names: Iterable[str],
+        *,
+        harmless: Mapping[str, str] = NOTHING,
+        there: Collection[str] | None = None,
+    ) -> dict[str, Node]:
+        """The mapping's values under known keys; a harmless key is noted, with why it is, each other one is refused.
+
+        `there` are the keys that promptfoo reads in this place: what it does not read either is noted, unless it is a slip of
+        the pen for what decides a verdict.
+        """
+        names, members = tuple(names), node.mapping()
         for name in harmless.keys() & members.keys():
             self.note(members.pop(name), harmless[name])
         wanted = {name: members[name] for name in names if name in members}
         for name in members.keys() - wanted.keys():
-            self.add(members[name])
+            self.strange(members[name], wanted=names, there=there)
         return wanted
+
+    def strange(self, node: Node, *, wanted: Iterable[str], there: Collection[str] | None) -> None:
+        """Refuses the key that is not carried out, or notes that promptfoo does not read it either."""
+        near = get_close_matches(str(node.steps[-1]), wanted, 1, NEAR)
+        if there is None or str(node.steps[-1]) in there:
+            self.add(node)
+        elif near and near[0] in VITAL:
+            self.add(node, f"promptfoo does not read it; do you mean {near[0]}?")
+        else:
+            meant = f" (do you mean {near[0]}?)" if near else ""
+            self.note(node, f"promptfoo does not read it either, so that it changes nothing{meant}")
 
     def settled(self, *, allowed: bool) -> tuple[str, ...]:
         """Returns what is left out; raises `UnsupportedError` naming it unless that is allowed."""

@@ -79,9 +79,9 @@ def contains_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -
 
 
 def vet_optional_schema(assertion: Assertion) -> None:
-    """Refuses a `value` that is no JSON Schema; none at all is well."""
+    """Refuses a `value` that is no JSON Schema; none at all is well, and promptfoo reads `false` as none."""
     match assertion.value:
-        case None | "":
+        case None | "" | False:
             return
         case dict() | str():
             vet_schema(assertion.value)

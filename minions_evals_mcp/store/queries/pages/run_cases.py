@@ -239,6 +239,25 @@ def judge_types(db: Db, run_id: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+def passed_so_far(db: Db, run_id: str) -> tuple[int, int]:
+    """The units of the run that passed, and those that were judged, while it goes on."""
+    row = db.execute(
+        "SELECT total(t.passed), count(*) FROM unit u JOIN test_run t ON t.id = u.test_run_id WHERE u.job_id = ?",
+        (run_id,),
+    ).fetchone()
+    return int(row[0]), row[1]
+
+
+def judged_per_second(db: Db, run_id: str, *, newest: int) -> float | None:
+    """The pace of the newest judged units; None of fewer than two moments."""
+    count, first, last = db.execute(
+        "SELECT count(*), min(ran_at), max(ran_at) FROM (SELECT t.ran_at FROM unit u JOIN test_run t ON t.id = u.test_run_id"
+        " WHERE u.job_id = ? ORDER BY t.seq DESC LIMIT ?)",
+        (run_id, newest),
+    ).fetchone()
+    return None if count < 2 or last <= first else 1000 * (count - 1) / (last - first)
+
+
 def beside(db: Db, run_id: str, benchmark_id: str, *, whole: str) -> tuple[str | None, str | None]:
     """The whole runs of the benchmark before and after that one, in the order in which they ran."""
     place = db.execute(

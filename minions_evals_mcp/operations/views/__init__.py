@@ -1,0 +1,1 @@
+"""Records and runs as interfaces list and show them."""
