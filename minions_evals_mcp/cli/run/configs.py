@@ -29,7 +29,7 @@ from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.default_judge import default_embedder, default_judge
 from minions_evals_mcp.engine.jobs import LATEST, get_job
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
 from minions_evals_mcp.operations.evaluations import ColumnGate

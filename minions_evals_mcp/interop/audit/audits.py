@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import ROOTS, parse_yaml
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.interop.suite import LINES, read_suite
 
 SUITES = (".yaml", ".yml", ".json", *LINES)
