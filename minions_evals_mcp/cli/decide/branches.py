@@ -39,6 +39,7 @@ async def branches(
         configured = {branch.id: await branch_configurations(engine, branch.id) for branch in case_branches}
         made = []
         if executions is not None:
+            executions = await whole_id(engine, executions, "test-branch")
             made = await branch_executions(engine, executions, limit=limit, offset=offset)
     if common.json:
         name, shown = ("branches", case_branches) if executions is None else ("executions", made)

@@ -75,7 +75,9 @@ async def _case_made(engine: Engine, values: Json, ident: str | None) -> Json:
 
 
 async def _branch_made(engine: Engine, values: Json, ident: str | None) -> Json:
-    return (await create_branch(engine, values, branch_id=ident)).wire()
+    case = values.get("testCaseId")
+    named = {"testCaseId": await whole_id(engine, case, "test-case")} if isinstance(case, str) else {}
+    return (await create_branch(engine, {**values, **named}, branch_id=ident)).wire()
 
 
 async def _version_made(engine: Engine, values: Json, ident: str | None) -> Json:

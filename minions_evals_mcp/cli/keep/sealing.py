@@ -11,6 +11,7 @@ from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.operations.operator import seal as operation
 
 
@@ -42,6 +43,7 @@ async def seal(
     async with session(common) as engine:
         if benchmark is None:
             return await _list(engine, common)
+        benchmark = await whole_id(engine, benchmark, "benchmark")
         speaker = (await speaker_at(engine, by)).identity
         if unseal is not None:
             return await _unseal(engine, benchmark, unseal, speaker, common)

@@ -10,6 +10,7 @@ from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations import promote_failure as operation
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.report.plain import printable
 
 
@@ -35,7 +36,7 @@ async def promote(
     """
     request = given.request(operation.Request, failure_id=failure, corrected=_text(given.values["corrected"]))
     async with session(common) as engine:
-        promotion = await operation.run(engine, request)
+        promotion = await operation.run(engine, await with_whole_ids(engine, request))
     return reply(common, promotion, _lines(promotion, failure))
 
 

@@ -30,18 +30,19 @@ async def versions(id: str, other: str | None = None, /, *, common: Common = DEF
     other
         Another version: the lines that changed are shown.
     """
+    before = after = id
     async with session(common) as engine:
         if other is not None:
             before, after = [await whole_id(engine, ident, "prompt-version") for ident in (id, other)]
             lines = await line_diff(engine, before, after)
         else:
-            chain = await version_chain(engine, await whole_id(engine, id, "prompt-version"))
+            chain = await version_chain(engine, await whole_id(engine, id, "prompt", "prompt-version"))
             lines = [_line(version) for version in chain]
             if common.json:
                 say({"versions": [version.model_dump(mode="json") for version in chain]})
                 return 0
     if common.json:
-        say({"from": id, "to": other, "diff": list(lines)})
+        say({"from": before, "to": after, "diff": list(lines)})
         return 0
     write = tell if other is None else sys.stdout.write  # a line of a prompt stands as it is
     for line in lines or ["the two versions say the same"]:
