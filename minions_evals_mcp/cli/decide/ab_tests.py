@@ -29,8 +29,8 @@ async def ab_test(
     embedder: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run two to five branches side by side on a test case, on several, or on a benchmark, and say which wins, by what, and
-    how sure that is.
+    """Run two to five branches side by side on a test case, on several, or on a benchmark, and show which wins, by
+    what, and how certain that is.
 
     Quality is the likeness of the output to the expected one. Exit 3 if no branch brought an output.
     Example: minions-evals ab-test support/refund --branch refund/fast --branch refund/careful --iterations 5

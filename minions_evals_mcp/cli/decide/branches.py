@@ -19,7 +19,7 @@ from minions_evals_mcp.operations.ids import whole_id
 async def branches(
     case: str, /, *, executions: str | None = None, limit: Limit = 20, offset: int = 0, common: Common = DEFAULTS
 ) -> int:
-    """Show the branches of a test case with what their executions add up to, or one branch's newest executions.
+    """Show the branches of a test case with the summary of their executions, or one branch's newest executions.
 
     Example: minions-evals branches support/refund
 

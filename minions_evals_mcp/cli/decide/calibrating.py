@@ -21,7 +21,7 @@ async def calibrate(
     judge_model: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Find a benchmark's noise floor: run the same version and judge the same outputs several times.
+    """Measure a benchmark's noise: run the same version and judge the same outputs several times.
 
     The noise floor is saved. --fail-on-regression of run-benchmark uses it from then on.
     Example: minions-evals calibrate support/quality --prompt-version support/prompt@1 --repeats 5

@@ -187,7 +187,7 @@ async def rejudge(
     judge_model: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now. No target is called.
+    """Judge a benchmark-run's stored outputs again with another judge or the current rubric. No target is called.
 
     The new run is added. It does not count for trends and regressions.
     Example: minions-evals rejudge RUN --judge llm --judge-model anthropic:claude-sonnet-5-5

@@ -20,7 +20,7 @@ async def try_version(
     embedder: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Compare a candidate with the version in use: all of the open cases, of sealed ones the verdict alone.
+    """Compare a candidate with the version in use. Of sealed cases you see only the verdict.
 
     Example: minions-evals try-version support/quality support/prompt@3 --sealed
 

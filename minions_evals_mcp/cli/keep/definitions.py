@@ -32,7 +32,7 @@ async def add(
     id: str | None = None,  # noqa: A002  the option's name
     common: Common = DEFAULTS,
 ) -> int:
-    """Make a test case or a version of a prompt, or a branch of a test case.
+    """Add a test case, a version of a prompt, or a branch of a test case.
 
     A test case takes promptId, name, description, input and expectedOutput. A branch testCaseId, name, provider, model and
     what else is sent (temperature, maxTokens, topP, otherParams, isControl).

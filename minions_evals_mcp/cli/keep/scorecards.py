@@ -36,7 +36,7 @@ async def scorecard(
     limit: Limit = SHOWN,
     common: Common = DEFAULTS,
 ) -> int:
-    """Give a table of results one score, and say what changed since another. Nothing is saved.
+    """Reduce a table of results to one score, and show what changed since another. Nothing is saved.
 
     Booleans give the share of true in percent, numbers their mean, several columns the mean of their figures.
     Without --columns the last column counts. Of a benchmark-run that is its score. A run has a column for each

@@ -25,7 +25,8 @@ async def seal(
     by: str = "",
     common: Common = DEFAULTS,
 ) -> int:
-    """Seal a benchmark, or a share of its cases: no door shows them, and comparisons on them answer with a verdict only.
+    """Seal a benchmark or a share of its cases: no interface shows them, and comparisons on them return only a
+    verdict.
 
     Without a benchmark, shows every seal and what is left of its budget.
     Example: minions-evals seal support/quality --share 0.3 --seed 7

@@ -22,7 +22,7 @@ async def promote(
     given: Given,
     common: Common = DEFAULTS,
 ) -> int:
-    """Make a test case of a failure: its input, what was wrong, and a check that this output fails.
+    """Turn a failure into a test case: its input, what was wrong, and a check that this output fails.
 
     With --corrected the check passes on the corrected output and the case runs from now on. Without, it is a draft and
     waits until you promote it again with one. Sealed cases are never promoted.
@@ -64,5 +64,5 @@ def _lines(promoted: operation.Promoted, failure: str) -> list[str]:
         lines.append(as_typed(f"  minions-evals promote {failure} --corrected TEXT"))
     else:
         lines.append("  the output fails them, the corrected one passes")
-        lines.append(as_typed(f"  next: minions-evals run-test-case {promoted.test_case_id}"))
+        lines.append(as_typed(f"  Next: minions-evals run-test-case {promoted.test_case_id}"))
     return lines

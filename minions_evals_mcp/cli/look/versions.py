@@ -51,7 +51,7 @@ async def versions(id: str, other: str | None = None, /, *, common: Common = DEF
 
 
 async def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> int:
-    """Say which version of a prompt is in use, before any was approved: it is the one that others have to beat.
+    """Set which version of a prompt is in use before any is approved: the one that others have to beat.
 
     Only a person says so. Once a version is approved, approvals say which is in use.
     Example: minions-evals prompt use support/prompt@2 --by anna
@@ -76,7 +76,8 @@ async def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> in
 
 
 async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int:
-    """Make the wordings of an evaluated config versions of one prompt, which can then be compared and approved.
+    """Turn the prompts of an evaluated config into versions of one prompt, which can then be compared and
+    approved.
 
     They stand in the order of the config: the first is in use until another is approved. A wording that the prompt has
     already is not saved again, so that the same command adds what was written since.

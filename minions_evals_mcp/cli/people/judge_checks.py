@@ -33,7 +33,8 @@ async def check(
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Probe a model judge without labels: outputs padded, injected, empty, off-topic, cut, the reference itself, two orders.
+    """Probe a model judge without labels: padded, injected, empty, off-topic and cut outputs, the reference
+    itself, and both orders.
 
     A judge that fails a probe gets no licence. What was asked before is not asked again.
     Exit 1 if a probe failed, 3 if probes could not be judged or a cap stopped them.

@@ -32,7 +32,7 @@ async def label(
     from_: Annotated[Path | None, Parameter(name="--from")] = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Draw outputs that a model judged at random and queue them for people, who see no verdict of the model.
+    """Draw outputs at random that a model judged and queue them for people, who do not see the model's verdict.
 
     Their labels show whether the judge can be trusted (agreement), and corrects the pass rate (runs, compare).
     Example: minions-evals label support/quality --draw 30

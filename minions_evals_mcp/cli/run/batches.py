@@ -14,7 +14,7 @@ from minions_evals_mcp.report.plain import printable
 async def batch_run_tests(
     prompt: str, /, *cases: str, options: RunOptions = RUN_DEFAULTS, common: Common = DEFAULTS
 ) -> int:
-    """Run test cases of a prompt against a version of it, several at once: each is compared with its own history.
+    """Run several test cases of a prompt against one of its versions. Each is compared with its own history.
 
     The version is the one that is named, by number, id or latest. Else each case's own, else the prompt's latest.
     Exit 1 if one failed, 3 if one could not be run or has no verdict yet.

@@ -40,7 +40,7 @@ async def run_(
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run the project: its suites are taken in, every benchmark in them is run, its thresholds are the gates.
+    """Run the project: import its suites and run every benchmark in them. Its thresholds are the gates.
 
     With ids, run those benchmarks or test cases. What to run, with what, is set up in minions-evals.toml (or under
     [tool.minions-evals] in pyproject.toml), which is looked for from here upwards: docs/reference/settings.md.

@@ -78,7 +78,7 @@ async def run_benchmark(
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run a benchmark: judge every case, record the run, tell a regression at once.
+    """Run a benchmark: judge every case, record the run and report a regression at once.
 
     Exit 1 if a gate failed (--min-score, --fail-on-regression), 3 if an output could not be judged or a gate not decided.
     A run of chosen cases is kept as such: it is no point of the trend, and later runs are not compared with it.

@@ -35,7 +35,7 @@ def watch(
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run a benchmark, and again whenever one of its suite files changes, until Ctrl-C.
+    """Run a benchmark, and run it again whenever one of its suite files changes, until Ctrl-C.
 
     The files are imported first. An invalid file is reported, and its next change is awaited.
     Example: minions-evals watch starter/quality evals.yaml --prompt-version starter/prompt@2
