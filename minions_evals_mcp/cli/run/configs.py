@@ -88,7 +88,7 @@ def eval_(
     limit: Limit = SHOWN,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run a promptfoo config as it stands: every prompt at every provider on every test, as a matrix of outputs.
+    """Run a promptfoo config as it is: every prompt with every provider on every test, as a matrix of outputs.
 
     What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
     same command resumes where it was stopped. An output is asked for once: what the same provider answered to the same

@@ -20,7 +20,7 @@ from minions_evals_mcp.operations import get_run, submit_judgments
 
 
 async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
-    """Hand in judgments that a run asked for (`minions-evals runs RUN --json` shows them).
+    """Submit judgments that a run asked for (`minions-evals runs RUN --json` shows them).
 
     The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}.
     Example: minions-evals submit judgments.json
