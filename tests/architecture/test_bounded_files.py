@@ -50,11 +50,14 @@ def test_a_path_that_somebody_names_is_read_within_bounds() -> None:
     assert sorted(found) == []
 
 
+def first_line(path: Path) -> str:
+    return next(read_lines(path))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no devices as files")
-@pytest.mark.parametrize("read", [read_bytes, read_text, lambda path: [*read_lines(path)]])
-def test_a_device_is_no_file(read: object) -> None:
-    assert callable(read)
-    for device in ("/dev/zero", "/dev/urandom"):
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_device_is_no_file(device: str) -> None:
+    for read in (read_bytes, read_text, first_line):
         with pytest.raises(BadInputError, match=f"{device} is a device"):
             read(Path(device))
 

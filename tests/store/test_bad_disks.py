@@ -226,12 +226,17 @@ async def test_a_truncated_file_is_told(small_store: Path) -> None:
     assert "Traceback" not in said.out + said.err
 
 
+def beside(folder: Path) -> list[str]:
+    """The files that SQLite has made beside the store."""
+    return [file.name for file in folder.iterdir() if file.name.startswith("evals.db-")]
+
+
 async def test_a_store_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_raw(tmp_path / "new.db").close()
     assert stat.S_IMODE((tmp_path / "new.db").stat().st_mode) == 0o600
     async with opened(config_in(tmp_path)) as engine:
         await save(engine, case("c1"))
-    assert [file.name for file in tmp_path.iterdir() if file.name.startswith("evals.db-")] == []
+    assert beside(tmp_path) == []
     allowed = os.access
 
     def access(file: Path, mode: int) -> bool:
@@ -242,4 +247,4 @@ async def test_a_store_that_cannot_be_written_is_read(tmp_path: Path, monkeypatc
         assert await engine.store.read(lambda db: records.count(db, "test-case", most=9)) == 1
         with pytest.raises(StoreError, match="open for reading only"):
             await save(engine, case("c2"))
-        assert [file.name for file in tmp_path.iterdir() if file.name.startswith("evals.db-")] == []
+        assert beside(tmp_path) == []
