@@ -209,12 +209,13 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
     """The failed output as the classification sees it."""
     seen = work.observed
     expected, text = _missed(measure, work)
+    turns, talk = work.subject.turns, measure.case.fields.conversation
     criteria = tuple(_failed_criterion(measure, verdict) for verdict in verdicts)
     weight = sum(criterion.weight for criterion in criteria)
     return FailedOutput(
         output=seen.output,
         text=text,
-        inputs=work.inputs,
+        inputs={**work.inputs, "conversation": [turn.user for turn in turns]} if turns else work.inputs,
         expected=expected,
         tool_calls=seen.tool_calls or (),
         has_log=seen.tool_calls is not None,
@@ -225,6 +226,8 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
         score_fraction=sum(criterion.fraction * criterion.weight for criterion in criteria) / weight if weight else 0.0,
         criteria=criteria,
         checks=_checks(measure),
+        turns=turns,
+        knows={} if talk is None else talk.knows,
         missing_keys=missing_keys(work.expected, seen.output) if isinstance(measure.yardstick, ByExpectation) else (),
     )
 
