@@ -13,9 +13,9 @@ import anyio
 
 from agent.daemon import Route, log
 from agent.integrations.neighbours_file import NeighboursFile, Reading, Telling
-from minions_evals_mcp.engine.context import wall_clock
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.mcp_version import vet_mcp
+from minions_evals_mcp.operations.engine import wall_clock
 from minions_evals_mcp.ports import Neighbour, Source
 from minions_evals_mcp.toolboxes.files import FilesSource
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
