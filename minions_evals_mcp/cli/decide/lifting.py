@@ -21,8 +21,8 @@ from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.lift_file import PLUGIN_AT, YAML, read_lift_file
-from minions_evals_mcp.interop.plugins.plugin_cases import is_plugin
+from minions_evals_mcp.interop.lifts.lift_file import PLUGIN_AT, YAML, read_lift_file
+from minions_evals_mcp.interop.lifts.plugin_cases import is_plugin
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.operations.engine import Engine

@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.engine.lift.arms import prompt_of
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.lift_suite import GUIDE
-from minions_evals_mcp.interop.plugins.plugin_cases import RULES, Grader, PluginCase, host_asks, reference_text
+from minions_evals_mcp.interop.lifts.lift_suite import GUIDE
+from minions_evals_mcp.interop.lifts.plugin_cases import RULES, Grader, PluginCase, host_asks, reference_text
 from minions_evals_mcp.scoring.assertions.trajectories.plugin_graders import PLUGIN_GRADER
 
 AT_LEAST = "The output is at least as good as this one, which is a reference and no model to copy:"
