@@ -178,5 +178,6 @@ def test_who_judges_reads_a_conversation_turn_by_turn() -> None:
     ]
     told = as_read({"output": "Thanks.", "messages": said})
     assert told == "[1] User: hi\n[1] Agent: Your name?\n[2] User: Ada\n[2] Agent: Thanks."
-    for other in ("Thanks.", {"output": "Thanks."}, {"messages": said[:1]}, {"messages": "hi"}):
+    others: list[JsonValue] = ["Thanks.", {"output": "Thanks."}, {"messages": said[:1]}, {"messages": "hi"}]
+    for other in others:
         assert as_read(other) == other
