@@ -19,9 +19,9 @@ from minions_evals_mcp.engine.lift.run_lift import LiftPlan
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.lifts.lift_suite import LiftSuite, lift_suite
-from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.interop.lifts.plugin_cases import CASE, MANIFESTS, PROMPT, plugin_cases, plugin_name
 from minions_evals_mcp.interop.lifts.plugin_suite import plugin_suite
+from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.interop.skill_evals import EVALS, SKILL_FILE, read_evals, skill_name
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.workspace import Laid, laid_at
