@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import as_typed
@@ -45,7 +46,7 @@ def _text(text: str | None) -> str | None:
     if text is None or "\n" in text or len(text) > 255 or not Path(text).is_file():
         return text
     try:
-        return Path(text).read_text("utf-8-sig").strip()
+        return bounded_files.read_text(Path(text)).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"--corrected {text}: {error}.", remedy="Give a text file in UTF-8.") from None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.records import Record
@@ -112,7 +113,7 @@ def is_config(path: Path) -> bool:
 
 def _is_suite(path: Path) -> bool:
     try:
-        document = parse_yaml(path.read_text("utf-8-sig"), str(path))
+        document = parse_yaml(bounded_files.read_text(path), str(path))
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError:
