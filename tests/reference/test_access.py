@@ -13,8 +13,8 @@ import anyio
 import pytest
 
 from minions_evals_mcp.engine.seals.seal import unseal
+from minions_evals_mcp.operations.access import OWN, access_of
 from minions_evals_mcp.operations.table import TABLE, Offer
-from minions_evals_mcp.presentation.access import OWN, access_of
 from minions_evals_mcp.store.connection import open_raw
 from tests.reference.pages import every_command
 from tests.reference.traced import Traced, traced
