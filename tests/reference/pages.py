@@ -15,12 +15,12 @@ from cyclopts import App
 from pydantic import BaseModel, JsonValue
 
 from minions_evals_mcp import errors
+from minions_evals_mcp.cli.access import MEANINGS, access_rows
 from minions_evals_mcp.cli.command_lines import build
 from minions_evals_mcp.cli.commands import COMMANDS, GROUP_OF, NOUNS
 from minions_evals_mcp.crashes import EXIT_CODE
 from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, RECORDED, RESULTS
 from minions_evals_mcp.messages.payloads import KINDS as MESSAGES
-from minions_evals_mcp.operations.access import MEANINGS, access_rows
 from minions_evals_mcp.scoring.assertions.table import KINDS
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.graphql.schema import graphql_schema

@@ -12,8 +12,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from minions_evals_mcp.cli.access import OWN, access_of
 from minions_evals_mcp.engine.seals.seal import unseal
-from minions_evals_mcp.operations.access import OWN, access_of
 from minions_evals_mcp.operations.table import TABLE, Offer
 from minions_evals_mcp.store.connection import open_raw
 from tests.reference.pages import every_command
