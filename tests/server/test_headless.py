@@ -13,6 +13,7 @@ import anyio
 
 from minions_evals_mcp.store.connection import open_raw
 from tests.hang import HANG_S
+from tests.shared.cli.standby import STANDBYS
 from tests.shared.server.hosts import suite
 from tests.shared.server.wire import environment, wired
 
@@ -54,4 +55,5 @@ async def test_no_run_is_open_after_headless_sessions(tmp_path: Path) -> None:
 if __name__ == "__main__":
     with TemporaryDirectory() as there:
         anyio.run(sessions, Path(there), int(sys.argv[1]))
+    STANDBYS.ended()
     sys.stdout.write(f"{sys.argv[1]} headless sessions, no run left open\n")
