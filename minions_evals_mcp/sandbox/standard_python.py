@@ -10,8 +10,10 @@ from typing import Self
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.python import Call
+from minions_evals_mcp.sandbox.standard_modules import LACKING
 from minions_evals_mcp.sandbox.worker import WorkerDiedError, Workers, python_command
 from minions_evals_mcp.scoring.checks import Broke, Ran
 
@@ -74,6 +76,10 @@ def _outcome(answer: JsonValue, limits: Limits) -> Ran | Broke:
             return returned(value, limits)
         case {"kind": ("time-limit" | "wall-limit" | "memory-limit") as kind}:
             return limits.exceeded(kind)
+        case {"kind": "unsupported", "error": str(error)} if error.startswith(LACKING):
+            return Broke(
+                "unsupported", f"{short_error(error)}; with {argument('trust_code')} it runs with your own Python"
+            )
         case {"kind": ("raised" | "syntax" | "unsupported") as kind, "error": str(error), "name": str(name)}:
             return Broke(kind, short_error(error), name)
         case _:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.limits import DEEPEST_RESULT, Limits, returned
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.sandbox.worker import Worker, WorkerDiedError, Workers
@@ -194,7 +195,11 @@ async def test_what_code_is_denied_is_named_whatever_it_makes_of_it(snippets: Sn
     for code, denied in DENIED.items():
         found = await snippets.run("python", code, {})
         assert isinstance(found, Broke)
-        assert (found.kind, denied in found.error, "trust-code" in found.error) == ("unsupported", True, True), found
+        assert (found.kind, denied in found.error, str(argument("trust_code")) in found.error) == (
+            "unsupported",
+            True,
+            True,
+        ), found
 
 
 @pytest.mark.parametrize(
