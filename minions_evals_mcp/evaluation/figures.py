@@ -69,7 +69,7 @@ class Figures:
     def error_count(self) -> int:
         """Returns how many trials the task or a judge failed at: neither passed nor failed."""
         counts = self.summary.outcomes
-        return sum(number for name, number in counts.items() if name in {"target-error", "judge-error"})
+        return sum(number for name, number in counts.items() if name in {"target-error", "judge-error", "user-error"})
 
     @property
     def pass_rate(self) -> float | None:

@@ -227,6 +227,8 @@ def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list
         sentences.append(f"{addressed}.")
     if summary.audit is not None and summary.audit.state != "audited":
         sentences.append(summary.audit.sentence)
+    if summary.user_errors is not None:
+        sentences.append(summary.user_errors.sentence)
     if summary.corrected is not None:
         sentences.append(summary.corrected.in_words("the pass rate"))
     if compared is not None and (label_text := labels_words(compared)):

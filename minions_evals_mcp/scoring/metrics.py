@@ -46,11 +46,23 @@ def named_in(aggregate: Aggregate) -> tuple[MetricScore, ...]:
 
 
 def metric_scores(named: Iterable[MetricScore]) -> dict[str, float]:
-    """Each metric's weighted mean over one output; 0 where all its weights are 0."""
+    """Each metric's weighted mean over one output."""
+    return {name: _mean(scores) for name, scores in _by_name(named).items()}
+
+
+def _by_name(named: Iterable[MetricScore]) -> dict[str, list[MetricScore]]:
+    """The scores of each metric, as they count.
+
+    A check of weight 0 has no say in a test's score, and is there for its metric: where all that bears a name weighs 0, each
+    counts as one.
+    """
     by_name: dict[str, list[MetricScore]] = {}
     for metric in named:
         by_name.setdefault(metric.name, []).append(metric)
-    return {name: _mean(scores) for name, scores in by_name.items()}
+    for name, scores in by_name.items():
+        if not any(score.weight for score in scores):
+            by_name[name] = [score._replace(weight=1.0) for score in scores]
+    return by_name
 
 
 def derived(name: str, formula: str, *, at: str = "") -> Derived:
@@ -65,10 +77,7 @@ def derived(name: str, formula: str, *, at: str = "") -> Derived:
 
 def metric_weights(named: Iterable[MetricScore]) -> dict[str, float]:
     """Returns what the scores that bear each name weigh together in one output."""
-    by_name: dict[str, float] = {}
-    for metric in named:
-        by_name[metric.name] = by_name.get(metric.name, 0.0) + metric.weight
-    return by_name
+    return {name: math.fsum(score.weight for score in scores) for name, scores in _by_name(named).items()}
 
 
 def derive(metrics: Sequence[Derived], sums: Mapping[str, float], count: int) -> dict[str, float | None]:

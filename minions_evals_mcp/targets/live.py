@@ -129,7 +129,7 @@ def seen_in(reply: Reply, name: str, ref: str | None, *, timeout_ms: int | None)
             finish = "refusal"
         case Failed():
             unanswered = reply.kind != "permanent"
-            return TargetErrored(f"{name}: {reply.kind}: {reply.reason}", reply.fatal, unanswered)
+            return TargetErrored(f"{name}: {why_failed(reply)}", reply.fatal, unanswered)
         case _:
             assert_never(reply)
     seen = _observed(name, ref, reply.text, finish=finish, timeout_ms=timeout_ms, latency_ms=reply.latency_ms)
@@ -142,6 +142,11 @@ def seen_in(reply: Reply, name: str, ref: str | None, *, timeout_ms: int | None)
             "output_tokens": None if usage is None else usage.output_tokens,
         }
     )
+
+
+def why_failed(reply: Failed) -> str:
+    """Why no reply came."""
+    return f"{reply.kind}: {reply.reason}"
 
 
 def _beyond_text(text: str, value: JsonValue, log_probs: tuple[float, ...]) -> dict[str, object]:

@@ -39,6 +39,23 @@ OUTCOMES: dict[str, list[Json]] = {
         record("judge-error", "test-case", name="judge-error", inputs={"q": "judge-error"}, assertions=[BY_MODEL]),
         answer("a4", "judge-error", "green"),
     ],
+    "user-error": [
+        record(
+            "user-error", "test-case", name="user-error", inputs={"q": "user-error"},
+            assertions=[{"type": "contains", "value": "green"}],
+            conversation={"player": "model", "goal": "Learn the colour", "opening": "Hello"},
+        ),
+        record(
+            "a7", "agent-run", agentId="a", inputs={"q": "user-error"},
+            outputs={
+                "output": "green",
+                "messages": [
+                    {"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Which one?"},
+                    {"role": "user", "content": "How can I help you?"}, {"role": "assistant", "content": "green"},
+                ],
+            },
+        ),
+    ],
     "partly": [
         record(
             "partly", "test-case", name="partly", inputs={"q": "partly"}, assertions=[{"type": "contains", "value": "green"}, BY_MODEL]

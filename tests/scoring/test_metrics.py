@@ -15,7 +15,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.table import check_all
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Subject
 from minions_evals_mcp.scoring.formula import FUNCTIONS, Formula, NoValueError, parse_formula
-from minions_evals_mcp.scoring.metrics import derive, derived, metric_scores, named_scores
+from minions_evals_mcp.scoring.metrics import derive, derived, metric_scores, metric_weights, named_scores
 
 NAMES = {"a": 3.0, "b": 0.5, "c": 0.0, "__count": 4.0}
 
@@ -40,6 +40,17 @@ def results(*assertions: Assertion) -> tuple[Checked, ...]:
 def test_a_metric_is_the_weighted_mean_of_the_checks_that_name_it() -> None:
     found = results(says("a", "m", 3), says("z", "m"), says("z", "n", 0), says("z"))
     assert metric_scores(named_scores(found)) == {"m": 0.75, "n": 0}
+
+
+@pytest.mark.parametrize(("words", "mean"), [("a", 1.0), ("z", 0.0), ("az", 0.5), ("aaz", 2 / 3)])
+@pytest.mark.parametrize("in_a_set", [False, True])
+def test_a_metric_whose_checks_all_weigh_nothing_is_measured(words: str, mean: float, *, in_a_set: bool) -> None:
+    counters = [says(word, "m", 0) for word in words]
+    found = [*named_scores(results(held(*counters, says("a"))) if in_a_set else results(*counters))]
+    assert metric_scores(found) == {"m": pytest.approx(mean)}
+    assert metric_weights(found) == {"m": len(words)}
+    beside = [*found, MetricScore("m", 1.0, 2.0)]  # one that weighs decides alone
+    assert (metric_scores(beside), metric_weights(beside)) == ({"m": 1.0}, {"m": 2.0})
 
 
 def test_a_metric_inside_a_set_weighs_what_its_set_lets_it_weigh() -> None:

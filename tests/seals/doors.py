@@ -105,6 +105,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "world attack": (("b",),),
     "world check": ((),),
     "world serve": ((),),
+    "conversations": tuple((run, *form) for run in ("run-v1", "run-v2", "told", "b") for form in ((), ("--spoiled", "--json"))),
     "world show": tuple((run, *form) for run in ("run-v1", "run-v2", "told", "b") for form in ((), ("--state", "--json"))),
 }  # fmt: skip
 """How each command is asked, so that it would show what is sealed if it could."""

@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
 from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair, run_before
+from minions_evals_mcp.engine.answers.readings.user_errors import UserErrors, read_user_errors
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
 from minions_evals_mcp.engine.compare.sample_size import MOST_UNITS, detectable
@@ -99,7 +100,8 @@ class RunSummary(Value):
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
     that a person alone may answer. `reusedJudgments` were given before the run began, `selfJudged` counts test-runs that whoever
     produced them judged, `repeatedJudgments` those that give one rationale for five different outputs or more, `addressedJudge`
-    the cases with outputs that address the model that judged them.
+    the cases with outputs that address the model that judged them. `userErrors` says how many conversations the player of the
+    user spoiled.
     `minimumDetectable` is the smallest difference of the overall score that 80 % of comparisons find.
     """
 
@@ -139,6 +141,7 @@ class RunSummary(Value):
     judge: JudgeStanding | None = None
     default_judge: str = ""
     corrected: CorrectedFigure | None = None
+    user_errors: UserErrors | None = None
     audit: AuditStanding | None = None
     minimum_detectable: float | None = None
     names: dict[str, str] = {}
@@ -212,6 +215,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         repeated_judgments=origins.repeated,
         addressed_judge=list(origins.addressed),
         corrected=None if run is None else corrected_pass_rate(db, run.id),
+        user_errors=read_user_errors(db, job.id),
         audit=None if run is None else _audit(db, job),
         minimum_detectable=None if run is None or job.total > MOST_UNITS else detectable(db, run.id, job.subject_id),
         names=version_names(db, (job.subject_id, None if run is None else run.fields.prompt_version_ref)),

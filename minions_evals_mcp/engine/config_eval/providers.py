@@ -206,7 +206,7 @@ class Providers:
 
     def _talk(self, provider: Provider, spec: SimulatedUserSpec, models: Iterator[Models], budget: Budget) -> Responder:
         """A user whom the named model plays, else the one that judges, with whoever answers the column."""
-        from minions_evals_mcp.targets.simulated_user import SimulatedUser  # noqa: PLC0415  jinja2 costs what few runs need
+        from minions_evals_mcp.targets.talks.simulated_user import SimulatedUser  # noqa: PLC0415  jinja2 costs what few runs need
 
         target = self._responder(provider, spec.target, models, budget)
         judge = self.engine.judge_model()

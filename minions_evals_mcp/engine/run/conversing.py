@@ -13,26 +13,59 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, UnitKey, UserErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Json
-from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
+from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.models.registry import ModelRef, parse_model
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.conversations.user_checks import user_faults
 from minions_evals_mcp.store.talks import Said, TalkRow
 from minions_evals_mcp.targets.live import Converses, ModelTarget
+from minions_evals_mcp.targets.talks.modelled import ModelUser
 from minions_evals_mcp.targets.talks.scripted import ScriptedUser
 from minions_evals_mcp.targets.talks.talk import Player, Talk
 from minions_evals_mcp.world.units import UnitInWorld
 
-
-def players(engine: Engine, budget: Budget) -> Players:
-    """Opens the players of a run."""
-    del engine, budget
-    return ScriptedUser
-
-
 Players = Callable[[Conversation], Player]
 """Opens whoever plays the user of a conversation."""
+
+
+def players(engine: Engine, budget: Budget) -> Players:
+    """Opens whoever plays the users of a run; what a model costs is taken out of the budget."""
+    return partial(_player, engine=engine, budget=budget)
+
+
+def _player(setup: Conversation, *, engine: Engine, budget: Budget) -> Player:
+    if setup.player == "script":
+        return ScriptedUser(setup)
+    ref = player_model(engine, setup)
+    client = Metered(ref.provider, partial(engine.models.client, ref), budget)
+    return ModelUser(setup, client, ref.model, engine.config.call_timeout_s)
+
+
+def player_model(engine: Engine, setup: Conversation) -> ModelRef:
+    """The model that plays the user: the one that the conversation names, else the first that judges."""
+    if setup.model is not None:
+        return parse_model(setup.model)
+    judge = engine.judge_model()
+    if judge is None:
+        raise UnsupportedError(
+            "a conversation needs a model that plays its user, and none is set up.",
+            remedy=f"Name one under conversation.model, or with {argument('judge_model', 'provider:model')}.",
+        )
+    return judge.members[0]
+
+
+def vet_player(engine: Engine, case: Record[TestCase], *, max_cost_usd: float | None) -> None:
+    """Refuses a conversation whose user nobody can play, before anything runs."""
+    setup = case.fields.conversation
+    if setup is None or setup.player != "model":
+        return
+    ref = player_model(engine, setup)
+    engine.models.client(ref)
+    vet_cap(max_cost_usd, ref.provider, ref.model)
 
 
 @frozen_type
@@ -77,19 +110,21 @@ class Conversing:
         if world is not None and start.said.journal:
             world.session.take_up(start.said.journal)
         around = None if world is None else InWorld(world)
-        said = start.said
+        said, setup = start.said, self.setup
         talk = Talk(
-            self.setup,
-            self.players(self.setup),
+            self.players(setup),
             partial(self._answered, target),
-            partial(user_faults, self.setup, tools=frozenset() if world is None else world.tools),
+            partial(user_faults, setup, tools=frozenset() if world is None else world.tools),
             partial(self._keep, world=world),
-            f"{self.key.run_id}.{start.attempt}",
-            start.attempt,
-            around,
-            [*said.turns],
-            {**said.session},
-            said.tool_calls,
+            talk_id=f"{self.key.run_id}.{start.attempt}",
+            max_turns=setup.max_turns,
+            ends=setup.ends,
+            played_by=setup.player,
+            attempt=start.attempt,
+            world=around,
+            turns=[*said.turns],
+            session={**said.session},
+            tool_calls=said.tool_calls,
             ended=start.ended or None,  # pyright: ignore[reportArgumentType]  as it was kept
             seen=said.last,
             paid=said.player_cost,

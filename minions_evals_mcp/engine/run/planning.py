@@ -188,7 +188,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
             if measure.case.deleted_at is not None or measure.case.fields.status != "active":
                 skipped.append(f"{measure.case.id} ({_why_idle(measure)})")
                 continue
-            _vet_measure(engine, judging, measure, then=ask_again(request, case_ids, "runs it"))
+            _vet_measure(engine, request, judging, measure, then=ask_again(request, case_ids, "runs it"))
             asks_model = asks_model or judging.panel.asks_model(measure)
             active[measure.case.id] = measure.case.fields.canary
             if default_name(measure.case.fields) is not None and versions.of(measure.case.fields) is None:
@@ -221,9 +221,13 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     )
 
 
-def _vet_measure(engine: Engine, judging: Judging, measure: Measure, *, then: Next) -> None:
-    """Refuses what could not be judged, and a world that starts real servers without the operator's consent."""
+def _vet_measure(engine: Engine, request: RunRequest, judging: Judging, measure: Measure, *, then: Next) -> None:
+    """Refuses what could not be judged, a user whom nobody can play, and a world that starts servers without consent."""
     vet(judging.panel, measure, then=then)
+    if measure.case.fields.conversation is not None and request.target is not None:
+        from minions_evals_mcp.engine.run.conversing import vet_player  # noqa: PLC0415  few cases are conversations
+
+        vet_player(engine, measure.case, max_cost_usd=request.max_cost_usd)
     if measure.world is None:
         return
     from minions_evals_mcp.world.units import vet_started  # noqa: PLC0415  few cases have a world

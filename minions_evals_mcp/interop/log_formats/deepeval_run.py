@@ -1,4 +1,7 @@
-"""DeepEval's test runs (`test_run_….json`, `.latest_run_full.json`): test cases with the verdicts of its metrics."""
+"""DeepEval's test runs (`test_run_….json`, `.latest_run_full.json`), and what `evaluate()` returns, written as JSON.
+
+Both are test cases with the verdicts of its metrics; what `evaluate()` returns has its names in Python's way.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ from minions_evals_mcp.sessions.conversation import count, last_answer, number, 
 NAME = "deepeval"
 CASES = ("testCases", "conversationalTestCases")
 WRAPPED = "testRunData"
-LISTS = frozenset({*CASES, *(f"{WRAPPED}.{name}" for name in CASES)})
+RETURNED = "test_results"
+LISTS = frozenset({RETURNED, *CASES, *(f"{WRAPPED}.{name}" for name in CASES)})
 _READ = (
     "name", "input", "actualOutput", "expectedOutput", "metricsData", "turns", "toolsCalled", "tokenCost", "inputTokenCount",
     "outputTokenCount", "completionTime", "context", "retrievalContext", "expectedTools",
@@ -30,7 +34,9 @@ def is_run(seen: JsonValue) -> bool:
     """Returns whether a JSON document is a test run."""
     document = obj(seen)
     held = obj(document.get(WRAPPED)) or document
-    return any(name in held for name in CASES)
+    return any(name in held for name in CASES) or "metrics_data" in obj(
+        next(iter(listed_values(held.get(RETURNED))), None)
+    )
 
 
 def read(path: Path) -> Iterator[Item]:
@@ -52,7 +58,7 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _sample(value: JsonValue, place: int, where: str) -> Sample:
-    document = the_object(value, where)
+    document = _renamed(the_object(value, where))
     turns = objects_under(document, "turns", where)
     if not isinstance(document.get("input"), str) and not turns:
         raise InvalidRecordError("a test case has an input, or turns", where=where)
@@ -80,6 +86,18 @@ def _sample(value: JsonValue, place: int, where: str) -> Sample:
         produced=produced,
         where=where,
     )
+
+
+def _renamed(document: Json) -> Json:
+    """The test case under the names that a test run's file has; those that `evaluate()` returns say the same in Python's way."""
+    if "metrics_data" not in document:
+        return document
+    return {_camel(name): value for name, value in document.items() if value is not None and name != "conversational"}
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return "order" if name == "index" else head + "".join(map(str.capitalize, rest))
 
 
 def _produced(fields: Json, turns: list[Json], where: str) -> Produced:

@@ -1,4 +1,8 @@
-"""MLflow's traces as JSON: info, spans, and assessments (feedback and expectations)."""
+"""MLflow's traces as JSON: info, spans, and assessments (feedback and expectations).
+
+A row of `search_traces()` holds its trace as a JSON text under `trace`. An assessment that another one overrides is no longer
+valid, and decides nothing.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ EXPECTED = ("expected_response", "expected_output", "expected_answer", "ground_t
 def is_traces(seen: JsonValue) -> bool:
     """Returns whether a JSON value is a trace, or holds some."""
     listed = seen if isinstance(seen, list) else obj(seen).get("traces")
-    first = obj(next(iter(listed), None)) if isinstance(listed, list) else obj(seen)
+    first = _trace(obj(next(iter(listed), None)) if isinstance(listed, list) else obj(seen))
     return "spans" in obj(first.get("data")) and bool(obj(first.get("info")).keys() & {"trace_id", "request_id"})
 
 
@@ -36,12 +40,17 @@ def read(path: Path) -> Iterator[Item]:
     yield Log(
         NAME,
         path.stem,
-        _experiment(obj(first_row(path, LISTS).get("info"))) or path.stem,
+        _experiment(obj(_trace(first_row(path, LISTS)).get("info"))) or path.stem,
         own_id=False,
         known_samples=True,
     )
     for where, row in rows_of(path, LISTS):
-        yield _sample(row, where)
+        yield _sample(_trace(row), where)
+
+
+def _trace(row: Json) -> Json:
+    """The trace of a row, which may hold it as a text."""
+    return obj(parsed(row.get("trace"))) if isinstance(row.get("trace"), str) and "data" not in row else row
 
 
 def _experiment(info: Json) -> str | None:
@@ -57,7 +66,9 @@ def _sample(row: Json, where: str) -> Sample:
     root = next((span for span in spans if not (span.get("parent_span_id") or span.get("parent_id"))), None)
     if not isinstance(ident, str) or root is None:
         raise InvalidRecordError("a trace has an id and a root span", where=where)
-    assessments = objects_under(info, "assessments", where)
+    assessed = objects_under(info, "assessments", where)
+    assessments = [assessment for assessment in assessed if assessment.get("valid") is not False]
+    overridden: list[JsonValue] = [assessment for assessment in assessed if assessment.get("valid") is False]
     expected = {
         _name(assessment): obj(assessment.get("expectation")).get("value")
         for assessment in assessments
@@ -88,6 +99,7 @@ def _sample(row: Json, where: str) -> Sample:
             extra=without(
                 {
                     "info": without(info, "assessments"),
+                    "overridden": overridden or None,
                     "spans": len(spans),
                     "rest": without(row, "info", "data") or None,
                     "data": without(obj(row.get("data")), "spans") or None,

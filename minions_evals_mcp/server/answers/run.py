@@ -77,6 +77,8 @@ def run_told(
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
         judge=summary.judge and brief(summary.judge),
         audit=summary.audit and brief(summary.audit),
+        user_errors=summary.user_errors
+        and {**summary.user_errors.model_dump(mode="json"), "inWords": summary.user_errors.sentence},
         instructions=in_tools(_instructions(packets, summary), store),
         criteria=_criteria(packets),
         packets=[_bare(packet, summary.for_people) for packet in packets],

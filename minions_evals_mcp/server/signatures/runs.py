@@ -92,6 +92,7 @@ class RunAnswer(Answer):
     judge: Object | None = None
     default_judge: str = ""
     corrected: Object | None = None
+    user_errors: Object | None = None
     audit: Object | None = None
     minimum_detectable: float | None = None
     names: dict[str, str] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from minions_evals_mcp.domain.conversations import Conversation, PlayerCost, Turn
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.conversations.script import next_message
 from minions_evals_mcp.targets.talks.talk import Leaves, Says
@@ -21,7 +22,8 @@ class ScriptedUser:
         """A script costs nothing."""
         return PlayerCost()
 
-    async def move(self, turns: Sequence[Turn]) -> Says | Leaves:
+    async def move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves:
         """The next message of the script; it leaves where there is none."""
+        del messages
         text = next_message(self.setup, turns)
         return Leaves("script") if text is None else Says(text)

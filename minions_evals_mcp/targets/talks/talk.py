@@ -10,8 +10,9 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.conversations import (
-    Conversation,
+    MAX_TURNS,
     Ending,
+    Ends,
     PlayerCost,
     Spoken,
     TalkFacts,
@@ -20,6 +21,7 @@ from minions_evals_mcp.domain.conversations import (
     message,
     spoken,
 )
+from minions_evals_mcp.domain.conversations import Player as PlayerName
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
@@ -53,8 +55,8 @@ class Player(Protocol):
         """What it has cost since it began."""
         ...
 
-    async def move(self, turns: Sequence[Turn]) -> Says | Leaves | TargetErrored:
-        """What the user does after those turns, or why that is not known."""
+    async def move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
+        """What the user does after those turns, or why that is not known; `messages` are all that were said."""
         ...
 
 
@@ -79,13 +81,17 @@ class Surroundings(Protocol):
 class Talk:
     """A conversation under way. What is there already when it begins was said before it was cut off."""
 
-    setup: Conversation
     player: Player
     answer: Answering
     check: Checking
     keep: Callable[[Talk], Awaitable[None]]
     """Is called after each turn, and at the end."""
-    talk_id: str
+    talk_id: str = ""
+    max_turns: int = MAX_TURNS
+    ends: Ends | None = None
+    played_by: PlayerName = "script"
+    before: tuple[Json, ...] = ()
+    """Messages that were said before the first turn."""
     attempt: int = 1
     world: Surroundings | None = None
     turns: list[Turn] = field(default_factory=list[Turn])
@@ -98,19 +104,32 @@ class Talk:
     paid: PlayerCost = field(default_factory=PlayerCost)
     """What the player cost before the conversation was cut off."""
 
-    async def held(self) -> Observed | TargetErrored:
-        """The conversation as one output, once it has ended, or why it could not be had."""
+    @property
+    def messages(self) -> tuple[Json, ...]:
+        """All that was said."""
+        return (*self.before, *spoken(self.turns))
+
+    async def ended_by(self) -> Ending | TargetErrored:
+        """Has the turns that are left; why it ended, or why it could not go on."""
         while self.ended is None:
             failed = await self._turn()
             if failed is not None:
                 return failed
+        return self.ended
+
+    async def held(self) -> Observed | TargetErrored:
+        """The conversation as one output, once it has ended, or why it could not be had."""
+        ended = await self.ended_by()
+        if isinstance(ended, TargetErrored):
+            return ended
         self.faults = self.faults or self.check(self.turns, self.ended)
         await self.keep(self)
         return self._whole()
 
     async def _turn(self) -> TargetErrored | None:
         """One turn; what is wrong where it could not be had."""
-        move = Leaves("max-turns") if len(self.turns) >= self.setup.max_turns else await self.player.move(self.turns)
+        over = len(self.turns) >= self.max_turns
+        move = Leaves("max-turns") if over else await self.player.move(self.turns, self.messages)
         if isinstance(move, TargetErrored):
             return move
         if isinstance(move, Leaves):
@@ -122,10 +141,11 @@ class Talk:
             self.turns.append(pending)
             self.ended = "user"
             return None
-        return await self._answered(move)
+        return await self.answered(move)
 
-    async def _answered(self, move: Says) -> TargetErrored | None:
-        messages = (*spoken(self.turns), message("user", move.text))
+    async def answered(self, move: Says) -> TargetErrored | None:
+        """Has the agent answer the user; why it does not, if so."""
+        messages = (*self.messages, message("user", move.text))
         seen = await self.answer(Spoken(move.text, messages, self.talk_id, self.session))
         if isinstance(seen, TargetErrored):
             return seen
@@ -150,7 +170,7 @@ class Talk:
         )
 
     def _ended_by_rule(self) -> Ending | None:
-        ends = self.setup.ends
+        ends = self.ends
         if ends is None:
             return None
         if ends.says is not None and contains(self.turns[-1].agent, ends.says):
@@ -182,7 +202,7 @@ class Talk:
         turns, cost = self.turns, self.cost()
         costs = [turn.cost_usd for turn in turns]
         facts = TalkFacts(
-            player=self.setup.player,
+            player=self.played_by,
             ended=self.ended,
             attempt=self.attempt,
             calls=tuple(turn.calls for turn in turns),

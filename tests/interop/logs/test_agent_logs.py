@@ -70,6 +70,26 @@ def test_a_test_run_of_deepeval_brings_cases_conversations_and_metrics(tmp_path:
         assert (runs[0].fields.cost, extra(runs[0])["rest"]) == (0.25, {"order": 0, "odd": 1})
 
 
+def test_what_deepevals_evaluate_returns_is_the_same_run(tmp_path: Path) -> None:
+    returned: Json = {
+        "test_results": [
+            {"name": "t0", "success": False, "conversational": False, "index": 0, "input": "q", "actual_output": "a",
+             "expected_output": "e", "retrieval_context": ["c"], "turns": None, "metadata": None,
+             "metrics_data": [{"name": "Len", "threshold": 0.5, "success": False, "score": 0.1, "reason": "short"},
+                              {"name": "Judge", "threshold": 0.5, "success": False, "score": None, "error": "broke"}]},
+            {"name": "t1", "success": True, "conversational": True, "index": 1, "metrics_data": [],
+             "turns": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]},
+        ],
+        "confident_link": None, "test_run_id": "r",
+    }  # fmt: skip
+    cases, runs = kept(written(tmp_path / "returned.json", returned))
+    assert cases[0].fields.inputs == {"input": "q", "retrievalContext": ["c"]}
+    assert cases[0].fields.expected_outputs == {"output": "e"}
+    assert [run.fields.outputs for run in runs] == [{"output": "a"}, {"output": "yo"}]
+    length, judged = foreign(runs[0])
+    assert (length["name"], length["value"], length["passed"], judged["error"]) == ("Len", 0.1, False, "broke")
+
+
 def test_an_mlflow_trace_brings_feedback_as_scores_and_expectations_as_targets(tmp_path: Path) -> None:
     for name, said in (("t.json", [TRACE]), ("t.jsonl", [TRACE]), ("one.json", TRACE)):
         (case,), (run,) = kept(written(tmp_path / name, said), "mlflow")
@@ -79,6 +99,34 @@ def test_an_mlflow_trace_brings_feedback_as_scores_and_expectations_as_targets(t
         assert [(step.tool, step.arguments, step.result) for step in run.fields.tool_calls_log or ()] == [
             ("find", {"q": 1}, [2])
         ]
+
+
+def test_a_row_of_mlflows_search_holds_its_trace_as_a_text(tmp_path: Path) -> None:
+    row: Json = {"trace_id": "t", "trace": json.dumps(TRACE), "request": {"a": 1}, "assessments": []}
+    (case,), (run,) = kept(written(tmp_path / "rows.jsonl", [row]), "mlflow")
+    assert (case.fields.inputs, run.fields.outputs) == ({"input": "Q"}, {"output": "A1"})
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_assessment_of_mlflow_that_was_overridden_decides_nothing(tmp_path: Path, *, first: bool) -> None:
+    judged: Json = {
+        "assessment_name": "correct",
+        "feedback": {"value": True},
+        "source": {"source_type": "LLM_JUDGE"},
+        "valid": False,
+    }
+    human: Json = {
+        "assessment_name": "correct",
+        "feedback": {"value": False},
+        "source": {"source_type": "HUMAN"},
+        "valid": True,
+    }
+    both = [judged, human] if first else [human, judged]
+    trace = {**TRACE, "info": {**cast("Json", TRACE["info"]), "assessments": both}}
+    (case,), (run,) = kept(written(tmp_path / "t.json", [trace]), "mlflow")
+    assert [(one["name"], one["value"]) for one in foreign(run)] == [("correct", False)]
+    assert case.fields.assertions == ()  # what people say is a label
+    assert [one["source"] for one in cast("list[Json]", extra(run)["overridden"])] == [{"source_type": "LLM_JUDGE"}]
 
 
 def test_langfuse_rows_of_one_trace_are_put_together_with_their_scores(tmp_path: Path) -> None:

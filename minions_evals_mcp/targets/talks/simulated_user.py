@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.conversations import Ending, PlayerCost, Spoken, Turn, UserFault
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text, value_text
@@ -18,18 +19,11 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.nunjucks.templates import rendered
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.prompted import Prompt, Responder
+from minions_evals_mcp.targets.talks.modelled import asked_of_player, move_of
+from minions_evals_mcp.targets.talks.talk import Leaves, Says, Talk
 
-STOP = "###STOP###"
-"""What the user says who has nothing more to say."""
 INITIAL = "initialMessages"
 """The variable of a test that holds the messages with which its conversation begins."""
-ROLE = f"""You play a person who talks with an assistant. Write only what this person says next, as one message, in the first person.
-Say no more about yourself than the conversation asks for, and make up nothing that is not told here. When the person has
-what they wanted, or sees that they cannot have it, write {STOP} and nothing else.
-
-The person:
-"""
-OPENING = "The conversation begins. Write the person's first message."
 ROLES = frozenset({"user", "assistant", "system"})
 
 
@@ -53,31 +47,19 @@ class SimulatedUser:
             instructions = rendered(self.instructions, prompt.variables)
         except BadInputError as error:
             return TargetErrored(f"{question.name}: the instructions: {error.message_text}")
-        talk = _Talk(prompt, question, list(self._begun(prompt.variables)))
-        if talk.messages and talk.messages[-1]["role"] == "user" and (failed := await self._answered(talk)):
-            return failed
-        for _ in range(self.max_turns):
-            heard = await talk.heard(
-                self.user, replace(prompt, text=_asked_of_user(instructions, talk.messages), config={})
-            )
-            if not isinstance(heard, str):
-                return heard
-            if STOP in heard:
-                break
-            talk.say("user", heard)
-            if failed := await self._answered(talk):
-                return failed
-        return talk.whole()
-
-    async def _answered(self, talk: _Talk) -> Observed | TargetErrored | None:
-        """Has the target answer the user; what ended the conversation, if that did."""
-        messages = talk.messages[-1:] if self.stateful else talk.messages
-        system: Json = {"role": "system", "content": talk.prompt.text}
-        heard = await talk.heard(self.target, replace(talk.prompt, text=_json([system, *messages])))
-        if not isinstance(heard, str):
-            return heard
-        talk.say("assistant", heard)
-        return None
+        begun = tuple(self._begun(prompt.variables))
+        first = begun[-1:] if begun and begun[-1]["role"] == "user" else ()
+        calls = _Calls(self, prompt, question, instructions)
+        talk = Talk(
+            calls, calls.answer, _unchecked, _unkept, max_turns=self.max_turns, before=begun[: len(begun) - len(first)]
+        )
+        failed = await talk.answered(Says(str(first[0]["content"]))) if first else None
+        if first and talk.ended is None:
+            talk.max_turns += 1
+        ended = failed or await talk.ended_by()
+        if calls.late is not None:
+            return calls.late
+        return ended if isinstance(ended, TargetErrored) else calls.whole(talk.messages)
 
     def _begun(self, variables: Json) -> Iterator[Json]:
         """The messages with which the conversation begins; what is no message is left out, as there."""
@@ -89,32 +71,58 @@ class SimulatedUser:
                     yield begun
 
 
-@dataclass(slots=True)
-class _Talk:
-    """A conversation so far, and what its calls measured."""
+def _unchecked(turns: Sequence[Turn], ended: Ending | None) -> tuple[UserFault, ...]:
+    """A config's user is not checked: promptfoo's is not, either."""
+    del turns, ended
+    return ()
 
+
+async def _unkept(talk: Talk) -> None:
+    """A config's conversation is kept once it is whole."""
+    del talk
+
+
+@dataclass(slots=True, eq=False)
+class _Calls:
+    """The calls of both sides of a conversation, and what they measured; `late` is the one that took too long."""
+
+    sides: SimulatedUser
     prompt: Prompt
     asked: Asking
-    messages: list[Json]
+    instructions: str
     seen: list[Observed] = field(default_factory=list[Observed])
+    late: Observed | None = None
+    cost: PlayerCost = field(default_factory=PlayerCost)
 
-    def say(self, role: str, content: str) -> None:
-        """Adds a message."""
-        self.messages.append({"role": role, "content": content})
+    async def move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
+        """What the user's model says."""
+        del turns
+        text = _json(asked_of_player(self.instructions, messages))
+        seen = await self._heard(self.sides.user, replace(self.prompt, text=text, config={}))
+        return seen if isinstance(seen, TargetErrored) else move_of(_said(seen))
 
-    async def heard(self, responder: Responder, prompt: Prompt) -> str | Observed | TargetErrored:
-        """Returns what the responder says to the prompt; else why it says nothing, or that it took too long."""
+    async def answer(self, spoken: Spoken) -> Observed | TargetErrored:
+        """What the target says to it."""
+        messages = spoken.messages[-1:] if self.sides.stateful else spoken.messages
+        system: Json = {"role": "system", "content": self.prompt.text}
+        seen = await self._heard(self.sides.target, replace(self.prompt, text=_json([system, *messages])))
+        return seen if isinstance(seen, TargetErrored) else seen.with_trusted(output={"output": _said(seen)})
+
+    async def _heard(self, responder: Responder, prompt: Prompt) -> Observed | TargetErrored:
         seen = await responder.answer(prompt, self.asked)
-        if isinstance(seen, TargetErrored) or seen.timed_out:
+        if isinstance(seen, TargetErrored):
             return seen
+        if seen.timed_out:
+            self.late = seen
+            return TargetErrored(f"{self.asked.name} took too long")
         self.seen.append(seen)
-        return value_text(seen.output.get("output", output_text(seen.output)))
+        return seen
 
-    def whole(self) -> Observed:
+    def whole(self, messages: Sequence[Json]) -> Observed:
         """The conversation as one output, with the sums of what its calls measured."""
-        about = AnswerFacts(response={"metadata": {"messages": [*self.messages]}})
+        about = AnswerFacts(response={"metadata": {"messages": [*messages]}})
         return Observed(
-            output={"output": "\n---\n".join(map(_line, self.messages))},
+            output={"output": "\n---\n".join(map(_line, messages))},
             latency_ms=math.fsum(observed.latency_ms or 0 for observed in self.seen),
             input_tokens=known_sum([observed.input_tokens for observed in self.seen]),
             output_tokens=known_sum([observed.output_tokens for observed in self.seen]),
@@ -123,21 +131,16 @@ class _Talk:
         )
 
 
+def _said(seen: Observed) -> str:
+    return value_text(seen.output.get("output", output_text(seen.output)))
+
+
 def _cost(seen: Sequence[Observed]) -> float:
     return math.fsum(observed.cost_usd or 0 for observed in seen)
 
 
 def _line(message: Json) -> str:
     return f"{'Assistant' if message['role'] == 'assistant' else 'User'}: {message['content']}"
-
-
-def _asked_of_user(instructions: str, messages: Sequence[Json]) -> str:
-    """Returns what the user's model is sent: its role, and the conversation as that side hears it."""
-    heard: list[Json] = [
-        {"role": "assistant" if message["role"] == "user" else "user", "content": message["content"]}
-        for message in messages
-    ]
-    return _json([{"role": "system", "content": ROLE + instructions}, {"role": "user", "content": OPENING}, *heard])
 
 
 def _messages(value: JsonValue) -> tuple[Json, ...]:

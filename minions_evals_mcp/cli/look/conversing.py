@@ -1,0 +1,67 @@
+"""The conversations of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
+from minions_evals_mcp.domain.conversations import spoken
+from minions_evals_mcp.operations.operator.show_conversations import Answer, Held, run
+from minions_evals_mcp.report.chat import chat_lines
+from minions_evals_mcp.report.plain import printable
+
+WIDE = 110
+ENDED = {
+    "": "not ended yet", "script": "the script has no more to say", "user": "the user left", "max-turns": "the turns are used up",
+    "ends": "its stop rule", "timed-out": "the agent took too long", "recorded": "recorded",
+}  # fmt: skip
+
+
+async def conversations(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    case: str | None = None,
+    spoiled: Annotated[bool, Parameter(negative="")] = False,
+    limit: Limit = 20,
+    common: Common = DEFAULTS,
+) -> int:
+    """Show the conversations of a run, turn by turn: how each ended, and what the player of the user did wrong.
+
+    Example: minions-evals conversations support/desk --spoiled
+
+    Parameters
+    ----------
+    id
+        The run, or a benchmark for its newest.
+    case
+        Only the conversations of this test case.
+    spoiled
+        Only those that the user spoiled: they have no verdict.
+    limit
+        At most so many conversations.
+    """
+    async with session(common) as engine:
+        answer = await run(engine, id, case_id=case, only_spoiled=spoiled)
+    return reply(common, answer, [*_lines(answer, limit)])
+
+
+def _lines(answer: Answer, limit: int) -> Iterator[str]:
+    if answer.user_errors:
+        yield answer.user_errors
+    for held in answer.conversations[:limit]:
+        yield from _held(held)
+    if (more := len(answer.conversations) - limit) > 0:
+        yield f"and {more} more conversations"
+
+
+def _held(held: Held) -> Iterator[str]:
+    trial = f" trial {held.trial}" if held.trial > 1 else ""
+    attempt = f", attempt {held.attempt}" if held.attempt > 1 else ""
+    yield f"{held.test_case_id}{trial}{attempt}: {held.player}, {len(held.turns)} turns, ended: {ENDED[held.ended]}"
+    yield from chat_lines(spoken(held.turns), WIDE)
+    for fault in held.faults:
+        yield f"  spoiled by the user, {fault.kind}: {printable(fault.sentence, 400)}"

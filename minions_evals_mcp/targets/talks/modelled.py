@@ -1,0 +1,97 @@
+"""The user as a model plays it: what it is told, and what of its replies is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from minions_evals_mcp.domain.conversations import Conversation, PlayerCost, Turn, message
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outcomes import TargetErrored
+from minions_evals_mcp.models.client import ModelClient
+from minions_evals_mcp.models.replies import Completion, Failed, Reply
+from minions_evals_mcp.targets.conversation import Turns, chat_request
+from minions_evals_mcp.targets.live import why_failed
+from minions_evals_mcp.targets.talks.talk import Leaves, Says
+
+STOP = "###STOP###"
+"""What the user says who has nothing more to say."""
+ROLE = f"""You play a person who talks with an assistant. Write only what this person says next, as one message, in the first person.
+Say no more about yourself than the conversation asks for, and make up nothing that is not told here. When the person has
+what they wanted, or sees that they cannot have it, write {STOP} and nothing else.
+
+The person:
+"""
+OPENING = "The conversation begins. Write the person's first message."
+LONGEST_MESSAGE = 1024
+"""So many tokens a message of the user has at the most."""
+
+
+def asked_of_player(instructions: str, messages: Sequence[Json]) -> list[Json]:
+    """What the model that plays the user is sent: its role, and the conversation as that side hears it."""
+    heard = [
+        {"role": "assistant" if said["role"] == "user" else "user", "content": said["content"]} for said in messages
+    ]
+    return [message("system", ROLE + instructions), message("user", OPENING), *heard]
+
+
+def move_of(text: str) -> Says | Leaves:
+    """What the user does by that reply of its model."""
+    return Leaves("user") if STOP in text else Says(text.strip())
+
+
+def instructions_of(setup: Conversation) -> str:
+    """The person of a conversation, in words for the model that plays it."""
+    parts = [f"Goal: {setup.goal.strip()}"]
+    if setup.persona.strip():
+        parts.append(f"Who they are: {setup.persona.strip()}")
+    if setup.language is not None:
+        parts.append(f"They write in the language with the code {setup.language}, and in no other.")
+    if setup.knows:
+        facts = "\n".join(f"- {name}: {value}" for name, value in setup.knows.items())
+        parts.append(f"What they know, and tell when they are asked for it:\n{facts}")
+    if setup.withholds:
+        facts = "\n".join(f"- {one.fact}{_revealed_by(one.when)}" for one in setup.withholds)
+        parts.append(f"What they do not tell by themselves:\n{facts}")
+    return "\n".join(parts)
+
+
+def _revealed_by(when: str | None) -> str:
+    return " (never)" if when is None else f" (only once the assistant has said: {when.strip('/')})"
+
+
+@dataclass(slots=True, eq=False)
+class ModelUser:
+    """A model that plays the user of one conversation; what it costs is counted apart from the agent."""
+
+    setup: Conversation
+    client: ModelClient
+    model: str
+    deadline_s: float
+    cost: PlayerCost = field(default_factory=PlayerCost)
+
+    async def move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
+        """The opening where it is fixed, else what the model says; it leaves by the stop token."""
+        if not turns and self.setup.opening is not None:
+            return Says(self.setup.opening)
+        asked = asked_of_player(instructions_of(self.setup), messages)
+        request = chat_request(self.client.provider, self.model, Turns(tuple(asked)), LONGEST_MESSAGE, {})
+        reply = await self.client.complete(request, deadline_s=self.deadline_s)
+        self._count(reply)
+        name = f"the player of the user, {self.client.provider}:{self.model}"
+        if isinstance(reply, Failed):
+            return TargetErrored(f"{name}: {why_failed(reply)}", reply.fatal, reply.kind != "permanent")
+        if not isinstance(reply, Completion) or not reply.text.strip():
+            return TargetErrored(f"{name}: its reply is cut off, refused or empty", unanswered=True)
+        return move_of(reply.text)
+
+    def _count(self, reply: Reply) -> None:
+        usage = None if isinstance(reply, Failed) else reply.usage
+        price = None if isinstance(reply, Failed) else reply.cost_usd
+        before = self.cost
+        self.cost = PlayerCost(
+            calls=before.calls + 1,
+            input_tokens=before.input_tokens + (usage.input_tokens if usage else 0),
+            output_tokens=before.output_tokens + (usage.output_tokens if usage else 0),
+            cost_usd=None if before.cost_usd is None or price is None else before.cost_usd + price,
+        )
