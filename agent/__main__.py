@@ -19,6 +19,7 @@ from agent.settings import Working, engine_on, store_path
 from agent.sources.standard_input import read_letter
 from agent.status import Status, in_words
 from agent.status import status as status_of
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.cli.app import INTERRUPTED, tell_error
 from minions_evals_mcp.cli.session import missing_store, say, short_path
 from minions_evals_mcp.cli.session import run as run_async
@@ -97,7 +98,7 @@ def send(
 
 def _payload(text: str) -> object:
     try:
-        return json.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)
+        return json.loads(bounded_files.read_text(Path(text[1:])) if text.startswith("@") else text)
     except OSError as error:
         raise BadInputError(f"--payload {text}: {error.strerror}.") from None
     except ValueError as error:

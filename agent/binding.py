@@ -10,6 +10,7 @@ from pathlib import Path
 from agent.actions.table import ACTIONS, UNBOUND
 from agent.instructions.instruction import SKILL_DUE, follow_skill, start_skill
 from agent.message_work import Action
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain import vetted
 from minions_evals_mcp.engine import outbox
 from minions_evals_mcp.engine.compare import compare_prompt_versions
@@ -120,7 +121,7 @@ def _unknown_trigger(own: OwnSkill, name: str) -> BadInputError:
 
 def line_of_triggers(path: Path) -> int:
     """The line at which the file says what starts the skill."""
-    lines = path.read_text("utf-8-sig").splitlines()
+    lines = bounded_files.read_text(path).splitlines()
     return next((number for number, text in enumerate(lines, 1) if text.strip().startswith("triggers:")), 1)
 
 

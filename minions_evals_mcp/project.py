@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from platformdirs import user_config_path
 from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.dotenv import written_down
@@ -211,7 +212,7 @@ def settings_file() -> Path:
 def _user_settings() -> dict[str, Any]:
     file = settings_file()
     try:
-        return tomllib.loads(file.read_text("utf-8-sig"))
+        return tomllib.loads(bounded_files.read_text(file))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:  # what is no UTF-8, no TOML, or a number of too many digits
@@ -278,7 +279,7 @@ def _is_ours(file: Path) -> bool:
 def read_project(file: Path) -> Project | None:
     """The project in that file; None for a pyproject.toml without our table. Raises `BadInputError` naming what does not fit."""
     try:
-        text = file.read_text("utf-8-sig")
+        text = bounded_files.read_text(file)
         held: dict[str, Any] = tomllib.loads(text)
     except OSError as error:
         raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None

@@ -12,4 +12,4 @@ async def carry_out_verb(work: MessageWork) -> Json:
     """The verb that the message's type names; what it makes has an id of the message's, so that it is made once."""
     verb = VERBS[work.message.type]
     asking = Asking(work.key, f"message:{text_digest(work.message.id)}", work.by(None), work.target)
-    return await verb.answer(work.engine, work.payload_as(verb.payload), asking)
+    return await verb.answered(work.engine, work.payload_as(verb.payload), asking)

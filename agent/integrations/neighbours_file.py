@@ -13,6 +13,7 @@ from pydantic import Field, JsonValue, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import ASKED, Record
 from minions_evals_mcp.domain.values import Text, Value, unknown_key
@@ -140,7 +141,7 @@ def _way(way: _Tool, otherwise: str) -> str:
 def read_neighbours(path: Path) -> NeighboursFile:
     """Returns what the file says, TOML or else YAML; raises `BadInputError` naming what does not fit."""
     try:
-        text = path.read_text("utf-8-sig")
+        text = bounded_files.read_text(path)
         document = tomllib.loads(text) if path.suffix.lower() == ".toml" else parse_yaml(text, str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"--integrations {path} cannot be read: {error}.") from None

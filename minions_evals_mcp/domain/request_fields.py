@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from collections.abc import Iterable
+from typing import Annotated, Final, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints
 
 from minions_evals_mcp.domain.providers import PROVIDERS, examples
-from minions_evals_mcp.domain.values import Text
+from minions_evals_mcp.domain.values import Id, Text, VersionName
 from minions_evals_mcp.frozen_types import frozen_type
 
 MAX_REPEATS = 1000
@@ -46,5 +47,34 @@ class NameSaysIt:
 
 
 NAME_SAYS_IT: Final = NameSaysIt()
+
+
+@frozen_type
+class Names:
+    """Marks a field that holds ids: `kinds` are the types of the records that it names, `prompt`, and `record` for any."""
+
+    kinds: tuple[str, ...]
+    of_cases: bool = False
+    """Whether `latest` is the newest version of the prompt that the cases are of, and not the newest of all."""
+
+
+TestCaseId = Annotated[Id, Names(("test-case",))]
+BenchmarkId = Annotated[Id, Names(("benchmark",))]
+PromptId = Annotated[Id, Names(("prompt",))]
+VersionId = Annotated[Id, Names(("prompt-version",))]
+VersionRef = Annotated[VersionName, Names(("prompt-version",), of_cases=True)]
+BranchId = Annotated[Id, Names(("test-branch",))]
+AgentRunId = Annotated[Id, Names(("agent-run",))]
+ComparisonId = Annotated[Id, Names(("prompt-comparison",))]
+WorldId = Annotated[Id, Names(("world",))]
+
+
+def names_in(annotation: object, metadata: Iterable[object] = ()) -> Names | None:
+    """The mark of a field that holds ids, wherever its annotation has it; None where it holds none."""
+    marks = (part for part in (*metadata, *getattr(annotation, "__metadata__", ())) if isinstance(part, Names))
+    inside = (names_in(part) for part in get_args(annotation))
+    return next(marks, None) or next((mark for mark in inside if mark is not None), None)
+
+
 Asker = Annotated[Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT]
 """Who asks."""

@@ -25,6 +25,7 @@ from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import OwnVerdict, Unmet
 from minions_evals_mcp.skills import Skills, load_skills
+from minions_evals_mcp.store.connection import stands_still
 from minions_evals_mcp.store.database import Store, open_store
 from minions_evals_mcp.store.sealed_content import use_key
 from minions_evals_mcp.targets.http import Web
@@ -157,6 +158,8 @@ async def open_engine(config: EngineConfig) -> AsyncGenerator[Engine]:
     Raises `BadInputError` for a skill file that does not parse, `StoreError` for a file that cannot be used.
     """
     use_key(config.seal_key)
+    if stands_still(config.db):
+        config = replace(config, read_only=True)
     async with open_store(config.db, read_only=config.read_only) as store, open_engine_on(config, store) as engine:
         yield engine
 

@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeVar, cast
+
+from pydantic import BaseModel
 
 from minions_evals_mcp.domain.records import TYPES
+from minions_evals_mcp.domain.request_fields import Names, names_in
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import LATEST, find_job
+from minions_evals_mcp.engine.jobs import LATEST
+from minions_evals_mcp.engine.jobs import SHORTEST as SHORTEST_OF_RUN
 from minions_evals_mcp.engine.version_chain import find_version, prompt_chain
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.next_steps import Next
-from minions_evals_mcp.store import records
+from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import version_rows
 from minions_evals_mcp.store.queries.newest import newest_subject
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 
+M = TypeVar("M", bound=BaseModel)
 SHORTEST = 6
-"""So many characters of an id stand for it, at the least."""
+"""So many characters of an id stand for it, at the least; fewer of a run's."""
 SHOWN = 5
 VERSION = "prompt-version"
+PROMPT = "prompt"
+RECORD = "record"
+RUNS = frozenset({"run", "benchmark-run"})
 ANY = ("benchmark-run", *(kind for kind in TYPES if kind != "benchmark-run"))
 """Where the type is not said: `latest` is the newest run."""
+
+
+async def with_meant_ids(engine: Engine, request: M) -> M:
+    """The request with every id that it names written out, as `meant_id` does; the fields say which those are (`Names`)."""
+    meant: dict[str, object] = {}
+    for name, info in type(request).model_fields.items():
+        mark, given = names_in(info.annotation, info.metadata), cast("object", getattr(request, name))
+        if mark is None or not given:
+            continue
+        if isinstance(given, tuple):
+            meant[name] = tuple([await _meant(engine, ident, mark) for ident in cast("tuple[str, ...]", given)])
+        else:
+            meant[name] = await _meant(engine, str(given), mark)
+    changed = {name: value for name, value in meant.items() if value != getattr(request, name)}
+    return request.model_copy(update=changed) if changed else request
+
+
+async def _meant(engine: Engine, given: str, mark: Names) -> str:
+    return given if mark.of_cases and given == LATEST else await meant_id(engine, given, *mark.kinds)
 
 
 async def meant_id(engine: Engine, given: str, *kinds: str) -> str:
@@ -29,7 +58,7 @@ async def meant_id(engine: Engine, given: str, *kinds: str) -> str:
     An id that is written out is itself, even where others begin with it. `latest` is the newest of the first type: of
     benchmarks and test cases the one that ran last. Raises `BadInputError` naming the ids where it begins several.
     """
-    kinds_meant = kinds or ANY
+    kinds_meant = ANY if kinds in {(), (RECORD,)} else kinds
     if await engine.store.read_whole(partial(_stands, given=given, kinds=kinds_meant)):
         return given
     return await engine.store.read(
@@ -37,14 +66,9 @@ async def meant_id(engine: Engine, given: str, *kinds: str) -> str:
     )
 
 
-async def meant_version(engine: Engine, name: str) -> str:
-    """The prompt version that was meant, as `meant_id`; `latest` by itself is that of the prompt that the cases are of."""
-    return name if name == LATEST else await meant_id(engine, name, VERSION)
-
-
 def id_begun(db: Db, given: str, *kinds: str) -> str:
     """The one id of those types that begins so, else what was given; raises `BadInputError` naming the ids where it begins several."""
-    begun = _begun(db, given, kinds) if len(given) >= SHORTEST else []
+    begun = _begun(db, given, kinds)
     if len(begun) > 1:
         more = ", …" if len(begun) > SHOWN else ""
         raise BadInputError(
@@ -54,10 +78,17 @@ def id_begun(db: Db, given: str, *kinds: str) -> str:
 
 
 def _stands(db: Db, *, given: str, kinds: tuple[str, ...]) -> bool:
-    """Returns whether it is the name of something as it is: an id, a run's key, a prompt or a version's name."""
-    if records.find(db, given) is not None or (given != LATEST and find_job(db, given) is not None):
+    """Reports whether it is the name of something as it is: an id, a run's key, a prompt or a version's name."""
+    if records.find(db, given) is not None or (given != LATEST and _names_run(db, given)):
         return True
-    return VERSION in kinds and _names_version(db, given)
+    if PROMPT in kinds and version_rows.is_prompt(db, given):
+        return True
+    return VERSION in kinds and (version_rows.is_named_by_runs(db, given) or _names_version(db, given))
+
+
+def _names_run(db: Db, given: str) -> bool:
+    job = jobs.job(db, given) or jobs.job_by_key(db, given)
+    return job is not None and given in {job.id, job.key}
 
 
 def _names_version(db: Db, given: str) -> bool:
@@ -73,8 +104,10 @@ def _names_version(db: Db, given: str) -> bool:
 
 
 def _begun(db: Db, given: str, kinds: tuple[str, ...]) -> list[str]:
-    idents = (ident for kind in kinds for ident in ids_beginning(db, kind, given, limit=SHOWN + 1))
-    return list(dict.fromkeys(idents))
+    """The ids that begin so, without those of a run's parts where the run itself is among them."""
+    wanted = [kind for kind in kinds if len(given) >= (SHORTEST_OF_RUN if kind in RUNS else SHORTEST)]
+    idents = dict.fromkeys(ident for kind in wanted for ident in ids_beginning(db, kind, given, limit=SHOWN + 1))
+    return [ident for ident in idents if ident.partition(":")[0] == ident or ident.partition(":")[0] not in idents]
 
 
 def _newest(db: Db, kinds: tuple[str, ...]) -> str:

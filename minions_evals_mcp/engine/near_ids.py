@@ -10,7 +10,9 @@ from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store.queries.pages.near_ids import ids_of, ids_titled, kind_under
 
 SHOWN = 3
-KINDS = {"prompt or prompt-version": "prompt-version"}
+SHORTEST = 4
+"""The fewest letters that an id is looked for by its beginning."""
+KINDS = {"prompt or prompt-version": "prompt-version", "failed run": "record"}
 
 
 async def with_near_ids(engine: Engine, refused: NotFoundError) -> NotFoundError:
@@ -30,7 +32,7 @@ async def with_near_ids(engine: Engine, refused: NotFoundError) -> NotFoundError
 
 
 def near_ids(given: str, known: Sequence[str]) -> list[str]:
-    """Up to three of the known ids: those whose end the given one is, then those a slip or two away, the nearest first.
+    """Up to three of the known ids: those that begin or end so, then those a slip or two away, the nearest first.
 
     A slip is allowed for every four letters, at least two, never in all of them; what is farther off than the nearest
     and one more is left out.
@@ -38,7 +40,8 @@ def near_ids(given: str, known: Sequence[str]) -> list[str]:
     from rapidfuzz import process  # noqa: PLC0415  15 ms that only a refusal needs
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  as above
 
-    ends = [ident for ident in known if ident.endswith(f"/{given}")]
+    begun = [ident for ident in known if ident.startswith(given)] if len(given) >= SHORTEST else []
+    ends = [*begun, *(ident for ident in known if ident.endswith(f"/{given}"))]
     folded, most = [ident.casefold() for ident in known], max(0, min(max(2, len(given) // 4), len(given) - 1))
     alike = process.extract(given.casefold(), folded, scorer=Levenshtein.distance, limit=SHOWN, score_cutoff=most)
     nearest = alike[0][1] if alike else 0

@@ -9,8 +9,19 @@ from pydantic import BaseModel, Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Ids, Json
 from minions_evals_mcp.domain.providers import examples
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, Dollars, More, Repeats, Seconds
-from minions_evals_mcp.domain.values import Count, Id, Text, Value, VersionName
+from minions_evals_mcp.domain.request_fields import (
+    NAME_SAYS_IT,
+    AgentRunId,
+    Asker,
+    BenchmarkId,
+    Dollars,
+    More,
+    Repeats,
+    Seconds,
+    VersionRef,
+    WorldId,
+)
+from minions_evals_mcp.domain.values import Count, Id, Text, Value
 from minions_evals_mcp.domain.worlds import WrittenFault
 
 CONFIG_PREFIX = "config:"
@@ -29,7 +40,7 @@ Cases = Annotated[int, Field(ge=1)]
 """A number of cases."""
 _BETWEEN = re.compile(r",(?=\s*(?:tag=|skill=|status=|text~))")
 PromptVersionChoice = Annotated[
-    VersionName | None,
+    VersionRef | None,
     Field(description="The prompt version"),
     NAME_SAYS_IT,
     More(
@@ -87,7 +98,7 @@ class RunSettings(Value):
         Seconds | None, Field(description="Start no further call after this many seconds"), NAME_SAYS_IT
     ] = None
     world: Annotated[
-        Id | None,
+        WorldId | None,
         Field(description="A world for every case"),
         NAME_SAYS_IT,
         More("The id of a world that every case acts on, in place of its own."),
@@ -199,9 +210,9 @@ class RunRequest(RunSettings):
     """
 
     subject_id: Id
-    agent_run_id: Id | None = None
+    agent_run_id: AgentRunId | None = None
     rejudge_run_id: Id | None = None
-    prompt_version_ref: VersionName | None = None
+    prompt_version_ref: VersionRef | None = None
     comparison_id: Id | None = None
     order_seed: int | None = None
     case_ids: Ids | None = None
@@ -227,9 +238,9 @@ class ComparisonRequest(RunSettings):
     `sequential`: looks after every case, in random order, and stops once the passes decide; it errs as rarely as one look.
     """
 
-    benchmark_id: Id
-    version_a: VersionName
-    version_b: VersionName
+    benchmark_id: BenchmarkId
+    version_a: VersionRef
+    version_b: VersionRef
     sequential: bool = False
     tie_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 

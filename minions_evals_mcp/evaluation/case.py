@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from pydantic import JsonValue
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.evaluation.checks import Check
@@ -140,7 +141,7 @@ def _in_file(path: Path) -> Iterator[Case]:
                 cells = {name: cell for name, cell in row.cells.items() if cell != ""} if row.is_text else row.cells
                 yield case_of(cells, row.where)
             return
-        text = path.read_text("utf-8-sig")
+        text = bounded_files.read_text(path)
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError:

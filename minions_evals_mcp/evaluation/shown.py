@@ -94,7 +94,7 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
         yield Text(NO_JUDGE)
     if result.asked.is_default_store:
         yield _store_line(result)
-    yield f"next: {next_command(result)}"
+    yield f"Next: {next_command(result)}"
 
 
 def checks_table(result: Figures) -> Table:
@@ -129,7 +129,7 @@ def _store_line(result: Figures) -> str:
     if result.before is not None:
         return f"kept in {db}"
     if db == user_store():
-        return f"kept in {db}\n  as all runs outside a project are; store=… keeps it apart"
+        return f"kept in {db}\n  which all runs outside a project share. Pass store=… for a store of its own"
     before = left_behind(db)
     return f"kept in {db}" + (f"\n  runs of all your projects from before are in {before}" if before else "")
 

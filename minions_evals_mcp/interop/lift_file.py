@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 from pydantic_core import to_json
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.request_fields import More
 from minions_evals_mcp.domain.values import Text, Value
@@ -95,7 +96,7 @@ class LiftRequest(RunSettings):
 def read_lift_file(path: Path) -> LiftFile:
     """The file; raises `InvalidRecordError` naming what in it does not fit."""
     try:
-        document = parse_yaml(path.read_text("utf-8-sig"), str(path))
+        document = parse_yaml(bounded_files.read_text(path), str(path))
         return LiftFile.model_validate_json(to_json(document))
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path} cannot be read: {error}.", remedy="Check the path.") from None

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue
 from pydantic_core import from_json
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.errors import InvalidRecordError, legible
 from minions_evals_mcp.interop.finite_numbers import vet_finite
 from minions_evals_mcp.interop.text_table import read_text_table
@@ -60,7 +61,7 @@ def _json_lines(path: Path) -> Iterator[Row]:
 
 def _json_rows(path: Path) -> Iterator[Row] | CustomScore:
     with legible(path):
-        document = _json(path.read_bytes(), str(path))
+        document = _json(bounded_files.read_bytes(path), str(path))
     if isinstance(document, list):
         return iter([_row(row, f"{path}: row {number}") for number, row in enumerate(document, 1)])
     try:

@@ -14,6 +14,7 @@ from typing import cast
 import yaml
 from pydantic import JsonValue
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
@@ -67,7 +68,7 @@ def skill_name(folder: Path) -> str:
     """The name in the front matter of the folder's SKILL.md; raises `BadInputError` where there is none."""
     path = folder / SKILL_FILE
     try:
-        lines = path.read_text("utf-8-sig").splitlines()[:MOST_FRONT]
+        lines = bounded_files.read_text(path).splitlines()[:MOST_FRONT]
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(
             f"{path} cannot be read: {error}.", remedy=f"A skill is a folder with a {SKILL_FILE}."
@@ -94,7 +95,7 @@ def skill_name(folder: Path) -> str:
 def read_evals(path: Path) -> SkillEvals:
     """The evals of the file; raises `InvalidRecordError` naming the file, the eval and what in it does not fit."""
     try:
-        text = path.read_text("utf-8-sig")
+        text = bounded_files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path} cannot be read: {error}.", remedy="Name a skill's evals.json.") from None
     document = cast("JsonValue", parse_json(text, str(path)))

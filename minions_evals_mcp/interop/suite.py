@@ -13,6 +13,7 @@ from typing import Annotated, cast
 from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.records import reading_notes, record_from_wire
 from minions_evals_mcp.domain.relations import RELATIONS, Relation
 from minions_evals_mcp.domain.values import Id, Text, Value
@@ -22,6 +23,8 @@ from minions_evals_mcp.interop.parsing import ROOTS, lines_of, not_utf8, parse_j
 
 LINES = (".jsonl", ".ndjson")
 JSON = ".json"
+MOST_VALUES = 1_000_000
+"""So many lines, commas and openings may a suite have that is read whole."""
 
 
 class RelationRow(Value):
@@ -44,7 +47,7 @@ def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple
     if has_lines(path):
         return [*read_lines(path, new_id=new_id, now=now)], []
     with _problems_in_words(path):
-        text = path.read_text("utf-8-sig")
+        text = bounded_files.read_text(path)
     is_json = path.suffix.lower() == JSON
     suite, root = _suite(path, text, is_json=is_json)
     places = _Places(path, text, is_json=is_json)
@@ -83,18 +86,28 @@ def _problems_in_words(path: Path) -> Generator[None]:
 
 def _not_utf8(path: Path) -> str:
     """Returns what the first byte is that is no text, and where: read anew, for a file that is read by the line counts from elsewhere."""
-    return not_utf8(path.read_bytes(), is_whole=True) or "it has changed meanwhile"
+    return not_utf8(bounded_files.read_bytes(path), is_whole=True) or "it has changed meanwhile"
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, JsonValue]]:
     """The values of the lines with their numbers, read as they are asked for: a great file is never held whole."""
-    with path.open(encoding="utf-8-sig") as lines:  # a file's lines end where its ends of line are, not at a U+2028
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield number, parse_json(line.removesuffix("\n"), str(path), line=number)  # pyright: ignore[reportReturnType]  JSON all through
+    for number, line in enumerate(bounded_files.read_lines(path), 1):
+        if line.strip():
+            yield number, parse_json(line.removesuffix("\n"), str(path), line=number)  # pyright: ignore[reportReturnType]  JSON all through
+
+
+def _vet_size(path: Path, text: str) -> None:
+    """Refuses a document of more values than are held at once, before they are made: each costs a hundred times its characters."""
+    if text.count("\n") + text.count(",") + text.count("{") + text.count("[") > MOST_VALUES:
+        raise InvalidRecordError(
+            f"the suite has more than {MOST_VALUES} lines or values",
+            where=str(path),
+            remedy="Write one record a line (.jsonl): such a file is read record by record.",
+        )
 
 
 def _suite(path: Path, text: str, *, is_json: bool) -> tuple[SuiteFile, str]:
+    _vet_size(path, text)
     document = parse_json(text, str(path)) if is_json else parse_yaml(text, str(path))
     if isinstance(document, list):
         document = {"minions": cast("list[object]", document)}

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import to_jsonable_python
+from pydantic import TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError, legible
 from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
+from minions_evals_mcp.sandbox.child_environment import child_environment
 
 LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
 SUFFIXES = (*SEPARATORS, *LINES, PARQUET)
-_JSON: TypeAdapter[Json] = TypeAdapter(Json)
+_LABELS = TypeAdapter(dict[str, list[str]])
+_WORKER = "minions_evals_mcp.interop.parquet_worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,41 +67,42 @@ def _json_rows(path: Path) -> Iterator[Row]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
+    for number, line in enumerate(_read_elsewhere(path, "rows"), 1):
+        yield Row(f"{path}:{number}", cast("Json", line["row"]), is_text=False)
+
+
+def parquet_labels(path: Path) -> dict[str, list[str]]:
+    """The names of a Parquet file's classes, by column; raises as reading its rows does."""
+    lines = [*_read_elsewhere(path, "labels")]
+    return _LABELS.validate_python(lines[0]["labels"]) if lines else {}
+
+
+def _read_elsewhere(path: Path, question: str) -> Iterator[Json]:
+    """The lines of a process that reads the file; one that dies of it costs no more than the file."""
     if find_spec("pyarrow") is None:
         raise UnsupportedError(
             "Parquet needs the package pyarrow, which is not installed.",
             remedy="Install it with: pip install 'minions-evals-mcp[parquet]'",
         )
-    import pyarrow as pa  # noqa: PLC0415  an extra, and slow: imported at first use
-
-    from minions_evals_mcp.interop.parquet_file import parquet_rows  # noqa: PLC0415  as above
-
-    number = 0
-    try:
-        with legible(path), path.open("rb") as file:
-            for cells in _whole(parquet_rows(file, str(path))):
-                number += 1
-                yield Row(f"{path}:{number}", _plain(cells, f"{path}:{number}"), is_text=False)
-    except (pa.ArrowException, OverflowError, _DamagedError) as error:  # pyright: ignore[reportUnknownVariableType]  pyarrow brings no types
-        raise InvalidRecordError(f"no Parquet: {error}", where=str(path)) from None
-
-
-class _DamagedError(Exception):
-    """pyarrow cannot read on, which it says as if the system could not."""
+    command = (sys.executable, "-P", "-m", _WORKER, question, str(path))
+    with legible(path), path.open("rb") as file:
+        process = subprocess.Popen(  # noqa: S603  our own program
+            command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=child_environment()
+        )
+    with process:
+        assert process.stdout is not None
+        try:
+            yield from _lines(process.stdout, path)
+        finally:
+            process.kill()
 
 
-def _whole(rows: Iterator[dict[str, object]]) -> Iterator[dict[str, object]]:
-    try:
-        yield from rows
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise _DamagedError(str(error).splitlines()[0]) from None
-
-
-def _plain(cells: dict[str, object], where: str) -> Json:
-    """The cells as JSON: dates as their text."""
-    try:
-        return _JSON.validate_python(to_jsonable_python(cells, inf_nan_mode="constants"))
-    except (ValidationError, ValueError) as error:
-        raise InvalidRecordError(f"cannot be JSON: {str(error).splitlines()[0]}", where=where) from None
+def _lines(answers: IO[bytes], path: Path) -> Iterator[Json]:
+    for answer in answers:
+        line = cast("Json", json.loads(answer))
+        if "refused" in line:
+            raise InvalidRecordError(str(line["refused"]), where=str(line["where"]))
+        if "end" in line:
+            return
+        yield line
+    raise InvalidRecordError("no Parquet: what reads it died of it", where=str(path))

@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.incoming.omitted import without_omitted
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
+from minions_evals_mcp.domain.request_fields import AgentRunId, TestCaseId
 from minions_evals_mcp.domain.values import Id, Text, Value, Visible, unknown_key
 from minions_evals_mcp.engine.request import JudgeChoice
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
@@ -27,9 +28,9 @@ class AgentRunCompleted(Value):
     """An agent has produced something: a recorded agent-run by its id, or the whole record. Judged by `testCaseId`, else by
     every active test case with the same inputs."""
 
-    agent_run_id: Id | None = None
+    agent_run_id: AgentRunId | None = None
     agent_run: Json | None = None
-    test_case_id: Id | None = None
+    test_case_id: TestCaseId | None = None
     judge: JudgeChoice = "auto"
 
     @model_validator(mode="after")

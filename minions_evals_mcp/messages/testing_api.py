@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
 from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.request_fields import BranchId, PromptId, TestCaseId
 from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.ab_test import branches
 from minions_evals_mcp.engine.cases import test_history as history
@@ -19,6 +20,7 @@ from minions_evals_mcp.engine.cases.baselines import output_record, update_expec
 from minions_evals_mcp.messages.derived import DerivedPayload, payload_of
 from minions_evals_mcp.operations import ab_test, batch_run_tests
 from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.store import records
 
 Limit = Annotated[int, Field(ge=1, le=200)]
@@ -28,13 +30,13 @@ Offset = Annotated[int, Field(ge=0)]
 class OfPrompt(Value):
     """The test cases of a prompt."""
 
-    prompt_id: Id
+    prompt_id: PromptId
 
 
 class OfTestCase(Value):
     """One test case."""
 
-    test_case_id: Id
+    test_case_id: TestCaseId
 
 
 class PageOfTestCase(OfTestCase):
@@ -47,7 +49,7 @@ class PageOfTestCase(OfTestCase):
 class OfBranch(Value):
     """One branch."""
 
-    branch_id: Id
+    branch_id: BranchId
 
 
 class PageOfBranch(OfBranch):
@@ -60,7 +62,7 @@ class PageOfBranch(OfBranch):
 class CreateTestCase(Value):
     """A new test case of a prompt; `testCaseId`: else one that is made of the message's id."""
 
-    prompt_id: Id
+    prompt_id: PromptId
     name: Text
     description: str = ""
     input: JsonValue
@@ -71,7 +73,7 @@ class CreateTestCase(Value):
 class UpdateTestCase(Value):
     """A test case with those fields changed; what is left out stays."""
 
-    test_case_id: Id
+    test_case_id: TestCaseId
     prompt_id: Id | None = None
     name: Text | None = None
     description: str | None = None
@@ -82,7 +84,7 @@ class UpdateTestCase(Value):
 class UpdateExpectedOutput(Value):
     """Accept an output as the expected one: the given one, else that of the run, else of the newest run."""
 
-    test_case_id: Id
+    test_case_id: TestCaseId
     output: JsonValue = None
     test_run_id: Id | None = None
 
@@ -109,14 +111,14 @@ class BranchFields(Value):
 class CreateTestBranch(BranchFields):
     """A new branch of a test case; `branchId`: else one that is made of the message's id."""
 
-    test_case_id: Id
+    test_case_id: TestCaseId
     branch_id: Id | None = None
 
 
 class UpdateTestBranch(BranchFields):
     """A branch with those fields changed; one that is null is taken out."""
 
-    branch_id: Id
+    branch_id: BranchId
     test_case_id: Id | None = None
 
 
@@ -135,11 +137,16 @@ P = TypeVar("P", bound=Value)
 
 @dataclass(frozen=True, slots=True)
 class Verb(Generic[P]):
-    """A verb: what it takes, what it is about, and what does it."""
+    """A verb: what it takes, what it is about, what does it, and whether it only reads."""
 
     payload: type[P]
     topic: Callable[[P], str | None]
     answer: Callable[[Engine, P, Asking], Awaitable[Json]]
+    reads: bool = False
+
+    async def answered(self, engine: Engine, request: P, asking: Asking) -> Json:
+        """The answer. A verb that reads takes an id by its beginning; one that writes is refused with it."""
+        return await self.answer(engine, await with_whole_ids(engine, request) if self.reads else request, asking)
 
 
 def _wire(value: BaseModel) -> Json:
@@ -268,12 +275,12 @@ def _of_ab_test(asked: DerivedPayload) -> str | None:
 
 
 VERBS: dict[str, Verb[Any]] = {
-    "get-test-cases": Verb(OfPrompt, _of_prompt, _test_cases),
-    "get-test-case": Verb(OfTestCase, _of_case, _test_case),
-    "get-test-case-executions": Verb(PageOfTestCase, _of_case, _executions),
-    "get-test-case-stats": Verb(OfTestCase, _of_case, _stats),
-    "get-test-branches": Verb(OfTestCase, _of_case, _branches),
-    "get-branch-executions": Verb(PageOfBranch, _of_branch, _branch_executions),
+    "get-test-cases": Verb(OfPrompt, _of_prompt, _test_cases, reads=True),
+    "get-test-case": Verb(OfTestCase, _of_case, _test_case, reads=True),
+    "get-test-case-executions": Verb(PageOfTestCase, _of_case, _executions, reads=True),
+    "get-test-case-stats": Verb(OfTestCase, _of_case, _stats, reads=True),
+    "get-test-branches": Verb(OfTestCase, _of_case, _branches, reads=True),
+    "get-branch-executions": Verb(PageOfBranch, _of_branch, _branch_executions, reads=True),
     "create-test-case": Verb(CreateTestCase, _of_case, _create_case),
     "update-test-case": Verb(UpdateTestCase, _of_case, _update_case),
     "delete-test-case": Verb(OfTestCase, _of_case, _delete_case),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
-from minions_evals_mcp.domain.values import Id, Value, Visible
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, ComparisonId, More, VersionId
+from minions_evals_mcp.domain.values import Value, Visible
 from minions_evals_mcp.frozen_types import frozen_type
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ IN_USE = "in-use"
 class Request(Value):
     """Approve a prompt version that a comparison shows to be better than the current one, or refuse it."""
 
-    prompt_version_ref: Annotated[Id, Field(description="The prompt version"), NAME_SAYS_IT]
+    prompt_version_ref: Annotated[VersionId, Field(description="The prompt version"), NAME_SAYS_IT]
     comparison_id: Annotated[
-        Id | None,
+        ComparisonId | None,
         Field(description="The evidence; else the newest comparison"),
         More("The comparison that it rests on (default: the newest that has the version against the current one)."),
     ] = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More, Names
 from minions_evals_mcp.domain.values import Text, Value
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Request(Value):
     """Try cheats and mutants on the checks of a suite: which wrong answers would pass, before any model has run."""
 
     subject: Annotated[
-        Text,
+        Annotated[Text, Names(("benchmark",))],
         Field(description="The benchmark", examples=["support/quality"]),
         NAME_SAYS_IT,
         More("A benchmark by its id, a suite file, or a promptfoo config."),

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT
-from minions_evals_mcp.domain.values import Id
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, PromptId, TestCaseId
 from minions_evals_mcp.engine.request import MOST_CASES, PromptVersionChoice, RunRequest, RunSettings
 
 if TYPE_CHECKING:
@@ -24,9 +23,9 @@ Refused: TypeAlias = "NotRun"
 class Request(RunSettings):
     """Run several test cases of a prompt, else all active ones."""
 
-    prompt_id: Annotated[Id, Field(description="The prompt"), NAME_SAYS_IT]
+    prompt_id: Annotated[PromptId, Field(description="The prompt"), NAME_SAYS_IT]
     test_case_ids: Annotated[
-        tuple[Id, ...] | None,
+        tuple[TestCaseId, ...] | None,
         Field(
             strict=False, min_length=1, max_length=MOST_CASES, description="Else every active test case of the prompt"
         ),

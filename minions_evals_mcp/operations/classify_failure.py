@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More, Names
 from minions_evals_mcp.domain.values import Text, Value
 from minions_evals_mcp.errors import InstrumentError, StoppedError, UnsupportedError
 
@@ -27,7 +27,7 @@ class Request(Value):
     """Say why a test-run failed, or why each failed test-run of a run did."""
 
     run_id: Annotated[
-        Annotated[Text, Field(max_length=200)],
+        Annotated[Text, Field(max_length=200), Names(("run", "test-run", "eval-failure"))],
         Field(description="RUN:CASE, a failed test-run, its failure, or a run: each"),
         More("RUN:CASE, a failed test-run's id, or a run's (or its key): then each of its failures."),
     ]

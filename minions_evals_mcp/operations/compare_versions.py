@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
-from minions_evals_mcp.domain.values import Id, Text, VersionName
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, BenchmarkId, More, VersionRef
+from minions_evals_mcp.domain.values import Text
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest, RunSettings
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class Request(RunSettings):
     """Run a benchmark under two prompt versions, the one in use and a candidate, or compare two stored runs."""
 
-    benchmark_id: Annotated[Id | None, Field(description="The benchmark"), NAME_SAYS_IT] = None
+    benchmark_id: Annotated[BenchmarkId | None, Field(description="The benchmark"), NAME_SAYS_IT] = None
     version_a: Annotated[
-        VersionName | None, Field(description="In use now"), More("The prompt version that is current.")
+        VersionRef | None, Field(description="In use now"), More("The prompt version that is current.")
     ] = None
     version_b: Annotated[
-        VersionName | None, Field(description="Candidate"), More("The prompt version that would take its place.")
+        VersionRef | None, Field(description="Candidate"), More("The prompt version that would take its place.")
     ] = None
     run_ids: Annotated[
         tuple[Text, ...] | None,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
-from minions_evals_mcp.domain.values import Id, Value
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, BenchmarkId, More
+from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.frozen_types import frozen_type
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Request(Value):
     """Say where a benchmark is heading."""
 
-    benchmark_id: Annotated[Id, Field(description="The benchmark"), NAME_SAYS_IT]
+    benchmark_id: Annotated[BenchmarkId, Field(description="The benchmark"), NAME_SAYS_IT]
     limit: Annotated[
         Annotated[int, Field(ge=1, le=1000)], Field(description="Newest points"), More("The most runs that are shown.")
     ] = 20

@@ -10,15 +10,14 @@ from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
-from minions_evals_mcp.domain.request_fields import ModelTarget, More, NameSaysIt
-from minions_evals_mcp.domain.values import Id
+from minions_evals_mcp.domain.request_fields import BenchmarkId, ModelTarget, More, NameSaysIt
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.operations.table import DEFAULTS, LEFT_OUT, LIMITED, NAMES, Interface, Offer, Operation
 
 R = TypeVar("R", bound=BaseModel)
 LIMITED_TYPES: Mapping[str, Any] = {
     "decision": Literal["approved", "refused"],
-    "subject": Id,
+    "subject": BenchmarkId,
     "target": Optional[ModelTarget],  # noqa: UP045  pyright: an alias and `|` do not go together
 }
 """The types of the fields in `LIMITED`."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
+
+M = TypeVar("M", bound=BaseModel)
 
 LATEST = "latest"
 """The newest: of runs, or of the records of a type."""
@@ -18,8 +22,8 @@ async def whole_id(engine: Engine, given: str, *types: str) -> str:
     return await meant_id(engine, given, *types)
 
 
-async def whole_version(engine: Engine, name: str) -> str:
-    """The prompt version that was meant; `latest` by itself is that of the prompt that the cases are of."""
-    from minions_evals_mcp.engine.meant_ids import meant_version  # noqa: PLC0415  as above
+async def with_whole_ids(engine: Engine, request: M) -> M:
+    """The request with every id that it names written out; its fields say which those are."""
+    from minions_evals_mcp.engine.meant_ids import with_meant_ids  # noqa: PLC0415  as above
 
-    return await meant_version(engine, name)
+    return await with_meant_ids(engine, request)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
-from minions_evals_mcp.domain.values import Id, Value
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, BenchmarkId, More
+from minions_evals_mcp.domain.values import Value
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.compare.sample_size import SamplePlan as Answer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Request(Value):
     """The sample that a benchmark needs to find a difference between two versions, from the variation of its own runs."""
 
-    benchmark_id: Annotated[Id, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
+    benchmark_id: Annotated[BenchmarkId, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
     effect: Annotated[
         float,
         Field(gt=0, le=1, description="Difference of the scores (0 to 1) to find"),

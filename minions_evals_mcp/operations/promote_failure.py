@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.request_fields import More
-from minions_evals_mcp.domain.values import Id, Text, Value
-from minions_evals_mcp.operations.ids import whole_id
+from minions_evals_mcp.domain.request_fields import BenchmarkId, More, Names
+from minions_evals_mcp.domain.values import Text, Value
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.cases.promote import Promoted as Answer
@@ -21,7 +20,7 @@ class Request(Value):
     """Make a test case of a failure: its input, what was wrong, and a check that this output fails."""
 
     failure_id: Annotated[
-        Text,
+        Annotated[Text, Names(("eval-failure", "test-run", "agent-run"))],
         Field(description="RUN:CASE, a failed test-run or an agent-run"),
         More(
             "RUN:CASE (a run's id, key or `latest`), a failure's or its test-run's id, an imported agent-run's, or `latest`: the"
@@ -38,12 +37,14 @@ class Request(Value):
         Field(description="What was wrong"),
         More("What was wrong, in your words. Else as the failure says it."),
     ] = None
-    into: Annotated[Id | None, Field(description="A benchmark"), More("The benchmark that takes the case up.")] = None
+    into: Annotated[
+        BenchmarkId | None, Field(description="A benchmark"), More("The benchmark that takes the case up.")
+    ] = None
 
 
 async def run(engine: Engine, request: Request) -> Answer:
     """The test case; done twice, it is the same. Raises `BadInputError` for a run that passed."""
     from minions_evals_mcp.engine.cases.promote import promote_failure  # noqa: PLC0415  the engine, at the first call
 
-    failure = await whole_id(engine, request.failure_id, "eval-failure", "test-run", "agent-run")
-    return await promote_failure(engine, failure, corrected=request.corrected, why=request.why, into=request.into)
+    failure_id = request.failure_id
+    return await promote_failure(engine, failure_id, corrected=request.corrected, why=request.why, into=request.into)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
-from minions_evals_mcp.domain.values import Id, Text
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, BenchmarkId, More, TestCaseId
+from minions_evals_mcp.domain.values import Text
 from minions_evals_mcp.engine.request import MOST_CASES, PromptVersionChoice, RunRequest, RunSettings, Selection
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations import rejudge
@@ -27,13 +27,13 @@ SELECTION = "named by the caller"
 class Request(Selection, RunSettings):
     """Run a benchmark, or some of its cases, or judge the stored outputs of one of its runs anew."""
 
-    benchmark_id: Annotated[Id, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
+    benchmark_id: Annotated[BenchmarkId, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
     prompt_version_ref: PromptVersionChoice = None
     rejudge_run_id: Annotated[
         Text | None, Field(description="Judge the stored outputs of this run; no target is called"), NAME_SAYS_IT
     ] = None
     test_case_ids: Annotated[
-        tuple[Id, ...] | None,
+        tuple[TestCaseId, ...] | None,
         Field(strict=False, min_length=1, max_length=MOST_CASES, description="Only these of its cases"),
         NAME_SAYS_IT,
     ] = None

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, More
-from minions_evals_mcp.domain.values import Id
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, AgentRunId, More, PromptId, TestCaseId
 from minions_evals_mcp.engine.request import MOST_CASES, PromptVersionChoice, RunRequest, RunSettings
 
 if TYPE_CHECKING:
@@ -25,16 +24,16 @@ class Request(RunSettings):
     """Judge one output of a test case, or of each of a prompt's cases."""
 
     test_case_id: Annotated[
-        Id | None, Field(description="The test case", examples=["support/refund"]), NAME_SAYS_IT
+        TestCaseId | None, Field(description="The test case", examples=["support/refund"]), NAME_SAYS_IT
     ] = None
-    prompt_id: Annotated[Id | None, Field(description="A batch")] = None
+    prompt_id: Annotated[PromptId | None, Field(description="A batch")] = None
     test_case_ids: Annotated[
-        tuple[Id, ...] | None,
+        tuple[TestCaseId, ...] | None,
         Field(strict=False, min_length=1, max_length=MOST_CASES, description="Only these of the prompt's cases"),
         NAME_SAYS_IT,
     ] = None
     agent_run_id: Annotated[
-        Id | None,
+        AgentRunId | None,
         Field(description="Judge this recorded output"),
         More("Judge the output of this recorded agent-run."),
     ] = None

@@ -8,6 +8,7 @@ from minions_evals_mcp.next_steps import is_rendered, plain
 
 _TURNING = frozenset(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
 
+_SPACES = str.maketrans("\n\t\r", "   ")
 _COMMAND, _GLUE = late("`[^`]+`|(?<=: )minions-evals [^`;]+"), "\x00"
 HIDDEN = late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
@@ -32,11 +33,9 @@ def printable(text: str, limit: int = 200) -> str:
         return text
     text = text if is_rendered(text) else _in_words(text)
     head = text[: limit * 4]
-    clean = "".join(
-        " " if character in "\n\t\r" else character
-        for character in head
-        if character in "\n\t\r" or (character.isprintable() and character not in _TURNING)
-    )
+    clean = head.translate(_SPACES)
+    if not clean.isprintable() or not _TURNING.isdisjoint(clean):
+        clean = "".join(character for character in clean if character.isprintable() and character not in _TURNING)
     return clean if len(clean) <= limit and len(head) == len(text) else clean[: limit - 1] + "…"
 
 

@@ -25,7 +25,7 @@ from minions_evals_mcp.project import project_at
 from minions_evals_mcp.server.catalogue import ALWAYS_LOADED, CATALOGUE, Start
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.edge.logs import configure_logs
-from minions_evals_mcp.server.edge.meant import changed_ids, with_meant_ids
+from minions_evals_mcp.server.edge.meant import read_as, with_meant_ids
 from minions_evals_mcp.server.edge.schemas import Schemas, kept_schemas
 from minions_evals_mcp.server.options import Options, named_path, read_options, store_path
 from minions_evals_mcp.server.resources.completion import register_completion
@@ -139,20 +139,13 @@ async def _carry_out(
 async def _done(call: Call, name: str, request: Any) -> CallToolResult | InputRequiredResult:
     """The tool's answer. A reading tool takes an id by its beginning and says which it read; a writing one is refused with it."""
     work = _function(name)
-    try:
-        return await work(call, request)
-    except NotFoundError as error:
-        meant = await with_meant_ids(call.engine, name, request)
-        if meant == request:
-            raise
-        read = {getattr(request, field): getattr(meant, field) for field in changed_ids(request, meant)}
-        if CATALOGUE[name].writes:
-            raise (error.meaning([read[error.ident]]) if error.ident in read else error) from None
-        from minions_evals_mcp.server.answers.sizes import said_first  # noqa: PLC0415  the start needs no answers
+    meant = request if CATALOGUE[name].writes else await with_meant_ids(call.engine, request)
+    result = await work(call, meant)
+    if meant is request:
+        return result
+    from minions_evals_mcp.server.answers.sizes import said_first  # noqa: PLC0415  the start needs no answers
 
-        return said_first(
-            await work(call, meant), "; ".join(f"{given} read as {ident}" for given, ident in read.items())
-        )
+    return said_first(result, "; ".join(f"{given} read as {ident}" for given, ident in read_as(request, meant).items()))
 
 
 async def _near(engine: Engine, error: NotFoundError) -> NotFoundError:

@@ -113,7 +113,7 @@ Costs: two benchmark runs a part; same idempotencyKey goes on, or repeats the an
 Errors: no budget left, unknown version, no outputs.""",
     ),
     "classify_failure": Entry(
-        "analysis", "Say why a run failed", "classify_failure", analysis.FailuresAnswer, "analysis:classify_failure",
+        "analysis", "Explain why a run failed", "classify_failure", analysis.FailuresAnswer, "analysis:classify_failure",
         idempotent=True, reach="explains",
         search="why did an eval fail; root cause",
         description="""\

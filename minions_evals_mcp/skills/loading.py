@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.domain.values import Value
@@ -63,7 +64,7 @@ def load_skills(folder: Path) -> Skills:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
+        return bounded_files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(
             f"{path}: cannot be read: {error}.", remedy="Name the skills' folder with MINIONS_EVALS_SKILLS."

@@ -179,6 +179,8 @@ def open_raw(path: Path, *, read_only: bool = False) -> Db:
         mode = "ro" if read_only else "rwc"
         if not read_only:
             _make_private(path)
+        if read_only and stands_still(path):
+            mode = "ro&immutable=1"
         db = sqlite.connect(
             f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False,
             cached_statements=STATEMENTS,
@@ -189,6 +191,15 @@ def open_raw(path: Path, *, read_only: bool = False) -> Db:
             db.close()
             raise
         return db
+
+
+def stands_still(path: Path) -> bool:
+    """Whether the store lies where nothing can be written, so that it needs no lock: SQLite would make files beside it to take one.
+
+    What a log beside it holds is not in the file yet: then it is read with the log, or not at all.
+    """
+    log = path.with_name(path.name + "-wal")
+    return path.is_file() and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
 
 def _make_private(path: Path) -> None:

@@ -185,7 +185,8 @@ class Store:
         """Queues a write; a caller that is cancelled afterwards does not cancel it."""
         if self.writes is None:
             raise StoreError(
-                f"the store {self.path} is open for reading only.", remedy=f"Open it without {argument('read_only')}."
+                f"the store {self.path} is open for reading only.",
+                remedy=f"Open it without {argument('read_only')}. Copy it first where it lies on a medium that cannot be written.",
             )
         ticket = Ticket(work)
         await self.writes.put(ticket, self.path)

@@ -30,8 +30,7 @@ from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.targets.code_files import files_digest, named_in
-from minions_evals_mcp.targets.exchange import Exchange, asking, sent, tells_version, vet_version
-from minions_evals_mcp.targets.host_streams import HostStream, read_stream
+from minions_evals_mcp.targets.exchange import Exchange, HostStream, asking, sent, tells_version, vet_version
 from minions_evals_mcp.targets.workspace import Workspaces, contents, with_made
 
 if TYPE_CHECKING:
@@ -263,6 +262,8 @@ class CommandTarget:
             case None:
                 seen = question.too_late(latency_ms)
             case Finished() if settings.format is not None:
+                from minions_evals_mcp.targets.host_streams import read_stream  # noqa: PLC0415  only a coding agent is read by it
+
                 read = read_stream(settings.format, answer.out)
                 if answer.code and isinstance(read, Observed):
                     read = TargetErrored(_ended(answer.code))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, TypeVar, cast
+from typing import Annotated, Literal, TypeVar, cast
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -29,6 +29,9 @@ from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 PLACE = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 VERSION_NAMES = frozenset({"prompt", "promptVersion"})
 SHOWN = 200
+HostStream = Literal["claude-stream", "codex-exec", "gemini-json", "opencode-run"]
+"""`claude -p --output-format stream-json --verbose`, `codex exec --json`, `gemini --output-format stream-json` and
+`opencode run --format json`; Claude's and Gemini's `--output-format json`, too."""
 N = TypeVar("N", int, float)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal
 
 from pydantic import JsonValue
 from pydantic_core import from_json
@@ -16,10 +15,7 @@ from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.session_cost import session_cost
 from minions_evals_mcp.sessions import claude, codex, gemini, opencode
 from minions_evals_mcp.sessions.session import Session
-
-HostStream = Literal["claude-stream", "codex-exec", "gemini-json", "opencode-run"]
-"""`claude -p --output-format stream-json --verbose`, `codex exec --json`, `gemini --output-format stream-json` and
-`opencode run --format json`; Claude's and Gemini's `--output-format json`, too."""
+from minions_evals_mcp.targets.exchange import HostStream
 
 SHOWN = 300
 _READERS: Mapping[HostStream, Callable[[Iterable[Json]], Session]] = {

@@ -25,7 +25,7 @@ from typing import Any, cast
 import yaml
 
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_config.providers.listed import read_providers
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.shared.cli.terminal import CLI, Terminal
+from tests.workshop import answer, benchmark, case
 
 PROVIDERS = {"anthropic", "openai"}
 HEAVY = PROVIDERS | {"pydantic", "aiosqlite", "genai_prices", "mcp", "wordllama", "numpy", "jsonschema", "yaml"}
@@ -87,3 +88,23 @@ def test_no_plugins_of_pydantic_are_looked_for_in_all_that_is_installed(at: Term
         "importlib.metadata.entry_points = lambda **_: sys.exit(77); evals()"
     )
     assert at.carried_out([sys.executable, "-c", probe]).code == 0
+
+
+UNUSED = ("interop.promptfoo_config.config", "scoring.nunjucks", "scoring.classification", "scoring.failures.log", "engine.config_eval",
+          "targets.host_streams", "sessions", "cluster", "interop.log_formats", "world")  # fmt: skip
+"""What a recorded case that passes has no use for: other tools' formats, the causes of failures, worlds."""
+MOST = 400
+"""So many modules of ours judge it at most. 388 on the day this was written, 526 the day before."""
+
+
+def test_a_recorded_case_that_passes_loads_no_more_than_it_uses(at: Terminal) -> None:
+    records = (case("c", expectedOutputs={"output": "good"}), answer("a", "c", "good"), benchmark("b", "c"))
+    assert at.run("import", at.file("suite.json", [record.wire() for record in records])).code == 0
+    told = at.carried_out(
+        [sys.executable, "-X", "importtime", *CLI[1:], "run-benchmark", "b", "--db", str(at.db), "--json"]
+    )
+    assert told.code == 0, told
+    names = (line.rpartition("|")[2].strip() for line in told.err.splitlines() if line.startswith("import time:"))
+    ours = {name.removeprefix("minions_evals_mcp.") for name in names if name.startswith("minions_evals_mcp.")}
+    assert not {name for name in ours for unused in UNUSED if name == unused or name.startswith(f"{unused}.")}
+    assert len(ours) <= MOST

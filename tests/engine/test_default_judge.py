@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.default_judge import DEFAULT_MODEL, OPENAI_MODEL, default_judge
 from minions_evals_mcp.errors import UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config import read_config
+from minions_evals_mcp.interop.promptfoo_config.config import read_config
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ProviderSettings, parse_model
 from minions_evals_mcp.report.matrix.cells import notes

@@ -26,4 +26,4 @@ def test_the_program_on_the_page_runs_and_tells_its_verdict(tmp_path: Path) -> N
     assert err.endswith(b"AssertionError\n")  # the second case fails
     assert b"1 of 2 passed" in out
     assert b"capitals: failed; the first run of this name" in out
-    assert b"next: minions-evals" in out
+    assert b"Next: minions-evals" in out

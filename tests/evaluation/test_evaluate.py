@@ -81,7 +81,7 @@ def test_a_number_out_of_its_range_is_refused_by_its_name(evaluated: Any, field:
 def test_nothing_to_judge_by_is_no_verdict(evaluated: Any) -> None:
     result = evaluated(answer, [Case({"country": "France"})], name="bare")
     assert result.passed is None
-    assert "next: minions-evals judge --db " in str(result)
+    assert "Next: minions-evals judge --db " in str(result)
 
 
 def test_a_minimum_pass_rate_decides_in_place_of_every_case(evaluated: Any) -> None:

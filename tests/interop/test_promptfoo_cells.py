@@ -14,7 +14,7 @@ import pytest
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.context import Engine, open_engine
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
 from minions_evals_mcp.sandbox.snippets import Snippets
 from tests.bench.promptfoo_configs import ANSWERS, CONFIGS, TRUST, cells, compared, configs, environment, written

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.engine.config_eval.evaluation import AddressSpec, Evaluation, ModelSpec, ProgramSpec, SelectBest
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.scoring.max_score import MaxScore
 from minions_evals_mcp.scoring.reserved_inputs import COMPUTED
 from tests.shared.presentation.typed import typed

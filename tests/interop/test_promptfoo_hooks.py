@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from tests.hang import HANG_S
 from tests.workshop import START
 

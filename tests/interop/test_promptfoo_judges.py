@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.assertions import Assertion, Grader, ScoringCode
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, ModelSpec, SelectBest
 from minions_evals_mcp.errors import EvalsError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from tests.shared.presentation.typed import typed
 from tests.workshop import START
 

@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.interop.told_spans import told_spans
 from minions_evals_mcp.targets.call_traces import MOST_SPANS, HeldSpans
 from tests.hang import HANG_S

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_config.providers.models import VENDORS
 
 

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell
-from minions_evals_mcp.interop.promptfoo_config import read_config
+from minions_evals_mcp.interop.promptfoo_config.config import read_config
 from minions_evals_mcp.models.faults import Fault
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ProviderSettings

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import unicodedata
+
 import pytest
 
 from minions_evals_mcp.next_steps import Next, argument
@@ -21,3 +24,21 @@ def test_text_from_outside_that_looks_like_advice_is_shown_as_text(sign: str, in
     shown = printable(f"before {sign}{inner}\ue003 after")
     assert shown.isprintable()
     assert (shown.startswith("before "), shown.endswith(" after")) == (True, True)
+
+
+TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+"""The bidirectional classes of characters that turn the direction of a text."""
+ODD = "ab \n\t\r\x00\x1b\u202e\u200d\u2066é漢🫖\ud800\xa0\u2028"
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_text_is_shown_by_its_definition_character_by_character(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311  draws texts, guards nothing
+    signs = draw.choice(("abc ", "ab\n", ODD))
+    text = "".join(draw.choice(signs) for _ in range(draw.randrange(120)))
+    limit = draw.randrange(1, 60)
+    head = text[: 4 * limit].translate({ord(sign): " " for sign in "\n\t\r"})
+    kept = "".join(sign for sign in head if sign.isprintable() and unicodedata.bidirectional(sign) not in TURNING)
+    kept = kept.replace("\u200e", "").replace("\u200f", "").replace("\u061c", "")
+    whole = len(kept) <= limit and len(text) <= 4 * limit
+    assert printable(text, limit) == (kept if whole else kept[: limit - 1] + "…")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from minions_evals_mcp.store.database import open_store
 from tests.shared.presentation.typed import typed
 from tests.shared.store.command_line import ran, told
 from tests.shared.store.small_store import contents
-from tests.workshop import minion
+from tests.workshop import case, config_in, minion, opened, save
 
 HOSTILE = ("-m", "tests.store.hostile_disk")
 NOBODY = 65534
@@ -223,3 +224,27 @@ async def test_a_truncated_file_is_told(small_store: Path) -> None:
     said = await told(small_store.parent, "db", "check", "--db", str(small_store))
     assert said.code == 3
     assert "Traceback" not in said.out + said.err
+
+
+def beside(folder: Path) -> list[str]:
+    """The files that SQLite has made beside the store."""
+    return [file.name for file in folder.iterdir() if file.name.startswith("evals.db-")]
+
+
+async def test_a_store_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_raw(tmp_path / "new.db").close()
+    assert stat.S_IMODE((tmp_path / "new.db").stat().st_mode) == 0o600
+    async with opened(config_in(tmp_path)) as engine:
+        await save(engine, case("c1"))
+    assert beside(tmp_path) == []
+    allowed = os.access
+
+    def access(file: Path, mode: int) -> bool:
+        return Path(file) != tmp_path and allowed(file, mode)
+
+    monkeypatch.setattr(os, "access", access)
+    async with opened(config_in(tmp_path)) as engine:
+        assert await engine.store.read(lambda db: records.count(db, "test-case", most=9)) == 1
+        with pytest.raises(StoreError, match="open for reading only"):
+            await save(engine, case("c2"))
+        assert beside(tmp_path) == []

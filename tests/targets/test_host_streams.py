@@ -14,7 +14,8 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.interop.log_formats.session_log import reader_of
 from minions_evals_mcp.interop.logs.sample import Recorded
 from minions_evals_mcp.targets.command import CommandSettings
-from minions_evals_mcp.targets.host_streams import HostStream, read_stream
+from minions_evals_mcp.targets.exchange import HostStream
+from minions_evals_mcp.targets.host_streams import read_stream
 from tests.shared.store.command_line import told
 from tests.targets.test_command import VERSION, observed, produced
 from tests.workshop import case, minion

@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.tagged_values import json_or_text
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations import ab_test as operation
 from minions_evals_mcp.operations.ab_test import InlineBranch
+from minions_evals_mcp.operations.ids import with_whole_ids
 
 if TYPE_CHECKING:
     from minions_evals_mcp.operations.ab_test import Answer
@@ -28,8 +29,8 @@ async def ab_test(
     embedder: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run two to five branches side by side on a test case, on several, or on a benchmark, and say which wins, by what, and
-    how sure that is.
+    """Run two to five branches side by side on a test case, on several, or on a benchmark, and show which wins, by
+    what, and how certain that is.
 
     Quality is the likeness of the output to the expected one. Exit 3 if no branch brought an output.
     Example: minions-evals ab-test support/refund --branch refund/fast --branch refund/careful --iterations 5
@@ -50,7 +51,8 @@ async def ab_test(
         if not branches and not inline:
             branches = await operation.active_branches(engine, ids[0])
         subject = await operation.subject(engine, ids)
-        request = given.request(operation.Request, **subject, branches=inline, branch_ids=tuple(branches))
+        asked = given.request(operation.Request, **subject, branches=inline, branch_ids=tuple(branches))
+        request = await with_whole_ids(engine, asked)
         with progress_line(common, engine) as progress:
             result = await operation.run(engine, request, progress=progress)
     _show(result, common)

@@ -43,7 +43,7 @@ async def audit(
     yes: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Try cheats and mutants on the checks of a suite: which wrong answers would pass, before any model has run.
+    """Try cheats and mutants on a suite's checks to see which wrong answers would pass, before any model has run.
 
     Each case's checks are given an empty answer, its own input, a refusal, a fixed sentence, all answers pasted together,
     another case's answer and the like, and its right answer with a number, date, name, step or sense changed. No model is

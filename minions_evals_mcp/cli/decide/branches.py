@@ -19,7 +19,7 @@ from minions_evals_mcp.operations.ids import whole_id
 async def branches(
     case: str, /, *, executions: str | None = None, limit: Limit = 20, offset: int = 0, common: Common = DEFAULTS
 ) -> int:
-    """Show the branches of a test case with what their executions add up to, or one branch's newest executions.
+    """Show the branches of a test case with the summary of their executions, or one branch's newest executions.
 
     Example: minions-evals branches support/refund
 
@@ -39,6 +39,7 @@ async def branches(
         configured = {branch.id: await branch_configurations(engine, branch.id) for branch in case_branches}
         made = []
         if executions is not None:
+            executions = await whole_id(engine, executions, "test-branch")
             made = await branch_executions(engine, executions, limit=limit, offset=offset)
     if common.json:
         name, shown = ("branches", case_branches) if executions is None else ("executions", made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.operations.operator import calibrate as operation
 from minions_evals_mcp.report.plain import printable
 
@@ -20,7 +21,7 @@ async def calibrate(
     judge_model: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Find a benchmark's noise floor: run the same version and judge the same outputs several times.
+    """Measure a benchmark's noise: run the same version and judge the same outputs several times.
 
     The noise floor is saved. --fail-on-regression of run-benchmark uses it from then on.
     Example: minions-evals calibrate support/quality --prompt-version support/prompt@1 --repeats 5
@@ -35,7 +36,7 @@ async def calibrate(
     request = given.request(operation.Request, benchmark_id=id)
     async with session(common, judge_model=judge_model) as engine:
         with progress_line(common, engine) as progress:
-            calibration = await operation.run(engine, request, progress=progress)
+            calibration = await operation.run(engine, await with_whole_ids(engine, request), progress=progress)
     return reply(common, calibration, _lines(calibration))
 
 

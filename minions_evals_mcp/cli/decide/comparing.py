@@ -32,7 +32,7 @@ from minions_evals_mcp.operations import compare_versions as operation
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations import rejudge as rejudging
 from minions_evals_mcp.operations.engine import Engine
-from minions_evals_mcp.operations.ids import whole_id, whole_version
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 
@@ -151,12 +151,8 @@ async def _run_both(
     if options.prompt_version is not None:
         raise BadInputError("--from and --to name the prompt versions.", remedy="Leave --prompt-version out.")
     settings = options.values()
-    named = {
-        "benchmark_id": await whole_id(engine, benchmark_id, "benchmark"),
-        "version_a": await whole_version(engine, before),
-        "version_b": await whole_version(engine, after),
-    }
-    request = given.request(operation.Request, **settings, **named)
+    asked = given.request(operation.Request, **settings, benchmark_id=benchmark_id)
+    request = await with_whole_ids(engine, asked)
     with progress_line(common, engine, takes_key=True) as progress:
         comparison = await operation.run(engine, request, progress=progress)
     return comparison.id if isinstance(comparison, Record) else comparison
@@ -191,7 +187,7 @@ async def rejudge(
     judge_model: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now. No target is called.
+    """Judge a benchmark-run's stored outputs again with another judge or the current rubric. No target is called.
 
     The new run is added. It does not count for trends and regressions.
     Example: minions-evals rejudge RUN --judge llm --judge-model anthropic:claude-sonnet-5-5
@@ -240,14 +236,13 @@ async def approve(
             raise BadInputError(
                 "an approval says who decides.", remedy=f"minions-evals approve {version} --by YOUR-NAME"
             )
-        comparison: str | None = given.values["comparison_id"]
-        request = given.request(
+        asked = given.request(
             approving.Request,
-            prompt_version_ref=await whole_id(engine, version, "prompt-version"),
-            comparison_id=comparison and await whole_id(engine, comparison, "prompt-comparison"),
+            prompt_version_ref=version,
             decision="refused" if refuse else "approved",
             decided_by=speaker.name,
         )
+        request = await with_whole_ids(engine, asked)
         decided = await approving.run(engine, request, by=speaker)
     judge, fields = decided.judge.brief(), decided.approval.fields
     if common.json:

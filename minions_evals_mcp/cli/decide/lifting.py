@@ -42,7 +42,7 @@ async def lift(
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Say whether a skill, an AGENTS.md, a tool or an MCP server helps an agent: the same cases with and without it.
+    """Measure whether a skill, an AGENTS.md, a tool or an MCP server helps an agent: the same cases with and without it.
 
     Your agent (--target 'command:…') is started for each case in a fresh folder, which holds the subject or does not. It gets
     {"prompt": …} as JSON and answers with JSON or text. Quality, tokens and time are compared case by case. A skill's

@@ -15,7 +15,8 @@ async def plan(
     given: Given,
     common: Common = DEFAULTS,
 ) -> int:
-    """Say how many cases, groups or trials find a difference of a given size, from the benchmark's own runs.
+    """Calculate how many cases, groups or trials detect a difference of a given size, from the benchmark's own
+    runs.
 
     Nothing runs. With one finished run the answer is an upper bound; with two, the variation between them counts.
     Example: minions-evals plan support/quality --effect 0.1

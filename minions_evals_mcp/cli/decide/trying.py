@@ -6,7 +6,7 @@ from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.operations import try_version as operation
-from minions_evals_mcp.operations.ids import whole_id, whole_version
+from minions_evals_mcp.operations.ids import with_whole_ids
 
 
 @takes("try-version")
@@ -20,7 +20,7 @@ async def try_version(
     embedder: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Compare a candidate with the version in use: all of the open cases, of sealed ones the verdict alone.
+    """Compare a candidate with the version in use. Of sealed cases you see only the verdict.
 
     Example: minions-evals try-version support/quality support/prompt@3 --sealed
 
@@ -36,11 +36,7 @@ async def try_version(
         What measures likeness: wordllama, semantic or openai:MODEL (MINIONS_EVALS_EMBEDDER).
     """
     async with session(common, judge_model=judge_model, embedder=embedder) as engine:
-        named = {
-            "benchmark_id": await whole_id(engine, id, "benchmark"),
-            "version": await whole_version(engine, version),
-        }
-        request = given.request(operation.Request, **named)
+        request = await with_whole_ids(engine, given.request(operation.Request, benchmark_id=id, version=version))
         with progress_line(common, engine, takes_key=True) as progress:
             answer = await operation.run(engine, request, progress=progress)
     reply(common, answer, [answer.in_words])

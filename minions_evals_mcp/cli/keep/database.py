@@ -18,7 +18,8 @@ FAILED = 3
 
 
 async def check(*, deep: bool | None = None, common: Common = DEFAULTS) -> int:
-    """Verify the store: pages, references, the gapless events, every hard rule, and each row. Exit 3 if anything is wrong.
+    """Verify the store: pages, references, the sequence of events, every hard rule, and each row. Exit 3 if
+    anything is wrong.
 
     Example: minions-evals db check
 
@@ -86,7 +87,7 @@ def _clear() -> bool:
 
 
 async def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
-    """Copy the store to a file, whole and consistent, while others write.
+    """Copy the store to a file, complete and consistent, while other programs write to it.
 
     Example: minions-evals db backup evals-backup.db
 
@@ -108,7 +109,8 @@ async def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
 
 
 async def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
-    """Write what is provably whole of a damaged store into a new file, which holds every rule. The damaged one is only read.
+    """Recover what is provably intact of a damaged store into a new file that passes every check. The damaged one
+    is only read.
 
     Example: minions-evals db salvage evals-salvaged.db --db evals.db
 
@@ -142,7 +144,7 @@ async def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
 
 
 def path(*, common: Common = DEFAULTS) -> int:
-    """Print where the store is.
+    """Print the path of the store.
 
     Example: minions-evals db path
     """

@@ -32,7 +32,7 @@ async def add(
     id: str | None = None,  # noqa: A002  the option's name
     common: Common = DEFAULTS,
 ) -> int:
-    """Make a test case or a version of a prompt, or a branch of a test case.
+    """Add a test case, a version of a prompt, or a branch of a test case.
 
     A test case takes promptId, name, description, input and expectedOutput. A branch testCaseId, name, provider, model and
     what else is sent (temperature, maxTokens, topP, otherParams, isControl).
@@ -75,7 +75,9 @@ async def _case_made(engine: Engine, values: Json, ident: str | None) -> Json:
 
 
 async def _branch_made(engine: Engine, values: Json, ident: str | None) -> Json:
-    return (await create_branch(engine, values, branch_id=ident)).wire()
+    case = values.get("testCaseId")
+    named = {"testCaseId": await whole_id(engine, case, "test-case")} if isinstance(case, str) else {}
+    return (await create_branch(engine, {**values, **named}, branch_id=ident)).wire()
 
 
 async def _version_made(engine: Engine, values: Json, ident: str | None) -> Json:

@@ -16,7 +16,7 @@ from minions_evals_mcp.operations.operator import forget as operation
 async def forget(
     *, yes: Annotated[bool, Parameter(negative="")] = False, given: Given, common: Common = DEFAULTS
 ) -> int:
-    """Erase content: replace it by a tombstone everywhere in the store, and leave no byte of it in the file.
+    """Erase content: replace it with a tombstone everywhere in the store and leave no byte of it in the file.
 
     Figures, verdicts, times and the fact that something was erased stay, with who asked and when. It cannot be undone. Copies
     that were made before (backups, reports, exports, delivered messages) are not reached: delete them yourself.

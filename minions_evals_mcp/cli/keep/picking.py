@@ -19,7 +19,7 @@ def pick(
     judge_model: str | None = None,
     max_cost_usd: float | None = None,
 ) -> int:
-    """Select the best of several recorded outputs by their scores: a JSON row in, its selection out. Nothing is saved.
+    """Select the best of several recorded outputs by their scores: one JSON row in, its selection out. Nothing is saved.
 
     A row is {id, outputs: […], assert: […]}. Its answer {id, selected, scores, reasons, namedScores} or {id, error}. `selected` is
     the index of the output with the highest aggregate (the first of equals), null where none reaches the threshold of

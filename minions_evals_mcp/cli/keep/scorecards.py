@@ -14,6 +14,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
 from minions_evals_mcp.engine.answers.scoring_code import ScoringCode, read_scoring_code
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.score_table import read_table
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.operations.views.run_table import FALLING, FIGURES
 from minions_evals_mcp.operations.views.run_table import rows as run_rows
 from minions_evals_mcp.scoring.score_card import Row, ScoreCard, Tallies, custom_card, score_card
@@ -35,7 +36,7 @@ async def scorecard(
     limit: Limit = SHOWN,
     common: Common = DEFAULTS,
 ) -> int:
-    """Give a table of results one score, and say what changed since another. Nothing is saved.
+    """Reduce a table of results to one score, and show what changed since another. Nothing is saved.
 
     Booleans give the share of true in percent, numbers their mean, several columns the mean of their figures.
     Without --columns the last column counts. Of a benchmark-run that is its score. A run has a column for each
@@ -63,7 +64,7 @@ async def scorecard(
         raise BadInputError("--code scores the whole table; --columns chooses from it.", remedy="Give one of the two.")
     scoring = None if code is None else read_scoring_code(code, trusted=trust_code)
     request = CardOptions(chosen, scoring, limit, common)
-    card, rows = await _card(source, request)
+    source, card, rows = await _card(source, request)
     if compare is None:
         if common.json:
             say(card.model_dump(mode="json"))
@@ -72,7 +73,7 @@ async def scorecard(
 
         show_card(source, card, rows)
         return 0
-    before, _ = await _card(compare, request)
+    compare, before, _ = await _card(compare, request)
     changes = card_changes(before, card)
     if common.json:
         say(
@@ -98,18 +99,18 @@ class CardOptions:
     common: Common
 
 
-async def _card(source: str, request: CardOptions) -> tuple[ScoreCard, list[Row]]:
-    """The source's card and its first rows."""
+async def _card(source: str, request: CardOptions) -> tuple[str, ScoreCard, list[Row]]:
+    """The source by its whole name, its card and its first rows."""
     if not _is_file(source):
         async with session(replace(request.common, read_only=True)) as engine:
-            rows = run_rows(engine, source)
-            return await _scored(rows, request, last=FIGURES[-1:], falling=FALLING)
+            run_id = await whole_id(engine, source, "benchmark-run")
+            return run_id, *await _scored(run_rows(engine, run_id), request, last=FIGURES[-1:], falling=FALLING)
     table = read_table(Path(source))
     if isinstance(table, CustomScore):
         if request.chosen:
             raise BadInputError(f"{source} holds a score and no columns.", remedy="Leave --columns out.")
-        return custom_card(table), []
-    return await _scored(_each(table), request)
+        return source, custom_card(table), []
+    return source, *await _scored(_each(table), request)
 
 
 async def _scored(

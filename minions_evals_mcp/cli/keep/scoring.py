@@ -42,7 +42,7 @@ def score(
     judge_model: str | None = None,
     max_cost_usd: float | None = None,
 ) -> int:
-    """Check recorded outputs: a JSON row in, a verdict out, streaming. Nothing is saved.
+    """Check recorded outputs: one JSON row in, one verdict out, streaming. Nothing is saved.
 
     A row is {id, output, assert: […], threshold?, latencyMs?, cost?}. Its answer {id, pass, score, results}
     or {id, error}. What a model decides (llm-rubric, factuality) is paid for again each time.

@@ -11,6 +11,7 @@ from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.operations.operator import seal as operation
 
 
@@ -24,7 +25,8 @@ async def seal(
     by: str = "",
     common: Common = DEFAULTS,
 ) -> int:
-    """Seal a benchmark, or a share of its cases: no door shows them, and comparisons on them answer with a verdict only.
+    """Seal a benchmark or a share of its cases: no interface shows them, and comparisons on them return only a
+    verdict.
 
     Without a benchmark, shows every seal and what is left of its budget.
     Example: minions-evals seal support/quality --share 0.3 --seed 7
@@ -41,6 +43,7 @@ async def seal(
     async with session(common) as engine:
         if benchmark is None:
             return await _list(engine, common)
+        benchmark = await whole_id(engine, benchmark, "benchmark")
         speaker = (await speaker_at(engine, by)).identity
         if unseal is not None:
             return await _unseal(engine, benchmark, unseal, speaker, common)

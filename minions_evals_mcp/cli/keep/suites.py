@@ -351,7 +351,7 @@ async def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002
         The record's id.
     """
     async with session(common) as engine:
-        record = await save_records.hide(engine, id)
+        record = await save_records.hide(engine, await whole_id(engine, id))
     return reply(
         common,
         record.wire(),

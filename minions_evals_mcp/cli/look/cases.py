@@ -35,11 +35,11 @@ async def cases(prompt: str | None = None, /, *, skill: str | None = None, commo
         if prompt is None:
             assert skill is not None
             return _of_skill(common, skill, await test_cases_of_skill(engine, skill))
-        version = await whole_id(engine, prompt, "prompt-version")
+        version = await whole_id(engine, prompt, "prompt", "prompt-version")
         if await engine.store.read(lambda db: version_record(db, version)) is not None:
-            prompt = (await engine.store.read(lambda db: prompt_chain(db, version))).prompt_id
-        summaries = await test_cases(engine, prompt)
-    lines = [*map(_line, summaries)] or [f"no test case has the promptId {printable(prompt, 128)}"]
+            version = (await engine.store.read(lambda db: prompt_chain(db, version))).prompt_id
+        summaries = await test_cases(engine, version)
+    lines = [*map(_line, summaries)] or [f"no test case has the promptId {printable(version, 128)}"]
     return reply(common, {"testCases": [case.model_dump(mode="json") for case in summaries]}, lines)
 
 

@@ -49,7 +49,7 @@ async def classify(
     """
     allowed = None if explain is None else explain == "llm"
     async with session(common) as engine:
-        run_id = run_id if run_id == LATEST else await whole_id(engine, run_id, "test-run")
+        run_id = run_id if run_id == LATEST else await whole_id(engine, run_id, "run", "test-run", "eval-failure")
         request = given.request(operation.Request, run_id=run_id, ask_model=allowed)
         by = operation.explainer_of(engine, request)
         failed = await operation.failed_runs(engine, request)

@@ -25,7 +25,7 @@ from minions_evals_mcp.report.plain import printable
 
 
 async def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Show what a test case's runs come to: pass rate, mean score, regressions, and the trend by day.
+    """Show the statistics of a test case: pass rate, mean score, regressions, and the trend by day.
 
     Runs of comparisons and of configs, trials after the first and errors are not among them.
     Example: minions-evals stats support/refund-within-window
@@ -97,7 +97,8 @@ async def history(
     after: Cursor | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Show the runs of a test case, newest first: what came, how it differs from what was expected, what got worse.
+    """Show the runs of a test case, newest first: each output, how it differs from the expected one, and what got
+    worse.
 
     Example: minions-evals history support/refund-within-window --limit 5
 
@@ -152,7 +153,7 @@ async def accept(
     by: str = "command-line",
     common: Common = DEFAULTS,
 ) -> int:
-    """Accept an output as what a test case expects from now on, or a run that fell as what later runs are measured against.
+    """Accept an output as the expected one from now on, or a run that fell as the baseline of later runs.
 
     Of a test case it is the output of its newest run, of a test-run its own. What was expected before is kept as an event. An
     output that waits because there was nothing to judge it by is judged by it. A benchmark's run keeps its own verdict.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.cli.derived import Given, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations import promote_failure as operation
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.report.plain import printable
 
 
@@ -21,7 +23,7 @@ async def promote(
     given: Given,
     common: Common = DEFAULTS,
 ) -> int:
-    """Make a test case of a failure: its input, what was wrong, and a check that this output fails.
+    """Turn a failure into a test case: its input, what was wrong, and a check that this output fails.
 
     With --corrected the check passes on the corrected output and the case runs from now on. Without, it is a draft and
     waits until you promote it again with one. Sealed cases are never promoted.
@@ -35,7 +37,7 @@ async def promote(
     """
     request = given.request(operation.Request, failure_id=failure, corrected=_text(given.values["corrected"]))
     async with session(common) as engine:
-        promotion = await operation.run(engine, request)
+        promotion = await operation.run(engine, await with_whole_ids(engine, request))
     return reply(common, promotion, _lines(promotion, failure))
 
 
@@ -44,7 +46,7 @@ def _text(text: str | None) -> str | None:
     if text is None or "\n" in text or len(text) > 255 or not Path(text).is_file():
         return text
     try:
-        return Path(text).read_text("utf-8-sig").strip()
+        return bounded_files.read_text(Path(text)).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"--corrected {text}: {error}.", remedy="Give a text file in UTF-8.") from None
 
@@ -63,5 +65,5 @@ def _lines(promoted: operation.Promoted, failure: str) -> list[str]:
         lines.append(as_typed(f"  minions-evals promote {failure} --corrected TEXT"))
     else:
         lines.append("  the output fails them, the corrected one passes")
-        lines.append(as_typed(f"  next: minions-evals run-test-case {promoted.test_case_id}"))
+        lines.append(as_typed(f"  Next: minions-evals run-test-case {promoted.test_case_id}"))
     return lines

@@ -22,7 +22,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 @takes("trend")
 async def trend(id: str, /, *, given: Given, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Tell where a benchmark is heading, why, and when its level changed.
+    """Show where a benchmark is heading, why, and when its level changed.
 
     Example: minions-evals trend support/quality
 
@@ -44,8 +44,8 @@ async def what_changed(
     since: datetime | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Tell what changed in a benchmark's history: its levels, what changed when each began, the cases behind it, flaky
-    cases, and what the runs cost. Read from stored runs: nothing is run.
+    """Show what changed in a benchmark's history: its levels, what changed when each began, the cases behind it,
+    flaky cases, and the cost of the runs. Nothing is run.
 
     Example: minions-evals what-changed support/quality --since 2026-11-01
 

@@ -30,18 +30,19 @@ async def versions(id: str, other: str | None = None, /, *, common: Common = DEF
     other
         Another version: the lines that changed are shown.
     """
+    before = after = id
     async with session(common) as engine:
         if other is not None:
             before, after = [await whole_id(engine, ident, "prompt-version") for ident in (id, other)]
             lines = await line_diff(engine, before, after)
         else:
-            chain = await version_chain(engine, await whole_id(engine, id, "prompt-version"))
+            chain = await version_chain(engine, await whole_id(engine, id, "prompt", "prompt-version"))
             lines = [_line(version) for version in chain]
             if common.json:
                 say({"versions": [version.model_dump(mode="json") for version in chain]})
                 return 0
     if common.json:
-        say({"from": id, "to": other, "diff": list(lines)})
+        say({"from": before, "to": after, "diff": list(lines)})
         return 0
     write = tell if other is None else sys.stdout.write  # a line of a prompt stands as it is
     for line in lines or ["the two versions say the same"]:
@@ -50,7 +51,7 @@ async def versions(id: str, other: str | None = None, /, *, common: Common = DEF
 
 
 async def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> int:
-    """Say which version of a prompt is in use, before any was approved: it is the one that others have to beat.
+    """Set which version of a prompt is in use before any is approved: the one that others have to beat.
 
     Only a person says so. Once a version is approved, approvals say which is in use.
     Example: minions-evals prompt use support/prompt@2 --by anna
@@ -75,7 +76,8 @@ async def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> in
 
 
 async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int:
-    """Make the wordings of an evaluated config versions of one prompt, which can then be compared and approved.
+    """Turn the prompts of an evaluated config into versions of one prompt, which can then be compared and
+    approved.
 
     They stand in the order of the config: the first is in use until another is approved. A wording that the prompt has
     already is not saved again, so that the same command adds what was written since.

@@ -17,7 +17,8 @@ Port = Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65_535))]
 
 
 def view(*, port: Port | None = None, browser: bool = True, by: str = "", common: Common = DEFAULTS) -> int:
-    """Look at benchmarks, runs in progress, history, failures and the outbox in the browser, and judge what waits there.
+    """Browse benchmarks, runs in progress, history, failures and the outbox, and judge outputs that wait, in the
+    browser.
 
     It answers on this machine alone, to whoever holds the token in the address that is printed. Ctrl-C ends it.
     Example: minions-evals view --by anna

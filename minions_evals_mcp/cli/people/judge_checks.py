@@ -11,6 +11,7 @@ from minions_evals_mcp.cli.derived import Given, help_of, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.domain.results import ProbeResult
 from minions_evals_mcp.judges.probes import PROBES, ProbeKind
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.operations.operator.judge_check import Answer, CriterionCheck, Request, estimate, run
 from minions_evals_mcp.operations.table import TABLE
 from minions_evals_mcp.report.plain import printable
@@ -32,7 +33,8 @@ async def check(
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Probe a model judge without labels: outputs padded, injected, empty, off-topic, cut, the reference itself, two orders.
+    """Probe a model judge without labels: padded, injected, empty, off-topic and cut outputs, the reference
+    itself, and both orders.
 
     A judge that fails a probe gets no licence. What was asked before is not asked again.
     Exit 1 if a probe failed, 3 if probes could not be judged or a cap stopped them.
@@ -49,7 +51,7 @@ async def check(
     if dry_run:
         return await _estimate(request, common)
     async with session(common) as engine:
-        checked = await run(engine, request)
+        checked = await run(engine, await with_whole_ids(engine, request))
     reply(common, checked, _handed_in(checked))
     if checked.errors or checked.stopped:
         return BROKEN
@@ -58,7 +60,7 @@ async def check(
 
 async def _estimate(request: Request, common: Common) -> int:
     async with session(common) as engine:
-        priced = await estimate(engine, request)
+        priced = await estimate(engine, await with_whole_ids(engine, request))
     cost = "its price is not known" if priced.cost_usd is None else f"at most ${priced.cost_usd:g}"
     return reply(
         common,

@@ -15,9 +15,12 @@ from minions_evals_mcp.engine.labels.label_import import import_labels
 from minions_evals_mcp.engine.people.draws import DRAWN, LabelDraw, draw_labels
 from minions_evals_mcp.engine.people.promise import promise_error
 from minions_evals_mcp.interop.label_rows import labels_in
+from minions_evals_mcp.operations.ids import whole_id
 
 Number = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 SHOWN = 10
+JUDGED = ("benchmark", "benchmark-run")
+"""Of what outputs are drawn."""
 
 
 async def label(
@@ -29,7 +32,7 @@ async def label(
     from_: Annotated[Path | None, Parameter(name="--from")] = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Draw outputs that a model judged at random and queue them for people, who see no verdict of the model.
+    """Draw outputs at random that a model judged and queue them for people, who do not see the model's verdict.
 
     Their labels show whether the judge can be trusted (agreement), and corrects the pass rate (runs, compare).
     Example: minions-evals label support/quality --draw 30
@@ -53,13 +56,15 @@ async def label(
     if max_judge_error is not None:
         return await _promise(id, max_judge_error, common)
     async with session(common) as engine:
-        drawn = await draw_labels(engine, id, number=draw, triggered_by="command-line")
+        drawn = await draw_labels(engine, await whole_id(engine, id, *JUDGED), number=draw, triggered_by="command-line")
     return reply(common, drawn, _lines(drawn))
 
 
 async def _promise(ident: str, max_error: float, common: Common) -> int:
     async with session(common) as engine:
-        promise = await promise_error(engine, ident, max_error=max_error, triggered_by="command-line")
+        promise = await promise_error(
+            engine, await whole_id(engine, ident, *JUDGED), max_error=max_error, triggered_by="command-line"
+        )
     queue = [as_typed(f"minions-evals judge {promise.queue_run_id} --by YOUR-NAME")] if promise.queue_run_id else []
     reply(common, promise, [as_typed(promise.in_words), *queue])
     return 1 if promise.threshold is None else 0
@@ -69,6 +74,7 @@ async def _import(ident: str, file: Path, common: Common) -> int:
     labels = labels_in(file)
     async with session(common) as engine:
         speaking = engine.speaking(await speaker_at(engine))
+        ident = await whole_id(engine, ident, *JUDGED)
         imported = await import_labels(speaking, ident, labels, triggered_by="command-line")
     whose = (
         ""

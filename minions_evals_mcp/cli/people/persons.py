@@ -10,7 +10,7 @@ from minions_evals_mcp.report.plain import printable
 
 
 async def add(name: str, /, *, common: Common = DEFAULTS) -> int:
-    """Make a person known to the store, and print their token: once, for only its hash is kept.
+    """Add a person to the store and print their token. It is printed only once: the store keeps its hash.
 
     The same name again gets a new token. Whoever brings it is that person: on the command line and the page in
     MINIONS_EVALS_PERSON_TOKEN, over `minions-evals-mcp --http` as the bearer token.
@@ -50,7 +50,7 @@ async def remove(name: str, /, *, common: Common = DEFAULTS) -> int:
 
 
 async def list_(*, common: Common = DEFAULTS) -> int:
-    """List the people whom the store knows, by a token or because they confirmed at a terminal who they are.
+    """List the people in the store, who have a token or confirmed at a terminal who they are.
 
     Example: minions-evals people list
     """

@@ -7,13 +7,14 @@ from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
 from minions_evals_mcp.operations import batch_run_tests as operation
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.report.plain import printable
 
 
 async def batch_run_tests(
     prompt: str, /, *cases: str, options: RunOptions = RUN_DEFAULTS, common: Common = DEFAULTS
 ) -> int:
-    """Run test cases of a prompt against a version of it, several at once: each is compared with its own history.
+    """Run several test cases of a prompt against one of its versions. Each is compared with its own history.
 
     The version is the one that is named, by number, id or latest. Else each case's own, else the prompt's latest.
     Exit 1 if one failed, 3 if one could not be run or has no verdict yet.
@@ -28,9 +29,10 @@ async def batch_run_tests(
     """
     request = options.request("batch_run_tests", operation.Request, prompt_id=prompt, test_case_ids=cases or None)
     async with options.session(common) as engine:
+        request = await with_whole_ids(engine, request)
         with progress_line(common, engine):
             batch = await operation.run(engine, request)
-    reply(common, batch, _lines(prompt, batch))
+    reply(common, batch, _lines(request.prompt_id, batch))
     return _exit_code(batch)
 
 

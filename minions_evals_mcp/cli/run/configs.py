@@ -29,7 +29,7 @@ from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.default_judge import default_embedder, default_judge
 from minions_evals_mcp.engine.jobs import LATEST, get_job
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
 from minions_evals_mcp.operations.evaluations import ColumnGate
@@ -88,7 +88,7 @@ def eval_(
     limit: Limit = SHOWN,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run a promptfoo config as it stands: every prompt at every provider on every test, as a matrix of outputs.
+    """Run a promptfoo config as it is: every prompt with every provider on every test, as a matrix of outputs.
 
     What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
     same command resumes where it was stopped. An output is asked for once: what the same provider answered to the same

@@ -22,7 +22,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case, save_records
 from minions_evals_mcp.operations.engine import Engine
-from minions_evals_mcp.operations.ids import whole_id
+from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
 from minions_evals_mcp.project import NAME, Project, Thresholds
 from minions_evals_mcp.settings import settings_here
 
@@ -40,7 +40,7 @@ async def run_(
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run the project: its suites are taken in, every benchmark in them is run, its thresholds are the gates.
+    """Run the project: import its suites and run every benchmark in them. Its thresholds are the gates.
 
     With ids, run those benchmarks or test cases. What to run, with what, is set up in minions-evals.toml (or under
     [tool.minions-evals] in pyproject.toml), which is looked for from here upwards: docs/reference/settings.md.
@@ -124,13 +124,12 @@ async def _run_one(
 ) -> int:
     record = await save_records.found(engine, ident)
     if isinstance(record.fields, TestCase):
-        return await show_case(
-            engine, options.request("run_test_case", run_test_case.Request, test_case_id=ident), common
-        )
+        asked = options.request("run_test_case", run_test_case.Request, test_case_id=ident)
+        return await show_case(engine, await with_whole_ids(engine, asked), common)
     began = engine.clock()
     request = options.request("run_benchmark", run_benchmark.Request, benchmark_id=ident, **chosen(choice))
     with progress_line(common, engine, takes_key=takes_key) as progress:
-        job = await run_benchmark.run(engine, request, progress=progress)
+        job = await run_benchmark.run(engine, await with_whole_ids(engine, request), progress=progress)
     say_complete(job, began, common)
     say_default_judge(engine, job, common)
     summary = await get_run.summary(engine, job.id)

@@ -20,7 +20,7 @@ from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations import run_benchmark as operation
 from minions_evals_mcp.operations import run_test_case as run_case
 from minions_evals_mcp.operations.engine import Engine
-from minions_evals_mcp.operations.ids import whole_id
+from minions_evals_mcp.operations.ids import with_whole_ids
 
 
 @takes("run-test-case", but=OF_RUN)
@@ -45,8 +45,7 @@ async def run_test_case(
     """
     request = options.request("run_test_case", run_case.Request, test_case_id=id, **given.values)
     async with options.session(common) as engine:
-        case_id = await whole_id(engine, id, "test-case")
-        return await show_case(engine, request.model_copy(update={"test_case_id": case_id}), common)
+        return await show_case(engine, await with_whole_ids(engine, request), common)
 
 
 async def show_case(engine: Engine, request: run_case.Request, common: Common) -> int:
@@ -79,7 +78,7 @@ async def run_benchmark(
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run a benchmark: judge every case, record the run, tell a regression at once.
+    """Run a benchmark: judge every case, record the run and report a regression at once.
 
     Exit 1 if a gate failed (--min-score, --fail-on-regression), 3 if an output could not be judged or a gate not decided.
     A run of chosen cases is kept as such: it is no point of the trend, and later runs are not compared with it.
@@ -116,7 +115,7 @@ async def run_benchmark(
     request = options.request("run_benchmark", operation.Request, benchmark_id=id, **chosen(choice))
     async with options.session(common) as engine:
         began = engine.clock()
-        request = request.model_copy(update={"benchmark_id": await whole_id(engine, id, "benchmark")})
+        request = await with_whole_ids(engine, request)
         async with _place(engine, request, cluster) as place:
             with progress_line(common, engine, takes_key=True) as progress:
                 job = await operation.run(engine, request, progress=progress, place=place)

@@ -15,7 +15,7 @@ from minions_evals_mcp.presentation.verdict_words import verdict_sign
 
 
 async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Show the newest runs, or one: how far it is, what failed, and the outputs that wait to be judged.
+    """List the newest runs, or show one: its progress, what failed, and the outputs that wait to be judged.
 
     Example: minions-evals runs --json
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from codecs import BOM_UTF8
+from pathlib import Path
 from typing import Annotated
 
-import anyio
 from cyclopts import Parameter
 from pydantic import ValidationError
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.cli.run.showing import show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, session
 from minions_evals_mcp.cli.speaking import speaker_at
@@ -19,7 +20,7 @@ from minions_evals_mcp.operations import get_run, submit_judgments
 
 
 async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
-    """Hand in judgments that a run asked for (`minions-evals runs RUN --json` shows them).
+    """Submit judgments that a run asked for (`minions-evals runs RUN --json` shows them).
 
     The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}.
     Example: minions-evals submit judgments.json
@@ -30,7 +31,7 @@ async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, 
         JSON. `-` is standard input.
     """
     try:
-        text = sys.stdin.buffer.read() if file == "-" else await anyio.Path(file).read_bytes()
+        text = sys.stdin.buffer.read() if file == "-" else bounded_files.read_bytes(Path(file))
         submission = Submission.model_validate_json(text.removeprefix(BOM_UTF8))
     except OSError as error:
         raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import ValidationError, model_validator
 from pydantic_core import to_json
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import InvalidRecordError, legible
 from minions_evals_mcp.interop.parsing import parse_yaml
@@ -53,7 +54,7 @@ def resources_of(settings: HttpSettings | CommandSettings, folder: Path) -> Name
 def read_target_settings(path: Path) -> HttpSettings | CommandSettings:
     """The settings in the file; raises `BadInputError` naming the file and what in it does not fit."""
     with legible(path):
-        text = path.read_text("utf-8-sig")
+        text = bounded_files.read_text(path)
     try:
         target_file = TargetFile.model_validate_json(to_json(parse_yaml(text, str(path))))
     except ValidationError as error:

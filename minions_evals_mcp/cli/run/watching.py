@@ -19,6 +19,7 @@ from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.operations import get_run, run_benchmark
 from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import with_whole_ids
 
 SETTLE_MS = 200
 """An editor writes a file in several steps: so long nothing must happen any more."""
@@ -34,7 +35,7 @@ def watch(
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Run a benchmark, and again whenever one of its suite files changes, until Ctrl-C.
+    """Run a benchmark, and run it again whenever one of its suite files changes, until Ctrl-C.
 
     The files are imported first. An invalid file is reported, and its next change is awaited.
     Example: minions-evals watch starter/quality evals.yaml --prompt-version starter/prompt@2
@@ -103,5 +104,5 @@ async def _news(engine: Engine, files: Sequence[Path]) -> bool:
 async def _run_again(engine: Engine, ident: str, choice: Choice, options: RunOptions, common: Common) -> None:
     request = options.request("run_benchmark", run_benchmark.Request, benchmark_id=ident, **chosen(choice))
     with progress_line(common, engine) as progress:
-        job = await run_benchmark.run(engine, request, progress=progress)
+        job = await run_benchmark.run(engine, await with_whole_ids(engine, request), progress=progress)
     show_summary(await get_run.summary(engine, job.id), common)

@@ -20,7 +20,7 @@ RUNS = (("demo-before", "support/prompt@1"), ("demo-after", "support/prompt@2"))
 
 
 async def demo(*, common: Common = DEFAULTS) -> int:
-    """See it work: import a suite, judge it under two prompt versions, and catch the regression between them.
+    """See it work: import a suite, judge it under two prompt versions, and detect the regression between them.
 
     It judges by rule even where a key is set, in a store of its own (--db chooses another).
     Running it again does no harm.

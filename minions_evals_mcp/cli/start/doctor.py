@@ -32,7 +32,7 @@ PING_S = 30.0
 
 
 async def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, common: Common = DEFAULTS) -> int:
-    """Tell what is configured, what works and what to do next. Exit 3 if something is broken.
+    """Show what is configured, what works and what to do next. Exit 3 if something is broken.
 
     Example: minions-evals doctor --ping
 

@@ -25,7 +25,8 @@ fail-on-regression = true
 
 
 def init(folder: Path = Path(), /, *, common: Common = DEFAULTS) -> int:
-    """Write evals.yaml, a small commented suite, and minions-evals.toml, which has `minions-evals run` run it.
+    """Write evals.yaml, a small commented suite, and minions-evals.toml, which tells `minions-evals run` to run
+    it.
 
     It runs at once, without a key. Nothing is overwritten.
     Example: minions-evals init my-evals

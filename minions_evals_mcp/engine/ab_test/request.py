@@ -11,8 +11,18 @@ from minions_evals_mcp.domain.definitions import Json, TestBranch
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, Dollars, More, Repeats
-from minions_evals_mcp.domain.values import Id, Text, Unit, Value, VersionName
+from minions_evals_mcp.domain.request_fields import (
+    NAME_SAYS_IT,
+    Asker,
+    BenchmarkId,
+    BranchId,
+    Dollars,
+    More,
+    Repeats,
+    TestCaseId,
+    VersionRef,
+)
+from minions_evals_mcp.domain.values import Text, Unit, Value
 from minions_evals_mcp.engine.request import MOST_CASES
 from minions_evals_mcp.scoring.ab import Criterion
 
@@ -48,13 +58,17 @@ class AbTestRequest(Value):
     Branches are named by their ids, or given inline.
     """
 
-    test_case_id: Annotated[Id | None, Field(description="A test case"), NAME_SAYS_IT] = None
+    test_case_id: Annotated[TestCaseId | None, Field(description="A test case"), NAME_SAYS_IT] = None
     test_case_ids: Annotated[
-        tuple[Id, ...], Field(strict=False, max_length=MOST_CASES, description="Several test cases"), NAME_SAYS_IT
+        tuple[TestCaseId, ...],
+        Field(strict=False, max_length=MOST_CASES, description="Several test cases"),
+        NAME_SAYS_IT,
     ] = ()
-    benchmark_id: Annotated[Id | None, Field(description="A benchmark: its active test cases"), NAME_SAYS_IT] = None
+    benchmark_id: Annotated[
+        BenchmarkId | None, Field(description="A benchmark: its active test cases"), NAME_SAYS_IT
+    ] = None
     branch_ids: Annotated[
-        tuple[Id, ...],
+        tuple[BranchId, ...],
         Field(strict=False, max_length=MOST, description="The control first"),
         More("A branch, by id. Once for each, the control first. Without any every active branch of the case runs."),
     ] = ()
@@ -66,7 +80,7 @@ class AbTestRequest(Value):
         ),
     ] = ()
     prompt_version: Annotated[
-        VersionName | None,
+        VersionRef | None,
         Field(description="Id, number or latest"),
         More(
             "The prompt's version: its number, its id, or latest. Default: the version that the case names, else the latest."

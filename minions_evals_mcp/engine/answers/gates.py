@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Evidence
-from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.limits import Limit, limit_gate
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 
 NAMED_SKIPPED = 3
 

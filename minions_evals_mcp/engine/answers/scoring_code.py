@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.errors import BadInputError, InstrumentError, InvalidRecordError
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.limits import Limits
@@ -60,7 +61,7 @@ def read_scoring_code(path: Path, *, trusted: bool) -> ScoringCode:
     if language is None:
         raise BadInputError(f"{path} is no scoring code.", remedy="Name a .py or a .js file.")
     try:
-        return ScoringCode(str(path), language, path.read_text(encoding="utf-8-sig"), trusted)
+        return ScoringCode(str(path), language, bounded_files.read_text(path), trusted)
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError:

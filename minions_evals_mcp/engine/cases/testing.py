@@ -39,6 +39,7 @@ from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import version_rows
 
 
 class NotRun(Value):
@@ -264,6 +265,8 @@ def _vetted_batch(db: Db, *, request: RunRequest, named: Sequence[str] | None) -
         raise BadInputError("no test case is named.", remedy="Give test_case_ids.")
     for ident in idents:
         if prompt_of_case(db, case_record(db, ident).fields) != prompt_id:
+            if not version_rows.is_prompt(db, prompt_id):
+                raise NotFoundError("prompt", prompt_id)
             raise BadInputError(f"test-case {ident} is not one of the prompt {prompt_id}.")
     if version is None:
         return idents, None

@@ -20,7 +20,6 @@ from minions_evals_mcp.judges.addressed import addressing_words, caution
 from minions_evals_mcp.judges.grading import AND
 from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.scoring.failure_causes import cause_key
 from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
@@ -196,6 +195,8 @@ def _against_earlier(run: TestRun, work: Work) -> dict[str, object]:
 def _failure(
     run: Record[TestRun], measure: Measure, work: Work, verdicts: Sequence[Verdict], judged: Judged, *, frame: Frame
 ) -> Record[EvalFailure]:  # fmt: skip
+    from minions_evals_mcp.scoring.classification.classify import classify  # noqa: PLC0415  47 modules that a passed run needs none of
+
     analysis = classify(
         failed_output(measure, work, verdicts, wants_json=judged.wants_json),
         critical_below=frame.thresholds.critical_below,
@@ -208,12 +209,13 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
     """The failed output as the classification sees it."""
     seen = work.observed
     expected, text = _missed(measure, work)
+    turns, talk = work.subject.turns, measure.case.fields.conversation
     criteria = tuple(_failed_criterion(measure, verdict) for verdict in verdicts)
     weight = sum(criterion.weight for criterion in criteria)
     return FailedOutput(
         output=seen.output,
         text=text,
-        inputs=work.inputs,
+        inputs={**work.inputs, "conversation": [turn.user for turn in turns]} if turns else work.inputs,
         expected=expected,
         tool_calls=seen.tool_calls or (),
         has_log=seen.tool_calls is not None,
@@ -224,6 +226,8 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
         score_fraction=sum(criterion.fraction * criterion.weight for criterion in criteria) / weight if weight else 0.0,
         criteria=criteria,
         checks=_checks(measure),
+        turns=turns,
+        knows={} if talk is None else talk.knows,
         missing_keys=missing_keys(work.expected, seen.output) if isinstance(measure.yardstick, ByExpectation) else (),
     )
 

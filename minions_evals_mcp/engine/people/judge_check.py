@@ -13,7 +13,7 @@ from pydantic import Field
 
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import output_text
-from minions_evals_mcp.domain.request_fields import Dollars, More
+from minions_evals_mcp.domain.request_fields import Dollars, More, Names
 from minions_evals_mcp.domain.results import ProbeResult
 from minions_evals_mcp.domain.values import Text, Value, to_millis
 from minions_evals_mcp.engine.budget import Budget, HaltedError
@@ -46,7 +46,7 @@ class CheckRequest(Value):
     """The subject of the probes: the judge of that run, or of the benchmark's newest, on at most `limit` of its cases."""
 
     ident: Annotated[
-        Text,
+        Annotated[Text, Names(("benchmark", "benchmark-run"))],
         Field(description="A benchmark or a run"),
         More("A benchmark (its newest run that a model judged), or a benchmark-run by id or key."),
     ]

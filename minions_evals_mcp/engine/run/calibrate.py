@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.request_fields import Asker, Dollars, More
-from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
+from minions_evals_mcp.domain.request_fields import Asker, BenchmarkId, Dollars, More, VersionRef
+from minions_evals_mcp.domain.values import Text, Value
 from minions_evals_mcp.engine.asking_again import resumed_as
 from minions_evals_mcp.engine.calibration import CALIBRATED, Calibration, StableCase
 from minions_evals_mcp.engine.context import Engine
@@ -32,9 +32,9 @@ _JSON: TypeAdapter[Json] = TypeAdapter(Json)
 class CalibrationRequest(Value):
     """A benchmark to be run `repeats` times under one prompt version, its first outputs judged as often."""
 
-    benchmark_id: Annotated[Id, Field(description="The benchmark")]
+    benchmark_id: Annotated[BenchmarkId, Field(description="The benchmark")]
     prompt_version_ref: Annotated[
-        VersionName | None,
+        VersionRef | None,
         Field(description="The prompt version"),
         More("The prompt version whose outputs are taken or made."),
     ] = None

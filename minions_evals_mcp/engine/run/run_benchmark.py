@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.embedders import vet_embedder
 from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, working_on
 from minions_evals_mcp.engine.judge.judging import Judging
+from minions_evals_mcp.engine.near_ids import near_ids
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.conclusion import ended
@@ -28,7 +29,14 @@ from minions_evals_mcp.engine.run.tally import Tally
 from minions_evals_mcp.engine.run.unit_pages import open_units
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.engine.seals.guard import hushed, vet_whole
-from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, SealedError, StoppedError
+from minions_evals_mcp.errors import (
+    BadInputError,
+    EvalsError,
+    InstrumentError,
+    NotFoundError,
+    SealedError,
+    StoppedError,
+)
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.next_steps import WORKS, argument
 from minions_evals_mcp.stats.sequential import case_order
@@ -93,7 +101,9 @@ def chosen_cases(benchmark: Record[Benchmark], request: RunRequest) -> Sequence[
     named, known = request.case_ids, benchmark.fields.test_case_ids
     strangers = set(named or ()) - set(known)
     if strangers:
-        raise BadInputError(f"{min(strangers)} is no test case of the benchmark {benchmark.id}.")
+        raise NotFoundError(
+            f"test case of the benchmark {benchmark.id}", min(strangers), near=near_ids(min(strangers), known)
+        )
     return known if named is None else named
 
 

@@ -6,17 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, More
-from minions_evals_mcp.domain.values import Id, Text, VersionName
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, BenchmarkId, More, Names, VersionRef
+from minions_evals_mcp.domain.values import Text, VersionName
 from minions_evals_mcp.engine.request import RunSettings
 
 
 class TrialRequest(RunSettings):
     """Compare a candidate with the version in use: all of the open cases, and of sealed cases the verdict alone."""
 
-    benchmark_id: Annotated[Id, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
+    benchmark_id: Annotated[BenchmarkId, Field(description="The benchmark", examples=["support/quality"]), NAME_SAYS_IT]
     version: Annotated[
         VersionName,
+        Names(("prompt-version", "prompt"), of_cases=True),
         Field(description="Candidate"),
         More("The candidate: a prompt version, or with a text of its own the prompt whose next version it is."),
     ]
@@ -26,7 +27,7 @@ class TrialRequest(RunSettings):
         More("The candidate's text. It is kept as a new version of its prompt."),
     ] = None
     against: Annotated[
-        VersionName | None,
+        VersionRef | None,
         Field(description="Instead of the version in use"),
         More("The version to beat (default: the version in use)."),
     ] = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.records import Record
@@ -19,7 +20,7 @@ from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import ROOTS, parse_yaml
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.interop.suite import LINES, read_suite
 
 SUITES = (".yaml", ".yml", ".json", *LINES)
@@ -112,7 +113,7 @@ def is_config(path: Path) -> bool:
 
 def _is_suite(path: Path) -> bool:
     try:
-        document = parse_yaml(path.read_text("utf-8-sig"), str(path))
+        document = parse_yaml(bounded_files.read_text(path), str(path))
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import yaml
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.audits import CaseAudit
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
@@ -28,7 +29,7 @@ def diff_of(path: Path, audits: Iterable[CaseAudit]) -> str:
         for audit in audits
         if audit.suggestion is not None
     }
-    text = path.read_text("utf-8-sig")
+    text = bounded_files.read_text(path)
     if path.suffix.lower() in LINES:
         changed = "\n".join(_line(line, suggested) for line in text.split("\n"))
     else:

@@ -19,6 +19,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.archive import Archive, archive
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.foreign_checks import inspect_check, recorded_checks
+from minions_evals_mcp.interop.logs.json_stream import LONGEST
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
 from minions_evals_mcp.scoring.foreign.inspect_scorers import carried_out
@@ -154,8 +155,8 @@ def _sample(value: JsonValue, judging: _Judging, where: str) -> Sample:
     document = the_object(value, where)
     if "id" not in document or "input" not in document:
         raise InvalidRecordError("a sample has an id and an input", where=where)
-    held = obj(document.get("attachments"))
-    question = inputs_of(_resolved(document["input"], held))
+    held = _Apart(obj(document.get("attachments")), where)
+    question = inputs_of(held.resolved(document["input"]))
     choices = document.get("choices")
     targets = texts(document.get("target"))
     return Sample(
@@ -189,9 +190,9 @@ def _checks(judging: _Judging, document: Json) -> Iterator[Json]:
         yield inspect_check(name, score=score, options=given, targets=targets, choices=choices, multiple=multiple)
 
 
-def _produced(fields: Json, held: Json, where: str) -> Produced:
-    messages = [_message(_resolved(message, held)) for message in listed_values(fields.get("messages"))]
-    output = obj(_resolved(fields.get("output"), held))
+def _produced(fields: Json, held: _Apart, where: str) -> Produced:
+    messages = [_message(held.resolved(message)) for message in listed_values(fields.get("messages"))]
+    output = obj(held.resolved(fields.get("output")))
     choices = list(objects(output.get("choices")))
     answer = _completion(output, choices)
     usage = [obj(usage_of_model) for usage_of_model in obj(fields.get("model_usage")).values()]
@@ -272,17 +273,33 @@ def _stop(fields: Json, choices: list[Json]) -> str | None:
     return stop if isinstance(stop, str) else None
 
 
-def _resolved(value: JsonValue, held: Json) -> JsonValue:
-    """The value with the long texts that stand apart from it."""
-    if isinstance(value, str):
-        if not held or "://" not in value:
-            return value
-        return _REFERENCE.sub(lambda match: _text(held, match), value)
-    if isinstance(value, dict):
-        return {key: _resolved(part, held) for key, part in value.items()}
-    return [_resolved(part, held) for part in value] if isinstance(value, list) else value
+@dataclass(slots=True, eq=False)
+class _Apart:
+    """The long texts of a sample that stand apart from where they are meant, and the room that is left to put them there.
 
+    A text may be meant a thousand times: each takes its length again as soon as it is written down.
+    """
 
-def _text(held: Json, match: re.Match[str]) -> str:
-    text = held.get(match[1])
-    return text if isinstance(text, str) else match[0]
+    texts: Json
+    where: str
+    left: int = LONGEST
+
+    def resolved(self, value: JsonValue) -> JsonValue:
+        """The value with its long texts; raises `InvalidRecordError` where all of the sample's would take more than one value may."""
+        if isinstance(value, str):
+            if not self.texts or "://" not in value:
+                return value
+            return _REFERENCE.sub(self._text, value)
+        if isinstance(value, dict):
+            return {key: self.resolved(part) for key, part in value.items()}
+        return [self.resolved(part) for part in value] if isinstance(value, list) else value
+
+    def _text(self, match: re.Match[str]) -> str:
+        text = self.texts.get(match[1])
+        text = text if isinstance(text, str) else match[0]
+        self.left -= len(text)
+        if self.left < 0:
+            raise InvalidRecordError(
+                f"its attachments, each where it is meant, take more than {LONGEST} characters", where=self.where
+            )
+        return text

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
 
 from pydantic import JsonValue
 
@@ -16,7 +14,7 @@ from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.logs.files import whole_json
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
-from minions_evals_mcp.interop.table_rows import read_rows
+from minions_evals_mcp.interop.table_rows import parquet_labels, read_rows
 from minions_evals_mcp.next_steps import Next, Value
 from minions_evals_mcp.sessions.conversation import count, inputs_of, number, objects, texts, without
 
@@ -63,7 +61,7 @@ def read(path: Path) -> Iterator[Item]:
     )
     labels: dict[str, list[str]] | None = None
     for place, row in enumerate(() if first is None else chain([first], rows), 1):
-        labels = _labels(path) if labels is None else labels
+        labels = parquet_labels(path) if labels is None else labels
         yield _sample(row.cells, place, labels, row.where)
 
 
@@ -145,20 +143,6 @@ def _answers(value: JsonValue, names: list[str]) -> tuple[str, ...]:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(names):
         return (names[value],)
     return tuple(dict.fromkeys(texts(obj(value).get("text") if isinstance(value, dict) else value)))
-
-
-def _labels(path: Path) -> dict[str, list[str]]:
-    """The names of the classes, by column, as the library `datasets` writes them into the file."""
-    from pyarrow import parquet  # noqa: PLC0415  an extra; whoever reads the rows has asked for it
-
-    metadata = cast("dict[bytes, bytes]", parquet.read_schema(path).metadata or {}).get(b"huggingface", b"{}")
-    try:
-        features: Any = json.loads(metadata).get("info", {}).get("features", {})
-        return {
-            name: list(feature["names"]) for name, feature in features.items() if feature.get("_type") == "ClassLabel"
-        }
-    except (ValueError, AttributeError, KeyError, TypeError):
-        return {}
 
 
 _MAPPED: dict[str, Value] = {

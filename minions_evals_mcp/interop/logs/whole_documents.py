@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.errors import InvalidRecordError, legible
 from minions_evals_mcp.interop.logs.files import whole_json
 
@@ -26,7 +27,7 @@ def whole_document(path: Path) -> JsonValue:
     with legible(path):
         if path.stat().st_size > LARGEST:
             raise InvalidRecordError(f"the document is larger than {LARGEST // 1_000_000} MB", where=str(path))
-        text = path.read_text("utf-8-sig")
+        text = bounded_files.read_text(path)
     return _loaded(text, str(path)) if is_yaml(path) else whole_json(text, str(path))
 
 

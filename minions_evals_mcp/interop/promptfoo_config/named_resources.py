@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.frozen_types import frozen_type
@@ -121,7 +122,7 @@ class _Search:
                 self.value(node)
                 return
         try:
-            text = path.read_text("utf-8-sig")
+            text = bounded_files.read_text(path)
         except (OSError, UnicodeDecodeError):
             return
         cells = (

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.errors import BadInputError
@@ -71,7 +72,7 @@ def _variables(inputs: Json) -> Json:
 def failing_in(path: Path) -> tuple[Json, ...]:
     """The variables of the tests that failed in a results file: promptfoo's, or the one that -o writes."""
     try:
-        document: Any = json.loads(path.read_text("utf-8-sig"))
+        document: Any = json.loads(bounded_files.read_text(path))
         rows = cast("list[Json]", document["results"]["results"])
         failed = [row for row in rows if not row["success"]]
     except OSError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.engine.config_eval.evaluation import ModuleSpec, ProgramSpec, Provider, PythonSpec, Spec
@@ -71,7 +72,7 @@ def reads_config(spec: Spec) -> bool:
 def _text_in(path: Path) -> str:
     """The text of a file; empty where that is no file, as most words of a command."""
     try:
-        return path.read_text("utf-8", "replace")
+        return bounded_files.read_text(path, errors="replace")
     except (OSError, ValueError):
         return ""
 

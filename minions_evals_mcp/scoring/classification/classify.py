@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import Severity
 from minions_evals_mcp.scoring.classification.refusals import refusal_signals
 from minions_evals_mcp.scoring.classification.root_cause import root_cause
+from minions_evals_mcp.scoring.conversations.causes import turn_causes
 from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import format_signals
 from minions_evals_mcp.scoring.failures.grounding import hallucination_signals
@@ -54,13 +55,15 @@ def classify(failed: FailedOutput, *, critical_below: float = 0.25, major_below:
         *own,
         *chain.from_iterable(signals_of_kind for kind, signals_of_kind in evidence.items() if kind != failure_type),
     )
+    turns = turn_causes(failed.turns, failed.knows) if failed.turns else []
+    signals = (*signals, *(Signal(cause.kind, f"turn {cause.turn}: {cause.quotation}", 0.0) for cause in turns))
     affected = _most_affected(failed.criteria)
     return Analysis(
         failure_type=failure_type,
         severity=_severity(failed.score_fraction, critical_below, major_below),
         description=_description(failed, affected),
         affected_criterion_ids=tuple(criterion.criterion_id for criterion in affected),
-        root_cause=root_cause(failed, failure_type, signals),
+        root_cause=turns[0].said if turns else root_cause(failed, failure_type, signals),
         signals=tuple(dict.fromkeys(signal.quoted for signal in signals))[:MOST_SIGNALS],
         confidence=confidence,
         sure=sure,

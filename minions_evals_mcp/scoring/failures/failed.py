@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.assertions import Assertion
@@ -13,7 +14,10 @@ from minions_evals_mcp.scoring.failures.texts import cut
 from minions_evals_mcp.scoring.failures.wanted import wanted_arguments, wanted_tools, wanted_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from minions_evals_mcp.domain.results import Severity
+    from minions_evals_mcp.scoring.checks import SpokenTurn
 
 
 OWN_CHECKS = "the case's own checks"
@@ -70,6 +74,10 @@ class FailedOutput:
     criteria: tuple[FailedCriterion, ...]
     checks: tuple[Assertion, ...] = ()
     missing_keys: tuple[str, ...] | None = None
+    turns: tuple[SpokenTurn, ...] = ()
+    """The turns of a conversation."""
+    knows: Mapping[str, str | int | float | bool] = field(default_factory=dict[str, "str | int | float | bool"])
+    """What the user of the conversation knows."""
 
     @property
     def wanted_tools(self) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""The arguments of the tools that are ids of records: their beginning will do, and `latest`."""
+"""The arguments of the tools that are ids of records: their beginning will do, and `latest`; their types say which those are."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from minions_evals_mcp.server.edge.guard import Arguments
 
@@ -11,33 +11,23 @@ if TYPE_CHECKING:
 
 A = TypeVar("A", bound=Arguments)
 
-EVERYWHERE = {
-    "benchmark_id": ("benchmark",),
-    "test_case_id": ("test-case",),
-    "branch_id": ("test-branch",),
-    "comparison_id": ("prompt-comparison",),
-}
-"""Arguments by name, each with the types of the records that it names."""
-OF_TOOL: dict[str, dict[str, tuple[str, ...]]] = {
-    "get_record": {"id": ()},
-    "promote_failure": {"id": ("eval-failure", "test-run", "agent-run"), "into": ("benchmark",)},
-    "approve_prompt_version": {"prompt_version_ref": ("prompt-version",)},
-}
-"""Those of one tool. What a tool deletes is named in full."""
 
-
-async def with_meant_ids(engine: Engine, tool: str, request: A) -> A:
+async def with_meant_ids(engine: Engine, request: A) -> A:
     """The arguments with the ids that they mean, written out; raises `BadInputError` where one begins several."""
-    from minions_evals_mcp.engine.meant_ids import meant_id  # noqa: PLC0415  the engine's modules come with the engine
+    from minions_evals_mcp.operations.ids import with_whole_ids  # noqa: PLC0415  the engine's modules come with the engine
 
-    meant: dict[str, str] = {}
-    for name, kinds in {**EVERYWHERE, **OF_TOOL.get(tool, {})}.items():
-        given = getattr(request, name, None)
-        if isinstance(given, str):
-            meant[name] = await meant_id(engine, given, *kinds)
-    return request.model_copy(update=meant)
+    return await with_whole_ids(engine, request)
 
 
-def changed_ids(request: Arguments, meant: Arguments) -> list[str]:
-    """The arguments that were written out."""
-    return [name for name in type(request).model_fields if getattr(request, name) != getattr(meant, name)]
+def read_as(request: Arguments, meant: Arguments) -> dict[str, str]:
+    """What was given for each id that was written out, with the whole id."""
+    return {
+        given: whole
+        for name in type(request).model_fields
+        for given, whole in zip(_listed(getattr(request, name)), _listed(getattr(meant, name)), strict=True)
+        if given != whole
+    }
+
+
+def _listed(value: object) -> list[str]:
+    return [str(part) for part in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else [str(value)]

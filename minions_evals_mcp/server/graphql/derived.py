@@ -10,7 +10,8 @@ import strawberry
 from pydantic import BaseModel, ValidationError
 from strawberry.scalars import JSON
 
-from minions_evals_mcp.domain.values import Id, VersionName
+from minions_evals_mcp.domain.request_fields import Names, names_in
+from minions_evals_mcp.domain.values import Id
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations.fields import OfferedField, fields_at, problem, request_of
 from minions_evals_mcp.operations.table import Operation, offered_as
@@ -98,12 +99,13 @@ def _description(offered: OfferedField) -> str:
 
 def _is_version(offered: OfferedField) -> bool:
     """Whether the field names a version of a prompt, which GraphQL takes as a number or by another name."""
-    return VersionName in (offered.info.annotation, *get_args(offered.info.annotation))
+    mark = names_in(offered.info.annotation, offered.info.metadata)
+    return mark is not None and mark.of_cases
 
 
 def graphql_type(annotation: Any) -> Any:
     """The type in GraphQL: an id as `ID`, a choice as text that the request checks, a nested value as JSON."""
-    if annotation == Id:
+    if annotation == Id or any(isinstance(part, Names) for part in getattr(annotation, "__metadata__", ())):
         return strawberry.ID
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:

@@ -16,7 +16,8 @@ from strawberry.asgi import GraphQL
 from strawberry.http import GraphQLHTTPResponse
 from strawberry.types import ExecutionResult
 
-from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.engine.near_ids import with_near_ids
+from minions_evals_mcp.errors import EvalsError, NotFoundError
 from minions_evals_mcp.presentation.next_steps import Queries, in_terms
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.graphql.context import Context
@@ -53,8 +54,17 @@ class _Api(GraphQL[Context, None]):
         del request
         answer: GraphQLHTTPResponse = {"data": result.data}
         if result.errors:
-            answer["errors"] = [_public_error(error, self._session.store).formatted for error in result.errors]
+            named = [await self._with_near(error) for error in result.errors]
+            answer["errors"] = [_public_error(error, self._session.store).formatted for error in named]
         return answer
+
+    async def _with_near(self, error: GraphQLError) -> GraphQLError:
+        """The same error; one about an id that is not there names those that may have been meant."""
+        cause = error.original_error
+        if not isinstance(cause, NotFoundError) or cause.near:
+            return error
+        near = await with_near_ids(await self._session.engine(), cause)
+        return GraphQLError(str(near), error.nodes, error.source, error.positions, error.path, near)
 
 
 def _public_error(error: GraphQLError, store: Path | None) -> GraphQLError:

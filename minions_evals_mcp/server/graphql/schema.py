@@ -24,6 +24,7 @@ from minions_evals_mcp.engine.cases.baselines import update_expected_output
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.operations import ab_test, batch_run_tests, run_test_case
 from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.server.graphql import branch_types as ab
 from minions_evals_mcp.server.graphql import case_types as cases
 from minions_evals_mcp.server.graphql import inputs
@@ -46,6 +47,12 @@ async def _writable(info: Info) -> Engine:
     return engine
 
 
+async def _meant(info: Info, given: str, kind: str) -> tuple[Engine, str]:
+    """The engine, and the id that a query means: its beginning will do. A mutation takes an id exactly."""
+    engine = await _engine(info)
+    return engine, await whole_id(engine, given, kind)
+
+
 def _page(limit: int | None, offset: int | None) -> tuple[int, int]:
     """The page that is asked for; raises `BadInputError` outside 1–200 and below 0."""
     wanted, skipped = 20 if limit is None else limit, offset or 0
@@ -65,18 +72,20 @@ class Query:
         graphql_type=list[cases.TestCase],
     )
     async def test_cases(self, info: Info, prompt_id: strawberry.ID) -> list[history.TestCaseSummary]:
-        return [cases.of_prompt(case) for case in await history.test_cases(await _engine(info), prompt_id)]
+        return [cases.of_prompt(case) for case in await history.test_cases(*await _meant(info, prompt_id, "prompt"))]
 
     @strawberry.field(description="One test case, with its prompt.", graphql_type=cases.TestCase)
     async def test_case(self, info: Info, id: strawberry.ID) -> history.TestCaseSummary:  # noqa: A002  the API's name
-        return cases.of_prompt(await history.test_case(await _engine(info), id))
+        return cases.of_prompt(await history.test_case(*await _meant(info, id, "test-case")))
 
     @strawberry.field(description="The runs of a test case, newest first.", graphql_type=list[cases.TestCaseExecution])
     async def test_case_executions(
         self, info: Info, test_case_id: strawberry.ID, limit: int | None = None, offset: int | None = None
     ) -> list[history.TestCaseExecution]:
         wanted, skipped = _page(limit, offset)
-        page = await history.test_case_executions(await _engine(info), test_case_id, limit=wanted, offset=skipped)
+        page = await history.test_case_executions(
+            *await _meant(info, test_case_id, "test-case"), limit=wanted, offset=skipped
+        )
         return [*page.executions]
 
     @strawberry.field(
@@ -84,14 +93,14 @@ class Query:
         graphql_type=cases.TestCaseStats,
     )
     async def test_case_stats(self, info: Info, test_case_id: strawberry.ID) -> history.TestCaseStats:
-        return await history.test_case_stats(await _engine(info), test_case_id)
+        return await history.test_case_stats(*await _meant(info, test_case_id, "test-case"))
 
     @strawberry.field(
         description="The branches of a test case with what their executions add up to.",
         graphql_type=list[ab.TestBranch],
     )
     async def test_branches(self, info: Info, test_case_id: strawberry.ID) -> list[Record[BranchFields]]:
-        return await branches.branches_of_case(await _engine(info), test_case_id)
+        return await branches.branches_of_case(*await _meant(info, test_case_id, "test-case"))
 
     @strawberry.field(
         description="The executions of a branch, newest first.", graphql_type=list[ab.TestBranchExecution]
@@ -100,7 +109,9 @@ class Query:
         self, info: Info, branch_id: strawberry.ID, limit: int | None = None, offset: int | None = None
     ) -> list[Record[ExecutionFields]]:
         wanted, skipped = _page(limit, offset)
-        return await branches.branch_executions(await _engine(info), branch_id, limit=wanted, offset=skipped)
+        return await branches.branch_executions(
+            *await _meant(info, branch_id, "test-branch"), limit=wanted, offset=skipped
+        )
 
 
 @strawberry.type

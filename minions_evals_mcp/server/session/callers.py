@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from minions_evals_mcp.domain.speaker import AGENTS, Speaker, person
 
 if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
     from mcp.server.mcpserver import Context
     from starlette.requests import Request
 
@@ -16,10 +17,15 @@ LONGEST_NAME = 128
 
 
 def speaker_of(context: Context[Any, Any]) -> Speaker:
-    """Returns who speaks in this call; over stdio always an agent."""
-    request: Request | None = context.request_context.request
+    """Who speaks in this call; over stdio always an agent."""
+    return person_of(context.request_context) or Speaker(name=client_name(context))
+
+
+def person_of(request_context: ServerRequestContext[Any, Any]) -> Speaker | None:
+    """The person whose token came with the request."""
+    request: Request | None = request_context.request
     name = None if request is None else request.scope.get("state", {}).get(PERSON_STATE)
-    return Speaker(name=client_name(context)) if name is None else person(name)
+    return None if name is None else person(name)
 
 
 def client_name(context: Context[Any, Any] | None) -> str:

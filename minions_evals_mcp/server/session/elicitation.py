@@ -8,7 +8,7 @@ from typing import Any, cast
 import anyio
 from mcp.server.elicitation import render_elicitation_schema
 from mcp.server.mcpserver import Context
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
+from mcp_types import ClientCapabilities, ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
 from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model
 
@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.people.judge_queue import next_question, question_
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Packet, Submission
 from minions_evals_mcp.operations import get_run, submit_judgments
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.server.edge.guard import connection_of
 from minions_evals_mcp.server.session.calls import Call
@@ -32,11 +33,15 @@ NOBODY = "a person"
 
 def can_be_asked(context: Context[Any, Any]) -> bool:
     """Returns whether the host shows forms to somebody."""
-    capabilities = context.client_capabilities
-    asking = None if capabilities is None else capabilities.elicitation
-    if asking is None or (asking.form is None and asking.url is not None):
+    if not shows_forms(context.client_capabilities):
         return False
     return _is_stateless(context) or context.request_context.session.can_send_request
+
+
+def shows_forms(capabilities: ClientCapabilities | None) -> bool:
+    """Reports whether a client with those capabilities shows forms."""
+    asking = None if capabilities is None else capabilities.elicitation
+    return asking is not None and not (asking.form is None and asking.url is not None)
 
 
 def _is_stateless(context: Context[Any, Any]) -> bool:
@@ -66,19 +71,19 @@ async def judged_by_person(
     for digest, answer in (context.input_responses or {}).items() if resumed_run(context) == job.id else ():
         if not isinstance(answer, ElicitResult) or answer.action != "accept":
             return None
-        await _keep_verdicts(call, context, job, digest, answer)
+        await _keep(call, context, job, digest, answer)
     until = anyio.current_time() + seconds
-    while (packet := await _next_packet(call, job)) is not None:
-        question = _question(packet, _reviewer(context))
+    while (asked := await question_about(call.engine, job, _reviewer(context))) is not None:
+        digest, question = asked
         if _is_stateless(context):
             return InputRequiredResult(
-                input_requests={packet.digest: question},
+                input_requests={digest: question},
                 request_state="\n".join(filter(None, (job.id, _reviewer(context)))),
             )
         answer = await _answer(context, question, until)
         if answer is None or answer.action != "accept":
             return None
-        await _keep_verdicts(call, context, job, packet.digest, answer)
+        await _keep(call, context, job, digest, answer)
     return None
 
 
@@ -91,20 +96,34 @@ async def _answer(context: Context[Any, Any], question: ElicitRequest, until: fl
     return None
 
 
-async def _next_packet(call: Call, job: get_run.Job) -> Packet | None:
-    """Returns what of the run a person can judge; a case with nothing to judge by wants a baseline, and no score."""
-    question = await next_question(call.engine, run_id=job.id)
-    return None if question.question is None else question.question.packet
+async def question_about(
+    engine: Engine, job: get_run.Job, name: str | None, *, likely: str = NOBODY
+) -> tuple[str, ElicitRequest] | None:
+    """The digest of the next output of the run that a person can judge, with the question about it.
+
+    A case with nothing to judge by wants a baseline, and no score. Without a name it is asked for, the likely one filled in.
+    """
+    asked = (await next_question(engine, run_id=job.id)).question
+    return None if asked is None else (asked.packet.digest, _question(asked.packet, name, likely))
 
 
-async def _keep_verdicts(
-    call: Call, context: Context[Any, Any], job: get_run.Job, digest: str, answer: ElicitResult
-) -> None:
-    """The person's verdicts on that packet, kept; raises `BadInputError` for an answer that does not fit the form."""
-    question = await question_of(call.engine, job.id, digest)
+async def _keep(call: Call, context: Context[Any, Any], job: get_run.Job, digest: str, answer: ElicitResult) -> None:
+    name = await keep_verdicts(call.engine, job, digest, answer, known=_reviewer(context))
+    if name != NOBODY:
+        connection_of(context.request_context).state[__name__] = name
+
+
+async def keep_verdicts(
+    engine: Engine, job: get_run.Job, digest: str, answer: ElicitResult, *, known: str | None
+) -> str:
+    """The person's verdicts on that packet, kept under their name, which is returned.
+
+    Raises `BadInputError` for an answer that does not fit the form.
+    """
+    question = await question_of(engine, job.id, digest)
     if question is None:
         raise ConflictError("that output is judged already, or its case was changed.", remedy=_looked_at(job))
-    packet, known = question.packet, _reviewer(context)
+    packet = question.packet
     try:
         fields = _form(packet, known).model_validate(answer.content or {}).model_dump()
     except ValidationError:
@@ -117,21 +136,19 @@ async def _keep_verdicts(
         )
         for number, criterion in enumerate(packet.criteria, 1)
     )
-    speaker = call.engine.speaker
+    speaker = engine.speaker
     if not speaker.is_person:  # whoever answers a form that the host shows is one
-        name = known or str(fields["judgedBy"]).strip() or NOBODY
-        if name != NOBODY:
-            connection_of(context.request_context).state[__name__] = name
-        speaker = person(name)
+        speaker = person(known or str(fields["judgedBy"]).strip() or NOBODY)
     whole = AnsweredPacket(digest=digest, judgments=judgments)
-    await submit_judgments.run(call.engine.speaking(speaker), Submission(run_id=job.id, packets=(whole,)))
+    await submit_judgments.run(engine.speaking(speaker), Submission(run_id=job.id, packets=(whole,)))
+    return speaker.name
 
 
 def _looked_at(job: get_run.Job) -> str:
     return f'get_run {{"runId": "{job.id}"}} shows what waits.'
 
 
-def _form(packet: Packet, name: str | None = None) -> type[BaseModel]:
+def _form(packet: Packet, name: str | None = None, likely: str = NOBODY) -> type[BaseModel]:
     """A score and a reason for each criterion, and who judges where no name is known; flat, as hosts can show it.
 
     The first field's description holds the texts whole: hosts fold a long message away, never a field.
@@ -149,7 +166,7 @@ def _form(packet: Packet, name: str | None = None) -> type[BaseModel]:
         )
         fields[f"why{number}"] = (str, Field(min_length=1, max_length=SHOWN, title=f"Why, for {criterion_name}"))
     if name is None:
-        fields["judgedBy"] = (str, Field(default=NOBODY, max_length=200, title="Your name"))
+        fields["judgedBy"] = (str, Field(default=likely, max_length=200, title="Your name"))
     return create_model("Judgment", **fields)
 
 
@@ -160,11 +177,11 @@ def _texts(packet: Packet) -> Iterator[tuple[str, JsonValue]]:
             yield title, value
 
 
-def _question(packet: Packet, name: str | None) -> ElicitRequest:
+def _question(packet: Packet, name: str | None, likely: str) -> ElicitRequest:
     """The question in three lines, the output first: Claude Code folds away what follows."""
     lines = [f"{title}: {_in_a_line(value)}" for title, value in _texts(packet)][:2]
     lines.append(f"Judge this output of the test case {packet.test_case_id}. It is data under test.")
-    schema = render_elicitation_schema(_form(packet, name))
+    schema = render_elicitation_schema(_form(packet, name, likely))
     return ElicitRequest(params=ElicitRequestFormParams(message="\n".join(lines), requested_schema=schema))
 
 

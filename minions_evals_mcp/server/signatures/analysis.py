@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from minions_evals_mcp.domain.request_fields import Names
 from minions_evals_mcp.domain.values import Timestamp
 from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
 from minions_evals_mcp.server.edge.argument_types import Cursor, Detail, Id, Limit
@@ -15,10 +16,16 @@ from minions_evals_mcp.server.edge.guard import Arguments
 class GetStatistics(Arguments):
     """get_statistics"""
 
-    test_case_id: Annotated[Id | None, Field(description="Its figures, regressions and days")] = None
-    prompt_id: Annotated[Id | None, Field(description="The figures of its test cases")] = None
+    test_case_id: Annotated[
+        Annotated[Id, Names(("test-case",))] | None, Field(description="Its figures, regressions and days")
+    ] = None
+    prompt_id: Annotated[
+        Annotated[Id, Names(("prompt",))] | None, Field(description="The figures of its test cases")
+    ] = None
     skill_id: Annotated[Id | None, Field(description="The figures of a skill's test cases")] = None
-    branch_id: Annotated[Id | None, Field(description="An A/B branch's executions")] = None
+    branch_id: Annotated[
+        Annotated[Id, Names(("test-branch",))] | None, Field(description="An A/B branch's executions")
+    ] = None
     executions: Annotated[bool, Field(description="The case's runs, newest first")] = False
     limit: Limit = 10
     cursor: Cursor | None = None

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from minions_evals_mcp.domain.request_fields import Names
 from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
 from minions_evals_mcp.server.edge.argument_types import LISTED, SAVED_AT_ONCE, Cursor, Detail, Fields, Id, Json, Limit
 from minions_evals_mcp.server.edge.guard import Arguments
@@ -24,7 +25,7 @@ class ListRecords(Arguments):
 class GetRecord(Arguments):
     """get_record"""
 
-    id: Id
+    id: Annotated[Id, Names(("record",))]
     detail: Detail = "summary"
     fields: Fields = []
     cursor: Annotated[Cursor | None, Field(description="Read the record's JSON text from here on")] = None

@@ -18,9 +18,14 @@ from pydantic import Field, JsonValue
 from minions_evals_mcp.server.edge.refusals import as_protocol_error
 
 Json = dict[str, JsonValue]
+Asker = ServerRequestContext[Any, Any]
+"""The request of the client that asks."""
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
 EXTENSION = "io.modelcontextprotocol/tasks"
 POLL_MS = 1000
+GOING: frozenset[Status] = frozenset({"working", "input_required"})
+OPEN = frozenset({"running", "awaiting-judgments"})
+"""The states of a run whose task may have no result yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +50,15 @@ class Task:
 class TaskBoard(Protocol):
     """The board behind the handles."""
 
-    async def find(self, task_id: str) -> Task | None:
-        """The task under that id."""
+    async def find(self, task_id: str, ctx: Asker) -> Task | None:
+        """The task under that id, as the client that asks can follow it."""
         ...
 
     async def cancel(self, task_id: str) -> None:
         """Asks the work to stop; a task that has ended stays as it is."""
         ...
 
-    async def answer(self, task_id: str, responses: Json) -> None:
+    async def answer(self, task_id: str, responses: Json, ctx: Asker) -> None:
         """Hands over answers to the requests that wait; others are ignored."""
         ...
 
@@ -89,11 +94,11 @@ class Tasks(Extension):
     ) -> HandlerResult:
         """The tool's answer, or the handle of what it left going on where the client declared that it knows handles."""
         result = await call_next(ctx)
-        task_id = _left_going(result) if params.name in self._tools else None
+        task_id = _left_open(result) if params.name in self._tools else None
         if task_id is None or not _knows_handles(ctx):
             return result
-        task = await self._known(task_id)
-        return {"resultType": "task", **task.wire()}
+        task = await self._known(ctx, task_id)
+        return {"resultType": "task", **task.wire()} if task.status in GOING else result
 
     async def _get(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> HandlerResult:
         task = await self._task(ctx, params)
@@ -101,7 +106,8 @@ class Tasks(Extension):
 
     async def _update(self, ctx: ServerRequestContext[Any, Any], params: _Answered) -> HandlerResult:
         task = await self._task(ctx, params)
-        await self._board.answer(task.id, params.input_responses)
+        with as_protocol_error():
+            await self._board.answer(task.id, params.input_responses, ctx)
         return {"resultType": "complete"}
 
     async def _cancel(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> HandlerResult:
@@ -113,22 +119,22 @@ class Tasks(Extension):
     async def _task(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> Task:
         require_client_extension(ctx, EXTENSION)
         _vet_name(ctx, params.task_id)
-        return await self._known(params.task_id)
+        return await self._known(ctx, params.task_id)
 
-    async def _known(self, task_id: str) -> Task:
+    async def _known(self, ctx: Asker, task_id: str) -> Task:
         with as_protocol_error():
-            task = await self._board.find(task_id)
+            task = await self._board.find(task_id, ctx)
         if task is None:
             raise MCPError(INVALID_PARAMS, f"no task with the id {task_id!r}; a task's id is the runId of its run")
         return task
 
 
-def _left_going(result: HandlerResult) -> str | None:
-    """The id of the run that the answer says is still going on."""
+def _left_open(result: HandlerResult) -> str | None:
+    """The id of the run that the answer says is still going on, or waits to be judged."""
     if not isinstance(result, CallToolResult) or result.is_error:
         return None
     result_wire: Json = result.structured_content or {}
-    return str(result_wire["runId"]) if result_wire.get("state") == "running" and "runId" in result_wire else None
+    return str(result_wire["runId"]) if result_wire.get("state") in OPEN and "runId" in result_wire else None
 
 
 def _knows_handles(ctx: ServerRequestContext[Any, Any]) -> bool:

@@ -37,8 +37,26 @@ def newest_prompt(db: Db) -> str | None:
     return None if row is None else row[0]
 
 
+def prompts_beginning(db: Db, typed: str, limit: int) -> list[str]:
+    """The prompts of versions and test cases that begin with what was typed, the newest first."""
+    rows = db.execute(
+        f"SELECT {_PROMPT} FROM minion WHERE type IN ('prompt-version', 'test-case') AND deleted_at IS NULL"
+        f" AND substr({_PROMPT}, 1, length(?1)) = ?1 GROUP BY 1 ORDER BY max(seq) DESC LIMIT ?2",
+        (typed, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def is_prompt(db: Db, name: str) -> bool:
+    """Reports whether a version or a test case is of the prompt of that name."""
+    row = db.execute(
+        f"SELECT 1 FROM minion WHERE type IN ('prompt-version', 'test-case') AND {_PROMPT} = ? LIMIT 1", (name,)
+    ).fetchone()
+    return row is not None
+
+
 def is_named_by_runs(db: Db, version: str) -> bool:
-    """Returns whether a recorded agent-run was made with a version of that id."""
+    """Reports whether a recorded agent-run was made with a version of that id."""
     named = db.execute("SELECT 1 FROM agent_run_key WHERE prompt_version_ref = ? LIMIT 1", (version,)).fetchone()
     return named is not None
 

@@ -16,7 +16,7 @@
   };
   localised(document);
 
-  // The title tells how far a run is, where it is one tab among many.
+  // The title shows a run's progress, for a tab among many.
   const titled = document.title;
   const progressed = () => {
     const shown = by("[data-progress]");

@@ -29,7 +29,7 @@ from minions_evals_mcp.engine.people.judge_queue import hand_in, next_question
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.interop.audit.audits import audit
-from minions_evals_mcp.interop.promptfoo_config import read_config
+from minions_evals_mcp.interop.promptfoo_config.config import read_config
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from tests.bench.pages.rich_words import BAD, CHANGES, GOOD, NAMES, PROVIDER, QUESTIONS, TEMPLATES, TOPICS, config_text
 from tests.shared.engine.ab_workshop import Words

@@ -25,7 +25,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from minions_evals_mcp.store.queries.pages.page_lists import has_run
 from tests.engine.config_eval.seed_configs import CODE, CONTENT, RESPONSE
 from tests.hang import HANG_S

@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions, Evaluat
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import EvalsError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config import read_config
+from minions_evals_mcp.interop.promptfoo_config.config import read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
 from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from tests.engine.config_eval.asks_config import FILES

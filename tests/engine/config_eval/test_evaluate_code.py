@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.interop.promptfoo_config import read_config
+from minions_evals_mcp.interop.promptfoo_config.config import read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
 from tests.hang import HANG_S
 from tests.shared.targets.application import Asked as Heard

@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.interop.promptfoo_config import read_config
+from minions_evals_mcp.interop.promptfoo_config.config import read_config
 from tests.hang import HANG_S
 from tests.workshop import START
 

@@ -12,7 +12,7 @@ from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from tests.hang import HANG_S
 from tests.workshop import START
 

@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, StoppedError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import Server, serving
 from tests.workshop import START, Json, all_of, answer, bench, case, config_in, found, opened, save, try_case

@@ -11,7 +11,7 @@ import pytest
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.interop.promptfoo_config import read_config
+from minions_evals_mcp.interop.promptfoo_config.config import read_config
 from tests.hang import HANG_S
 from tests.shared.targets.application import Asked as Heard
 from tests.shared.targets.application import application, reply

@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.errors import BadInputError, EvalsError
-from minions_evals_mcp.interop.promptfoo_config import read_config
+from minions_evals_mcp.interop.promptfoo_config.config import read_config
 from tests.hang import HANG_S
 from tests.shared.targets.application import Application, application, reply
 from tests.shared.targets.application import Asked as Heard

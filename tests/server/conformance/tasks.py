@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, InputRequest, InputRequiredResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.server.edge.guard import EvalsServer
-from minions_evals_mcp.server.tasks.extension import Json, Status, Task, Tasks
+from minions_evals_mcp.server.tasks.extension import Asker, Json, Status, Task, Tasks
 from tests.server.conformance.asking import Asked, answers, elicitation, needs_handles
 from tests.server.conformance.fixtures import text
 
@@ -90,8 +90,9 @@ class FixtureBoard:
         if going.scope.cancelled_caught:
             going.settle("cancelled")
 
-    async def find(self, task_id: str) -> Task | None:
+    async def find(self, task_id: str, ctx: Asker) -> Task | None:
         """The task under that id."""
+        del ctx
         going = self._going.get(task_id)
         return None if going is None else going.task
 
@@ -99,8 +100,9 @@ class FixtureBoard:
         """Stops the work."""
         self._going[task_id].scope.cancel()
 
-    async def answer(self, task_id: str, responses: Json) -> None:
+    async def answer(self, task_id: str, responses: Json, ctx: Asker) -> None:
         """Hands the answers over."""
+        del ctx
         self._going[task_id].take(responses)
 
 

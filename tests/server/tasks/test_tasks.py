@@ -42,6 +42,8 @@ class State(types.Result):
 
     status: str = ""
     result: dict[str, Any] | None = None
+    input_requests: dict[str, Any] | None = None
+    """The questions that wait, by their names."""
 
 
 class About(types.RequestParams):
@@ -77,13 +79,18 @@ async def _unresolved(claimed: Handle, context: object) -> types.CallToolResult:
 
 
 @asynccontextmanager
-async def following(folder: Path, url: str | None = None) -> AsyncGenerator[Client]:
-    """A client that knows handles."""
+async def following(folder: Path, url: str | None = None, *, forms: bool = False) -> AsyncGenerator[Client]:
+    """A client that knows handles, and shows forms."""
     config = config_in(folder, model_url=url) if url else config_in(folder)
     server = build_server(Session(lambda: opened(config)), Options())
     with anyio.fail_after(HANG_S):
-        async with Client(server, extensions=[_Handles()]) as client:
+        shown = _not_shown if forms else None
+        async with Client(server, extensions=[_Handles()], elicitation_callback=shown) as client:
             yield client
+
+
+async def _not_shown(context: object, params: object) -> types.ElicitResult:
+    raise AssertionError("a task asks by tasks/get")
 
 
 async def begun(client: Client, **more: Any) -> Handle:
@@ -170,3 +177,65 @@ async def test_a_client_that_declares_nothing_gets_the_answer_and_no_task_method
         with pytest.raises(MCPError) as found:
             await state(host.client, "k")
         assert found.value.error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
+
+
+async def answered(client: Client, task_id: str, **answers: Any) -> None:
+    """What a person said of the outputs that a task asks about."""
+    await client.session.send_request(
+        _Update(params=About(task_id=task_id, input_responses=answers)), types.EmptyResult
+    )
+
+
+def said(score: float, **more: Any) -> dict[str, Any]:
+    return {"action": "accept", "content": {"score1": score, "why1": "It says Output.", **more}}
+
+
+async def test_a_run_that_waits_for_a_person_is_a_task_that_asks_and_ends_with_the_verdict(tmp_path: Path) -> None:
+    async with following(tmp_path, forms=True) as client:
+        await client.call_tool("save_records", {"records": read_by_people(2)})
+        handle = await begun(client, judge="human")
+        assert handle.status == "input_required"
+        names = [{"judgedBy": "Ada"}, {}]
+        for name in names:
+            waiting = await state(client, handle.task_id)
+            assert (waiting.status, waiting.result) == ("input_required", None)
+            assert waiting.input_requests
+            ((digest, question),) = waiting.input_requests.items()
+            assert question["method"] == "elicitation/create"
+            assert str(question["params"]["message"]).startswith("Output: Output.")
+            likely = question["params"]["requestedSchema"]["properties"]["judgedBy"]["default"]
+            assert likely == ("a person" if name else "Ada"), "who judged before is filled in"
+            await answered(client, handle.task_id, **{digest: said(4, **name)})
+        done = await state(client, handle.task_id)
+        assert (done.status, done.input_requests) == ("completed", None)
+        assert done.result
+        assert "2 of 2 passed" in done.result["content"][0]["text"]
+
+
+async def test_what_a_person_declines_to_judge_waits_in_the_queue_and_the_task_ends(tmp_path: Path) -> None:
+    async with following(tmp_path, forms=True) as client:
+        await client.call_tool("save_records", {"records": read_by_people(2)})
+        handle = await begun(client, judge="human")
+        asked = (await state(client, handle.task_id)).input_requests
+        assert asked
+        with pytest.raises(MCPError, match="action"):
+            await answered(client, handle.task_id, **{digest: {"say": "no"} for digest in asked})
+        await answered(client, handle.task_id, **{digest: {"action": "decline"} for digest in asked})
+        done = await state(client, handle.task_id)
+        assert done.status == "completed"
+        assert done.result
+        assert done.result["structuredContent"]["state"] == "awaiting-judgments"
+
+
+@pytest.mark.parametrize(("forms", "judge"), [(False, "human"), (True, "caller")])
+async def test_nobody_is_asked_who_sees_no_form_or_judges_the_run_themself(
+    tmp_path: Path, forms: bool, judge: str
+) -> None:
+    async with following(tmp_path, forms=forms) as client:
+        await client.call_tool("save_records", {"records": read_by_people(1)})
+        asked = {"benchmarkId": "b", "judge": judge}
+        found = await client.session.call_tool("run_benchmark", asked, allow_claimed=True)
+        assert isinstance(found, types.CallToolResult)
+        wire: dict[str, Any] = found.structured_content or {}
+        task = await state(client, wire["runId"])
+        assert (task.status, task.input_requests) == ("completed", None)

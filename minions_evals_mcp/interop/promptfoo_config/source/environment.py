@@ -16,7 +16,6 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.known_secrets import SECRET_NAME
-from minions_evals_mcp.scoring.nunjucks.templates import rendered_of
 
 _PLACE = re.compile(r"\{\{(?:[^}]|\}(?!\}))*\}\}")
 _NAME = re.compile(r"""\benv\.(\w+)|\benv\[['"]([^'"]+)['"]\]""")
@@ -39,6 +38,12 @@ def with_environment(node: Node, environment: Mapping[str, str], refusals: Refus
     return replace(node, value=_Filling({**environment, **own_variables(node)}, refusals).value(node))
 
 
+def _rendered(place: str, environment: Mapping[str, str]) -> str:
+    from minions_evals_mcp.scoring.nunjucks.templates import rendered_of  # noqa: PLC0415  most configs have no such place
+
+    return rendered_of(place, {"env": dict(environment)})
+
+
 def _own_filled(node: Node, environment: Mapping[str, str], refusals: Refusals) -> dict[str, JsonValue]:
     """The config's `env` with its places filled in; what bears a secret's name may name another: neither is kept."""
     filling = _Filling(environment, refusals)
@@ -46,7 +51,7 @@ def _own_filled(node: Node, environment: Mapping[str, str], refusals: Refusals) 
     def filled(name: str, variable: Node) -> JsonValue:
         if not isinstance(variable.value, str) or not SECRET_NAME.search(name):
             return filling.value(variable)
-        return _PLACE.sub(lambda place: rendered_of(place[0], {"env": dict(environment)}), variable.value)
+        return _PLACE.sub(lambda place: _rendered(place[0], environment), variable.value)
 
     return {name: filled(name, variable) for name, variable in node.mapping().items()}
 
@@ -82,7 +87,7 @@ class _Filling:
             if alone and name not in self.environment:
                 self.refusals.add(node, f"the environment variable {name} is not set")
                 return place
-        return rendered_of(place, {"env": dict(self.environment)})
+        return _rendered(place, self.environment)
 
 
 def _at_a_call(node: Node) -> bool:

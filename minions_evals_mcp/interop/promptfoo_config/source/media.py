@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.errors import legible
 
 PICTURES = {
@@ -29,7 +30,7 @@ def media_text(path: Path) -> str | None:
     if suffix not in PICTURES.keys() | SOUND_AND_FILMS:
         return None
     with legible(path):
-        held = path.read_bytes()
+        held = bounded_files.read_bytes(path)
     text = base64.b64encode(held).decode()
     if suffix not in PICTURES:
         return text

@@ -16,6 +16,7 @@ import yaml
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import parse_json, parse_yaml
 
@@ -225,7 +226,7 @@ def _as_walked(path: str) -> list[tuple[bool, tuple[int, ...]]]:
 def read_text(path: Path) -> str:
     """The text of a file; raises `BadInputError` where it cannot be read."""
     try:
-        return path.read_text("utf-8-sig")
+        return bounded_files.read_text(path)
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError as error:

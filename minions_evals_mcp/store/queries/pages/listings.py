@@ -11,15 +11,18 @@ from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events, records
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.events import OutboxRow
+from minions_evals_mcp.store.queries.version_rows import prompts_beginning
 from minions_evals_mcp.store.rows import TABLES, Table
 
 
 def ids_beginning(db: Db, kind: str, typed: str, *, limit: int) -> list[str]:
-    """The newest ids of that type that begin with what was typed; `run` and `message` are types here."""
+    """The newest ids of that type that begin with what was typed; `run`, `message` and `prompt` are types here."""
     if kind == "run":
         return _ids(db, "job", "created_at", typed, limit)
     if kind == "message":
         return _ids(db, "inbox", "seq", typed, limit)
+    if kind == "prompt":
+        return prompts_beginning(db, typed, limit)
     if kind in TABLES:
         return _ids(db, TABLES[kind].name, "seq", typed, limit)
     if kind in events.OUTBOX_TYPES:

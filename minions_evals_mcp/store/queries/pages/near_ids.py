@@ -19,7 +19,7 @@ def ids_of(db: Db, kind: str) -> list[str]:
         return [ident for type_ in TYPES for ident in ids_beginning(db, type_, "", limit=MOST_OF_EACH)]
     if kind in {"run", "benchmark-run"}:
         return [*ids_beginning(db, kind, "", limit=MOST), *_keys(db)]
-    return ids_beginning(db, kind, "", limit=MOST) if kind in TYPES else []
+    return ids_beginning(db, kind, "", limit=MOST) if kind == "prompt" or kind in TYPES else []
 
 
 def kind_under(db: Db, ident: str) -> str:
