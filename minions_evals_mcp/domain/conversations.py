@@ -234,6 +234,12 @@ def content_text(content: JsonValue) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
+def as_read(output: JsonValue) -> JsonValue:
+    """The output as a person who judges reads it: a conversation turn by turn, any other as it is."""
+    messages = messages_of(output)
+    return output if messages is None else transcript(messages)
+
+
 def transcript(messages: Sequence[Json]) -> str:
     """The conversation as a judge reads it: a line for each message, with its turn and who speaks."""
     lines: list[str] = []

@@ -56,3 +56,10 @@ def _may_end(name: str) -> bool:
 
 def _said(inputs: dict[str, JsonValue]) -> str:
     return "bad" if str(inputs["q"]).endswith(("3", "8")) else "good"
+
+
+def talks(message: str, session: dict[str, list[str]]) -> str:
+    """What was said so far in this conversation."""
+    told = session.setdefault("told", [])
+    told.append(message)
+    return f"{len(told)}: {' '.join(told)}"

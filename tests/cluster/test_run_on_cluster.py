@@ -11,6 +11,7 @@ from functools import partial
 
 import anyio
 import pytest
+from pydantic import JsonValue
 
 from minions_evals_mcp.cluster import crew
 from minions_evals_mcp.cluster.place import open_cluster
@@ -21,7 +22,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.report.tables import show_run
-from minions_evals_mcp.store import jobs, leases
+from minions_evals_mcp.store import jobs, leases, talks
 from minions_evals_mcp.store.jobs import Job
 from tests.cluster.inside import Inside
 from tests.hang import HANG_S
@@ -141,3 +142,20 @@ async def test_the_terminal_and_the_page_show_workers_and_their_throughput(engin
         page = (await browser.get(f"/run?id={job.id}")).text
     assert "2 workers of a cluster" in page
     assert all(line.worker in page for line in summary.workers)
+
+
+async def test_conversations_are_had_by_the_workers_and_kept_by_the_coordinator(
+    engine: Engine, two_workers: Inside
+) -> None:
+    names = [f"t{number}" for number in range(8)]
+    talk: dict[str, JsonValue] = {"turns": ["a", "b", "c"]}
+    checks: list[JsonValue] = [{"type": "contains", "value": "1: a"}]
+    cases = [case(name, inputs={"q": name}, conversation=talk, turns={"1": checks}) for name in names]
+    await save(engine, cases, benchmark("b", *names))
+    target = "python:tests.cluster.napping:talks"
+    here = await bench(engine, "b", target=target)
+    there = await on_cluster(engine, two_workers.address, RunRequest(subject_id="b", target=target))
+    assert there.state == "completed"
+    assert await runs_of(engine, there) == await runs_of(engine, here)
+    rows = await engine.store.read(partial(talks.of_job, job_id=there.id, most=100))
+    assert [(row.case_id, row.ended, len(row.said.turns)) for row in rows] == [(name, "script", 3) for name in names]

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from pathlib import Path
 from typing import cast
 
 import anyio.to_thread
 import pytest
+from pydantic import JsonValue
 
+from minions_evals_mcp.domain.conversations import as_read
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.estimate import estimate
 from tests.shared.cli.terminal import ROOT, Json, Terminal
 from tests.shared.fakes.llm_server import Server
+from tests.workshop import benchmark, case, config_in, opened, save
 
 EXAMPLE = ROOT / "examples" / "conversation"
 PROGRAM = """
@@ -153,3 +159,25 @@ def test_the_final_state_decides_and_not_what_the_agent_says(at: Terminal, agent
     ended = at.run("run-test-case", "refund-talk", "--target", f"python:desk:{agent}")
     assert ended.code == code, ended
     assert ('orders.A1.status is "paid"' in " ".join(ended.out.split())) is bool(code)
+
+
+async def test_an_estimate_counts_the_calls_of_all_turns(tmp_path: Path, server: Server) -> None:
+    async with opened(config_in(tmp_path, model_url=server.url)) as engine:
+        fields: dict[str, JsonValue] = {"conversation": SETUP, "everyTurn": [{"type": "contains", "value": "a"}]}
+        await save(engine, case("talk", **fields), benchmark("b", "talk"))
+        told = await estimate(engine, RunRequest(subject_id="b", target="anthropic:fake"), kind="benchmark")
+    assert (told.target_calls, server.requests) == (3, 0)
+
+
+def test_who_judges_reads_a_conversation_turn_by_turn() -> None:
+    said: list[JsonValue] = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": [{"type": "text", "text": "Your name?"}]},
+        {"role": "user", "content": "Ada"},
+        {"role": "assistant", "content": "Thanks."},
+    ]
+    told = as_read({"output": "Thanks.", "messages": said})
+    assert told == "[1] User: hi\n[1] Agent: Your name?\n[2] User: Ada\n[2] Agent: Thanks."
+    others: list[JsonValue] = ["Thanks.", {"output": "Thanks."}, {"messages": said[:1]}, {"messages": "hi"}]
+    for other in others:
+        assert as_read(other) == other

@@ -16,6 +16,7 @@ from pydantic import JsonValue, ValidationError
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import person_at
 from minions_evals_mcp.cli.telling import as_typed, rendered
+from minions_evals_mcp.domain.conversations import as_read
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, QueueLook, hand_in, next_question
@@ -226,7 +227,7 @@ def _output_lines(question: Question, limit: int | None) -> Iterator[str]:
     for name, values in (
         ("input", question.inputs),
         ("expected", question.expected or {}),
-        ("output", question.output),
+        ("output", as_read(question.output)),
     ):
         for key, value in values.items():
             yield f"{name} · {printable(key, 60)}"

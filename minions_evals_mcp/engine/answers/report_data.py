@@ -9,6 +9,7 @@ from functools import partial
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from minions_evals_mcp.domain.conversations import as_read
 from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import ModelCause, PromptComparison
@@ -304,7 +305,7 @@ def _tried(unit: UnitDetail, run_id: str) -> Tried:
         points=unit.score,
         possible=unit.possible,
         output=output,  # pyright: ignore[reportArgumentType]  a mapping, as the test-run's type says
-        text=output_text(output) if isinstance(output, dict) else "",
+        text=_text(output) if isinstance(output, dict) else "",
         tool_calls=calls if isinstance(calls, list) else [],
         judgments=tuple(unit.judgments),
         metrics=unit.metrics,
@@ -318,6 +319,12 @@ def _tried(unit: UnitDetail, run_id: str) -> Tried:
         regression_types=unit.run.get("regressionTypes", []),  # pyright: ignore[reportArgumentType]  as above
         flipped=unit.run.get("flipped") is True,
     )
+
+
+def _text(output: Json) -> str:
+    """The output's text, a conversation's turn by turn."""
+    read = as_read(output)
+    return read if isinstance(read, str) else output_text(output)
 
 
 def _cause(failure: Json) -> Cause | None:

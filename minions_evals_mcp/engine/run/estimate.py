@@ -160,7 +160,11 @@ class _Works:
         judge = _Calls(calls, calls * (characters + OUTPUT_CHARACTERS + PROMPT_CHARACTERS))
         if not self.has_target:
             return _Work(absent, judge)
-        return _Work(0, judge, _Calls(absent, absent * (characters + self.version_characters)))
+        turns = 1 if case.case.fields.conversation is None else case.case.fields.conversation.max_turns
+        each = (
+            characters + self.version_characters + (turns - 1) * OUTPUT_CHARACTERS // 2
+        )  # the mean of a growing conversation
+        return _Work(0, judge, _Calls(absent * turns, absent * turns * each))
 
     def _made(self, db: Db, case: Measure) -> int:
         """So many outputs are there already."""

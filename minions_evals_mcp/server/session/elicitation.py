@@ -12,6 +12,7 @@ from mcp_types import ClientCapabilities, ElicitRequest, ElicitRequestFormParams
 from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model
 
+from minions_evals_mcp.domain.conversations import as_read
 from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.people.judge_queue import next_question, question_of
 from minions_evals_mcp.errors import BadInputError, ConflictError
@@ -172,7 +173,11 @@ def _form(packet: Packet, name: str | None = None, likely: str = NOBODY) -> type
 
 def _texts(packet: Packet) -> Iterator[tuple[str, JsonValue]]:
     """What is judged, then what it answers and what was expected."""
-    for title, value in (("Output", packet.output), ("Input", packet.inputs), ("Expected", packet.expected_outputs)):
+    for title, value in (
+        ("Output", as_read(packet.output)),
+        ("Input", packet.inputs),
+        ("Expected", packet.expected_outputs),
+    ):
         if value:
             yield title, value
 

@@ -94,7 +94,8 @@ class Calling:
 
         It takes `message` and `messages` by these names; one other parameter is for the message, unless it stands for all.
         """
-        told: Json = {**inputs, "message": spoken.message, "messages": [*spoken.messages]}
+        own = {name: value for name, value in inputs.items() if name not in {WORLD_PARAMETER, SESSION_PARAMETER}}
+        told: Json = {**own, "message": spoken.message, "messages": [*spoken.messages]}
         if self.signature is None:
             return {"input": spoken.message}
         parameters = self.signature.parameters
