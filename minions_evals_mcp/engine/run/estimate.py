@@ -132,7 +132,7 @@ async def _cases(engine: Engine, request: RunRequest, kind: Literal["test-case",
     return (request.subject_id,)
 
 
-def _page_work(db: Db, *, works: _Works, page: Sequence[str], plan: planning.Plan) -> list[_Work]:
+def _page_work(db: Db, *, works: _Works, page: Sequence[str], plan: planning.RunPlan) -> list[_Work]:
     return works.of(db, measures(db, page, plan.rubrics))
 
 
