@@ -15,9 +15,11 @@ from agent.daemon import Route, log
 from agent.integrations.neighbours_file import NeighboursFile, Reading, Telling
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.mcp_version import vet_mcp
+from minions_evals_mcp.operations.engine import wall_clock
 from minions_evals_mcp.ports import Neighbour, Source
 from minions_evals_mcp.toolboxes.files import FilesSource
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
+from minions_evals_mcp.toolboxes.webhook import WebhookNeighbour
 
 if TYPE_CHECKING:
     from minions_evals_mcp.toolboxes.mcp_line import McpLine
@@ -61,7 +63,7 @@ async def open_neighbours(
             tasks.start_soon(
                 _greet, lines[name], wanted
             )  # HR5: the first regression does not wait for a program's start
-        tellers = {name: _teller(way, lines, folder) for name, way in file.tell.items()}
+        tellers = {name: _teller(way, lines, folder, secrets) for name, way in file.tell.items()}
 
         def route(addressee: str) -> Neighbour | None:
             if addressee in tellers:
@@ -86,7 +88,9 @@ async def _greet(line: McpLine, wanted: set[str]) -> None:
         log.error("integration-has-no-tool", server=line.name, tool=tool, hint=hint)
 
 
-def _teller(way: Telling, lines: Mapping[str, McpLine], folder: Path) -> Neighbour | None:
+def _teller(way: Telling, lines: Mapping[str, McpLine], folder: Path, secrets: Mapping[str, str]) -> Neighbour | None:
+    if way.webhook is not None:
+        return WebhookNeighbour(way.webhook, secrets, patience=way.patience, clock=wall_clock)
     if way.folder is not None:
         return delivery_folder(folder / way.folder)
     if way.server is None or way.tool is None:

@@ -55,6 +55,7 @@ def _notes(result: LiftResult) -> list[str]:
         result.in_words,
         *map(cost_line, result.costs),
         *trigger_lines(result.triggers),
+        *result.notes,
         *([f"not run, as nothing is asked of the output: {left_out}"] if left_out else []),
     ]
 

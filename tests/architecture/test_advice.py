@@ -17,13 +17,17 @@ BELOW = (
     "stats", "messages", "operations", "errors.py", "next_steps.py",
 )  # fmt: skip
 COMMAND = re.compile(r"minions-evals [a-z`]|(?<![\w-])--[a-z][a-z-]+")
-OF_NODE = {
+OF_OTHERS = {
     ("targets/module_file.py", "--no-warnings"),
     ("targets/module_file.py", "--experimental-detect-module"),
     ("targets/module_file.py", "--help"),
     ("sandbox/trusted.py", "--max-old-space-size="),
+    *(
+        ("targets/host_commands.py", option)
+        for option in ("--output-format", "--verbose", "--json", "--format", "--plugin-dir")
+    ),
 }
-"""Options that are passed to node."""
+"""Options that are passed to node, and to coding agents."""
 
 
 def _files() -> Iterator[Path]:
@@ -42,7 +46,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 def test_no_text_below_the_interfaces_holds_a_command_or_an_option() -> None:
     found = {(str(path.relative_to(ROOT)), text) for path in _files() for text in _texts(path) if COMMAND.search(text)}
-    assert found == OF_NODE, "name the operation by `Next`, the option by `argument`"
+    assert found == OF_OTHERS, "name the operation by `Next`, the option by `argument`"
 
 
 @pytest.mark.parametrize("site", sites(), ids=str)

@@ -24,7 +24,7 @@ from minions_evals_mcp.engine.context import EngineConfig, open_engine, wall_clo
 from minions_evals_mcp.engine.lift.result import LiftVerdict
 from minions_evals_mcp.engine.lift.run_lift import run_lift
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.interop.lift_file import LiftRequest, lift_plan
+from minions_evals_mcp.interop.lifts.lift_file import LiftRequest, lift_plan
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.targets.command import CommandSettings
 from minions_evals_mcp.targets.own import OwnTarget

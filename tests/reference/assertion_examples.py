@@ -130,6 +130,7 @@ EXAMPLES: dict[str, Example] = {
     "latency": Example({"threshold": 800}, {"output": REPLY, "latencyMs": 240}, {"output": REPLY, "latencyMs": 2400}),
     "levenshtein": said({"value": "Rome", "threshold": 1}, "Rom", "Milan"),
     "llm-rubric": said({"value": "The reply is polite."}, "Gladly, here it is.", "Find it yourself. BAD"),
+    "plugin-grader": said({"value": {"type": "regex", "pattern": r"\b\d+ days\b"}}, REPLY, "You have a month."),
     "python": said({"value": "len(output) < 40"}, REPLY, REPLY * 3),
     "regex": said({"value": r"\b\d+ days\b"}, REPLY, "You have a month."),
     "retrieval": said(

@@ -21,12 +21,14 @@ from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.lift_file import YAML, read_lift_file
+from minions_evals_mcp.interop.lifts.lift_file import PLUGIN_AT, YAML, read_lift_file
+from minions_evals_mcp.interop.lifts.plugin_cases import is_plugin
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.operator import lift as operation
 from minions_evals_mcp.targets.command import CommandSettings, command_settings
+from minions_evals_mcp.targets.host_commands import HOST_COMMANDS, host_command
 from minions_evals_mcp.targets.own import OwnTarget
 from minions_evals_mcp.targets.workspace import rooted
 
@@ -52,7 +54,8 @@ async def lift(
     Parameters
     ----------
     subject
-        A skill's folder, a file or folder to lay into the workspace, a YAML file that says what each arm holds, or an evals.json.
+        A skill's folder, a plugin's (its evals/ as for claude plugin eval), a file or folder to lay into the workspace, a YAML
+        file that says what each arm holds, or an evals.json.
     output
         Write the result as benchmark.json, as skill benchmarks are written.
     fail_on_harm
@@ -115,12 +118,15 @@ def _target(subject: str, options: RunOptions) -> CommandSettings:
     if name is None and config is None:
         name = options.target_name()
     settings = read_target(config).settings if config is not None else None
+    if settings is None and name is not None:
+        settings = host_command(name, plugin=str(PLUGIN_AT) if path.is_dir() and is_plugin(path) else "")
     if settings is None and name is not None and name.startswith("command:"):
         settings = command_settings(name)
     if not isinstance(settings, CommandSettings):
         raise BadInputError(
             "a lift starts your agent in a workspace of its own, so it must be a program.",
-            remedy="Name it with --target 'command:PROGRAM ARGUMENTS', or set it up in a --target-config.",
+            remedy=f"Name it with --target 'command:PROGRAM ARGUMENTS' or --target {'|'.join(HOST_COMMANDS)}, or set it up in a"
+            " --target-config.",
         )
     return settings.model_copy(update={"run": rooted(settings.run, Path())})
 

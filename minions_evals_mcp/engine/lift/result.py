@@ -72,7 +72,8 @@ class LiftResult(Value):
     """The result of a lift. `delta`, `interval` and `pValue` are of the difference of scores (0 to 1), with the subject minus
     without, at 5 % for this lift alone; `comparison` holds the same runs as an attempt that an approval may rest on. They and
     the verdict are None where the cases only ask whether the skill is taken up, in `triggerRun`. `leftOut` names the evals that
-    say neither what their output should be nor whether the skill should be taken up.
+    say neither what their output should be nor whether the skill should be taken up, `notes` say what else of the cases is not
+    carried out.
     """
 
     name: str
@@ -86,6 +87,7 @@ class LiftResult(Value):
     triggers: TriggerFigures | None
     trigger_run: str | None = None
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -132,7 +134,11 @@ def _change(unit: str, without: Mapping[str, float], with_: Mapping[str, float])
 def trigger_figures(
     units: Sequence[ArmUnit], should: Mapping[str, bool], skill: str | None
 ) -> TriggerFigures | None:  # fmt: skip
-    """How well the skill is taken up; None where the subject is no skill, or no output came with a tool log."""
+    """How well the skill is taken up in the cases that say whether it should be, in all where none says so.
+
+    None where the subject is no skill, or no output came with a tool log.
+    """
+    units = [unit for unit in units if not should or unit.case_id in should]
     crashed = [unit.case_id for unit in units if unit.crashed]
     logged = [unit for unit in units if unit.tool_calls is not None and not unit.crashed]
     if skill is None or not (logged or crashed):

@@ -39,7 +39,7 @@ class LiftPlan:
 
     `benchmark_id` is None where the cases only ask whether the `skill` is taken up. `triggers_id` is the benchmark of those
     cases; they are run with it alone. `case_files` is the folder in which the cases' own files stand, `left_out` the evals of
-    the file that ask for nothing.
+    the file that ask for nothing. `notes` say what of the cases is not carried out, `runs` how often they ask to be run.
     """
 
     name: str
@@ -51,6 +51,8 @@ class LiftPlan:
     should_trigger: Mapping[str, bool] | None = None
     case_files: Path | None = None
     left_out: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    runs: int | None = None
 
     def __post_init__(self) -> None:
         if self.arms["with"].laid == self.arms["without"].laid:
@@ -83,6 +85,8 @@ async def run_lift(
 
     Raises as `compare_prompt_versions` does; it goes on under its key.
     """
+    if plan.runs is not None and "trials" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"trials": plan.runs})
     await save_records(engine, [Arrival(record) for record in plan.records])
     await save_arms(engine, plan.arms)
     if plan.benchmark_id is None:
@@ -123,7 +127,7 @@ async def triggers_result(engine: Engine, plan: LiftPlan, run_id: str) -> LiftRe
     figures = trigger_figures(units, plan.should_trigger or {}, plan.skill)
     return LiftResult(
         name=plan.name, in_words=trigger_words(plan.name, figures), triggers=figures, trigger_run=run_id,
-        left_out=tuple(plan.left_out),
+        left_out=tuple(plan.left_out), notes=tuple(plan.notes),
     )  # fmt: skip
 
 
@@ -150,6 +154,7 @@ async def lift_result(
         triggers=trigger_figures([*with_, *asked], plan.should_trigger or {}, plan.skill),
         trigger_run=trigger_run,
         left_out=tuple(plan.left_out),
+        notes=tuple(plan.notes),
     )
 
 

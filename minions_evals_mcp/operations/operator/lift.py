@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from minions_evals_mcp.interop.lift_file import LiftRequest as Request
+from minions_evals_mcp.interop.lifts.lift_file import LiftRequest as Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ Lifted: TypeAlias = "Answer"
 def plan(request: Request) -> LiftPlan:
     """The plan of the lift, before an engine is opened: the target's workspaces follow from it."""
     from minions_evals_mcp.engine.context import wall_clock  # noqa: PLC0415  the engine, at the first call
-    from minions_evals_mcp.interop.lift_file import lift_plan  # noqa: PLC0415  as above
+    from minions_evals_mcp.interop.lifts.lift_file import lift_plan  # noqa: PLC0415  as above
 
     return lift_plan(request, at=wall_clock())
 

@@ -32,7 +32,14 @@ from minions_evals_mcp.scoring.assertions.kinds import (
     text,
     told_measures,
 )
-from minions_evals_mcp.scoring.assertions.trajectories import effects, trace_spans, trajectory, trajectory_match, turns
+from minions_evals_mcp.scoring.assertions.trajectories import (
+    effects,
+    plugin_graders,
+    trace_spans,
+    trajectory,
+    trajectory_match,
+    turns,
+)
 from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transformed, vet_transform
 from minions_evals_mcp.scoring.assertions.value_code import needs_of_value, with_value
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked, Unmet
@@ -166,6 +173,9 @@ KINDS: dict[str, Kind] = {
     "guardrails": Kind(told_measures.guardrails),
     "perplexity": Kind(told_measures.perplexity),
     "perplexity-score": Kind(told_measures.perplexity_score),
+    plugin_graders.PLUGIN_GRADER: Kind(
+        plugin_graders.plugin_grader, plugin_graders.vet_grader, plugin_graders.grader_needs, turned_there=False
+    ),
     "python": Kind(snippets.python, snippets.vet_code, snippets.python_needs),
     "regex": Kind(text.regex, text.vet_pattern, text.regex_needs),
     retrieval.RETRIEVAL: Kind(retrieval.retrieval, retrieval.vet_retrieval),

@@ -63,17 +63,19 @@ def starts_with(assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
 def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
     """The pattern `value` is found anywhere in the output, as JavaScript's `RegExp.test` would find it."""
     pattern = js_text(assertion.value)
-    text = subject.text
     if subject.of_config and (foreign := PYTHONS.search(pattern)):
         reason = f"JavaScript knows no {foreign[0]} in a pattern"
         return CheckResult(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
+    hit = found(pattern, subject.text, evidence)
+    return hit if isinstance(hit, Unmet) else _matched(pattern, hit)
+
+
+def found(pattern: str, text: str, evidence: Evidence) -> bool | Unmet:
+    """Whether the pattern is found anywhere in the text; `Unmet` where the text is too long, or the search gave up."""
     if len(text) > TEXT_LIMIT:
         return Unmet(f"the output has {len(text):,} characters; a pattern is searched in at most {TEXT_LIMIT:,}")
     search = compiled(pattern)
-    hit = _searched(search, text, evidence) if isinstance(search, Elsewhere) else search(text)
-    if isinstance(hit, Unmet):
-        return hit
-    return _matched(pattern, hit)
+    return _searched(search, text, evidence) if isinstance(search, Elsewhere) else search(text)
 
 
 @lru_cache(maxsize=512)
@@ -83,9 +85,14 @@ def _matched(pattern: str, hit: bool) -> CheckResult:  # noqa: FBT001  a finding
 
 def regex_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]:
     """The search that `regex` cannot make itself, if there is one."""
-    search = compiled(js_text(assertion.value))
-    if isinstance(search, Elsewhere) and len(subject.text) <= TEXT_LIMIT:
-        return (RegexNeed(search.pattern, subject.text),)
+    return search_needs(js_text(assertion.value), subject.text)
+
+
+def search_needs(pattern: str, text: str) -> tuple[RegexNeed, ...]:
+    """The search that `found` cannot make itself, if there is one."""
+    search = compiled(pattern)
+    if isinstance(search, Elsewhere) and len(text) <= TEXT_LIMIT:
+        return (RegexNeed(search.pattern, text),)
     return ()
 
 

@@ -18,13 +18,17 @@ from minions_evals_mcp.engine.lift.arms import Arm
 from minions_evals_mcp.engine.lift.run_lift import LiftPlan
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.lift_suite import LiftSuite, lift_suite
+from minions_evals_mcp.interop.lifts.lift_suite import LiftSuite, lift_suite
+from minions_evals_mcp.interop.lifts.plugin_cases import CASE, MANIFESTS, PROMPT, plugin_cases, plugin_name
+from minions_evals_mcp.interop.lifts.plugin_suite import plugin_suite
 from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.interop.skill_evals import EVALS, SKILL_FILE, read_evals, skill_name
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.workspace import Laid, laid_at
 
 SKILLS_AT = ".claude/skills"
+PLUGIN_AT = PurePosixPath("plugin")
+"""Where in a workspace a plugin is laid."""
 YAML = (".yaml", ".yml")
 PLACE = "Give a relative path in the workspace, such as AGENTS.md."
 
@@ -62,8 +66,8 @@ class LiftRequest(RunSettings):
         Text,
         Field(description="What is tried"),
         More(
-            "A skill's folder, a file or folder to lay into the workspace, a YAML file that says what each arm holds, or an"
-            " evals.json."
+            "A skill's folder, a plugin's (its evals/ as for claude plugin eval), a file or folder to lay into the workspace, a"
+            " YAML file that says what each arm holds, or an evals.json."
         ),
     ]
     with_: Annotated[
@@ -112,6 +116,8 @@ def lift_plan(request: LiftRequest, *, at: datetime) -> LiftPlan:
         return _of_skill(request, path, at)
     if path.is_file() and path.suffix.lower() in YAML:
         return _of_file(request, path, at)
+    if path.is_dir() and request.cases is None and (plugin := plugin_name(path)) is not None:
+        return _of_plugin(request, path, plugin, at)
     cases = request.cases or (request.subject if path.suffix == ".json" or not path.exists() else None)
     if cases is None:
         raise BadInputError(
@@ -140,6 +146,33 @@ def _of_skill(request: LiftRequest, folder: Path, at: datetime) -> LiftPlan:
         )
     with_ = _laid((str(folder), *request.with_), Path(), request)
     return _plan(request.name or skill, cases, with_, _laid(request.without, Path(), request), skill, at)
+
+
+def _of_plugin(request: LiftRequest, folder: Path, plugin: str, at: datetime) -> LiftPlan:
+    """A plugin on its own cases: the whole of it without them, against its manifest alone."""
+    cases = plugin_cases(folder)
+    if not cases:
+        raise BadInputError(
+            f"{folder} has no case in {EVALS.parent.name}/: a folder with {PROMPT} or {CASE}.",
+            remedy=f"Write one, or name the cases with {argument('cases')}: an evals.json, or a stored benchmark.",
+        )
+    name = request.name or plugin
+    suite = plugin_suite(name, cases, at=at)
+    whole = laid_at(folder, PLUGIN_AT, but=EVALS.parent.name)
+    manifest = tuple(file for file in whole if file.place.relative_to(PLUGIN_AT).as_posix() in map(str, MANIFESTS))
+    with_ = (*whole, *_laid(request.with_, Path(), request))
+    without = (*manifest, *_laid(request.without, Path(), request))
+    skills = sorted(path.parent for path in folder.glob(f"skills/*/{SKILL_FILE}"))
+    return LiftPlan(
+        name=name,
+        arms={"with": Arm(name, "with", with_), "without": Arm(name, "without", without)},
+        benchmark_id=suite.benchmark_id,
+        records=suite.records,
+        skill=skill_name(skills[0]) if len(skills) == 1 and suite.should_trigger else None,
+        should_trigger=suite.should_trigger,
+        notes=suite.notes,
+        runs=suite.runs,
+    )
 
 
 def _of_file(request: LiftRequest, path: Path, at: datetime) -> LiftPlan:

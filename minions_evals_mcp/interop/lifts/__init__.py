@@ -1,0 +1,1 @@
+"""What a lift is asked: its file, a skill's evals or a plugin's cases, as a plan with records."""
