@@ -121,7 +121,7 @@ class Conversing:
             partial(user_faults, setup, tools=frozenset() if world is None else world.tools),
             partial(self._keep, world=world),
             talk_id=f"{self.key.run_id}.{start.attempt}",
-            max_turns=setup.max_turns,
+            max_turns=setup.most_turns,
             ends=setup.ends,
             played_by=setup.player,
             attempt=start.attempt,

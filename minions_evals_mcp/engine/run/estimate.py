@@ -160,7 +160,7 @@ class _Works:
         judge = _Calls(calls, calls * (characters + OUTPUT_CHARACTERS + PROMPT_CHARACTERS))
         if not self.has_target:
             return _Work(absent, judge)
-        turns = 1 if case.case.fields.conversation is None else case.case.fields.conversation.max_turns
+        turns = 1 if case.case.fields.conversation is None else case.case.fields.conversation.most_turns
         each = (
             characters + self.version_characters + (turns - 1) * OUTPUT_CHARACTERS // 2
         )  # the mean of a growing conversation
