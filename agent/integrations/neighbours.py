@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import anyio
 
 from agent.daemon import Route, log
-from agent.integrations.neighbours_file import NeighboursFile, Reading, Telling
+from agent.integrations.neighbours_file import NeighboursFile, SourceReading, Telling
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.mcp_version import vet_mcp
+from minions_evals_mcp.operations.engine import wall_clock
 from minions_evals_mcp.ports import Neighbour, Source
 from minions_evals_mcp.toolboxes.files import FilesSource
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
+from minions_evals_mcp.toolboxes.webhook import WebhookNeighbour
 
 if TYPE_CHECKING:
     from minions_evals_mcp.toolboxes.mcp_line import McpLine
@@ -27,7 +29,7 @@ MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordSource:
     """A source that is read, under its name in the file."""
 
     name: str
@@ -40,7 +42,7 @@ class Neighbours:
     """The neighbours that take what is queued for each addressee, and what is read."""
 
     route: Route
-    origins: tuple[Origin, ...] = ()
+    origins: tuple[RecordSource, ...] = ()
 
 
 @asynccontextmanager
@@ -61,14 +63,16 @@ async def open_neighbours(
             tasks.start_soon(
                 _greet, lines[name], wanted
             )  # HR5: the first regression does not wait for a program's start
-        tellers = {name: _teller(way, lines, folder) for name, way in file.tell.items()}
+        tellers = {name: _teller(way, lines, folder, secrets) for name, way in file.tell.items()}
 
         def route(addressee: str) -> Neighbour | None:
             if addressee in tellers:
                 return tellers[addressee]
             return tellers[EVERYBODY_ELSE] if EVERYBODY_ELSE in tellers else otherwise(addressee)
 
-        origins = (Origin(name, _source(way, lines, folder), way.every_seconds) for name, way in file.read.items())
+        origins = (
+            RecordSource(name, _source(way, lines, folder), way.every_seconds) for name, way in file.read.items()
+        )
         yield Neighbours(route, tuple(origins))
         tasks.cancel_scope.cancel()
 
@@ -86,7 +90,9 @@ async def _greet(line: McpLine, wanted: set[str]) -> None:
         log.error("integration-has-no-tool", server=line.name, tool=tool, hint=hint)
 
 
-def _teller(way: Telling, lines: Mapping[str, McpLine], folder: Path) -> Neighbour | None:
+def _teller(way: Telling, lines: Mapping[str, McpLine], folder: Path, secrets: Mapping[str, str]) -> Neighbour | None:
+    if way.webhook is not None:
+        return WebhookNeighbour(way.webhook, secrets, patience=way.patience, clock=wall_clock)
     if way.folder is not None:
         return delivery_folder(folder / way.folder)
     if way.server is None or way.tool is None:
@@ -107,7 +113,7 @@ def delivery_folder(path: Path) -> JsonLinesFolder:
     return JsonLinesFolder(path)
 
 
-def _source(way: Reading, lines: Mapping[str, McpLine], folder: Path) -> Source:
+def _source(way: SourceReading, lines: Mapping[str, McpLine], folder: Path) -> Source:
     if way.path is not None:
         return FilesSource(folder / way.path)
     assert way.server is not None

@@ -20,6 +20,7 @@ from minions_evals_mcp.domain.values import Text, Value, unknown_key
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.toolboxes.servers import ServerSettings
+from minions_evals_mcp.toolboxes.webhook import WebhookSettings
 
 HEADS = frozenset({"key", "addressee", "record", "type", *map(to_camel, Record.__dataclass_fields__)})
 FIELDS = frozenset(to_camel(name) for kind in ASKED for name in kind.model_fields)
@@ -58,22 +59,24 @@ def _unknown_name(value: JsonValue) -> str | None:
 
 
 class Telling(_Tool):
-    """The way that an addressee is notified: by a tool, by a file in `folder`, or not at all, for it pulls the outbox itself."""
+    """The way that an addressee is notified: by a tool, by a file in `folder`, by a webhook, or not at all, for it pulls the
+    outbox itself."""
 
     folder: Text | None = None
+    webhook: WebhookSettings | None = None
     pulls: Literal[True] | None = None
     patience: Annotated[int, Field(ge=1)] = 100
 
     @model_validator(mode="after")
     def _in_one_way(self) -> Self:
-        if sum(option is not None for option in (self.tool, self.folder, self.pulls)) != 1:
-            raise ValueError("tool: give one of server with tool, folder, or pulls = true")
+        if sum(option is not None for option in (self.tool, self.folder, self.webhook, self.pulls)) != 1:
+            raise ValueError("tool: give one of server with tool, folder, webhook, or pulls = true")
         if (wrong := _unknown_name(self.arguments or {})) is not None:
             raise ValueError(f"arguments: {wrong}")
         return self
 
 
-class Reading(_Tool):
+class SourceReading(_Tool):
     """From where agent-runs and prompt versions are read: a tool, or a file or folder at `path`; looked at so often."""
 
     path: Text | None = None
@@ -91,7 +94,7 @@ class NeighboursFile(Value):
 
     servers: dict[Text, ServerSettings] = {}
     tell: dict[Text, Telling] = {}
-    read: dict[Text, Reading] = {}
+    read: dict[Text, SourceReading] = {}
     people: Annotated[tuple[Text, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
@@ -108,7 +111,7 @@ class NeighboursFile(Value):
             {
                 "name": name,
                 "does": "notified by",
-                "how": _way(way, f"the folder {way.folder}" if way.folder else "its own pull"),
+                "how": _way(way, _other_way(way)),
             }
             for name, way in self.tell.items()
         ]
@@ -130,8 +133,15 @@ class NeighboursFile(Value):
                 )
 
     def variables(self) -> list[str]:
-        """The environment variables that the servers need."""
-        return [name for server in self.servers.values() for name in server.variables()]
+        """The environment variables that the servers and webhooks need."""
+        hooks = (way.webhook for way in self.tell.values() if way.webhook is not None)
+        return [name for called in (*self.servers.values(), *hooks) for name in called.variables()]
+
+
+def _other_way(way: Telling) -> str:
+    if way.webhook is not None:
+        return way.webhook.way()
+    return f"the folder {way.folder}" if way.folder else "its own pull"
 
 
 def _way(way: _Tool, otherwise: str) -> str:

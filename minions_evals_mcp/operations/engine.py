@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.context import Engine, wall_clock
 
 if TYPE_CHECKING:
     from minions_evals_mcp.errors import NotFoundError
 
-__all__ = ["Engine", "with_near_ids"]
+__all__ = ["Engine", "wall_clock", "with_near_ids"]
 
 
 async def with_near_ids(engine: Engine, refused: NotFoundError) -> NotFoundError:

@@ -15,6 +15,7 @@ from cyclopts import App
 from pydantic import BaseModel, JsonValue
 
 from minions_evals_mcp import errors
+from minions_evals_mcp.cli.access import MEANINGS, access_rows
 from minions_evals_mcp.cli.command_lines import build
 from minions_evals_mcp.cli.commands import COMMANDS, GROUP_OF, NOUNS
 from minions_evals_mcp.crashes import EXIT_CODE
@@ -255,7 +256,41 @@ def graphql() -> str:
     return f"{graphql_schema().as_str()}\n"
 
 
+def access() -> str:
+    """What each command runs, reads, writes and connects to."""
+    rows = [
+        "| command | store | writes files | runs and listens | after you named it or agreed |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    rows += [f"| `{name}` | {' | '.join(map(cell, cells))} |" for name, *cells in access_rows(every_command())]
+    return page(
+        "What commands reach",
+        "This page is for you if you have to know what a command does to your machine before you start it.",
+        "Every command reads the project file, the settings in the environment and the store. It writes nothing outside the store but"
+        " what the table names.",
+        "Without a key that you set up and a target that you name, no command connects to anything.",
+        "A file of somebody else's that names programs, addresses or keys is shown before it is used, and nothing in it runs before you"
+        " agree. In a script, `--yes` and `--trust-code` agree. Agreement is kept by digest: after a change you are asked again.",
+        "\n".join(f"- *{word}*: {meaning}" for word, meaning in MEANINGS.items()),
+        "\n".join(rows),
+        "The tests run each command and compare what it opens, starts and connects to with this table.",
+    )
+
+
+def every_command() -> list[str]:
+    """Every command by its own name; what stands under a noun only with the noun."""
+    known = {target for target, _ in COMMANDS.values()}
+    alone = [
+        f"{noun} {verb}"
+        for noun, (_, verbs) in NOUNS.items()
+        for verb, (target, _) in verbs.items()
+        if target not in known
+    ]
+    return [*COMMANDS, *alone]
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "access.md": access,
     "assertions.md": assertions,
     "commands.md": commands,
     "errors.md": failures,

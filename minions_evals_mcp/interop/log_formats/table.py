@@ -31,7 +31,7 @@ from minions_evals_mcp.interop.log_formats import (
 )
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
-from minions_evals_mcp.interop.logs.sample import Item, Log
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item
 from minions_evals_mcp.interop.logs.whole_documents import is_yaml, whole_document
 from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.interop.trajectory import is_trajectory
@@ -155,18 +155,18 @@ def named(name: str) -> Format:
     return BY_NAME[name]
 
 
-def headed(form: Format, path: Path) -> Log:
+def headed(form: Format, path: Path) -> EvaluationLog:
     """Returns what the log says of itself; nothing of the file stays open, or in memory. Raises as `opened` does."""
     log, items = opened(form, path)
     items.close()
     return log
 
 
-def opened(form: Format, path: Path) -> tuple[Log, Generator[Item]]:
+def opened(form: Format, path: Path) -> tuple[EvaluationLog, Generator[Item]]:
     """The log and what it holds; raises `InvalidRecordError` where the file is none of that format."""
     items = _held(form.read(path), path)
     log = next(items, None)
-    if not isinstance(log, Log):
+    if not isinstance(log, EvaluationLog):
         raise InvalidRecordError(f"this is not {form.title}", where=str(path))
     return log, items
 

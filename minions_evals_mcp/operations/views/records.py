@@ -17,7 +17,7 @@ from minions_evals_mcp.store.agent.inbox import Message as InboxMessage
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import links
 from minions_evals_mcp.store.queries.pages import listings
-from minions_evals_mcp.store.queries.pages.listings import Line as ListedLine
+from minions_evals_mcp.store.queries.pages.listings import RecordLine as ListedLine
 
 COUNTED = 10_000
 """The most records of a type that are counted."""

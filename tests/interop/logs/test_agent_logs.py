@@ -10,7 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.sample import Skipped
+from minions_evals_mcp.interop.logs.sample import SkippedSample
 from minions_evals_mcp.interop.score_rows import vetted
 from tests.shared.interop.log_parts import DEEPEVAL, TAU, TAU2, TRACE, observation, tau2_simulation
 from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
@@ -188,7 +188,7 @@ def test_langfuse_rows_of_one_trace_are_put_together_with_their_scores(tmp_path:
     lost = {**score, "subject": {"kind": "trace", "id": "elsewhere"}}
     path = written(tmp_path / "rows.jsonl", [score, root, tool, lost, model])
     _, items = read(path, "langfuse")
-    assert sum(isinstance(one, Skipped) for one in items) == 1
+    assert sum(isinstance(one, SkippedSample) for one in items) == 1
     _, (run,) = kept(path)
     assert (run.fields.inputs, run.fields.outputs) == ({"q": 1}, {"output": "A"})
     assert (run.fields.tokens_used, run.fields.cost) == (7, 0.5)
@@ -249,7 +249,7 @@ def test_langsmith_roots_are_samples_and_their_tools_steps(tmp_path: Path) -> No
     orphan = {**tool, "trace_id": "z"}
     path = written(tmp_path / "runs.jsonl", [tool, root, orphan])
     _, items = read(path, "langsmith")
-    assert sum(isinstance(one, Skipped) for one in items) == 1
+    assert sum(isinstance(one, SkippedSample) for one in items) == 1
     _, (run,) = kept(path)
     assert run.fields.outputs == {"output": "A"}
     assert [(step.tool, step.result) for step in run.fields.tool_calls_log or ()] == [("find", "y")]

@@ -1,0 +1,80 @@
+"""The commands that commands name are typed, as a person types them: each is taken as it stands.
+
+From a handful of commands on, every command that an output or an error names whole is typed in turn, until no new one is named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+
+from minions_evals_mcp.cli.commands import COMMANDS
+from tests.cli.suites import judged_suite, record, two_versions
+from tests.shared.cli.terminal import Ended, Terminal
+
+MOST = 60
+"""So many commands at the most."""
+FEWEST = 8
+"""So many different commands are named at the least."""
+TYPED = re.compile(
+    r"`minions-evals ([^`\n]+)`|\(minions-evals ([^`()\n]+)\)"
+    r"|^[ A-Za-z-]*: minions-evals ([^`\n;,]+?)(?=[.]?$)|^ *minions-evals ([^`\n;,]+?)(?=[.]?$)",
+    re.MULTILINE,
+)
+OPEN = re.compile(r"\b[A-Z]{2,}|…|\.\.\.")
+"""A word that whoever types fills in: `RUN`, `YOUR-NAME`."""
+STAYS = frozenset({"view", "watch", "judge", "mcp", "demo", "init", "world serve", "doctor"})
+"""Commands that wait for somebody, or that are about the machine and no store."""
+BAD_INPUT = 2
+WORLD = ("hard rule", "HR", "person", "key", "API_KEY", "model", "token")
+"""Words of refusals that are about the world, not the form: no key, no person, a hard rule."""
+STARTS = """
+run-benchmark b --prompt-version v1 | run-benchmark b --prompt-version v2 --fail-on-regression | run-benchmark b --prompt-version v3
+run-benchmark nobody | run-benchmark | run-benchmark bb --judge human | run-benchmark b --target anthropic:m | run-benchmark bb --judge llm
+run-test-case c1 | run-test-case c1 --agent-run gone | runs nobody | runs | compare b --from v1 --to v2 | compare b | compare latest latest
+approve v2 --by ada | approve v9 --by ada | audit b | trend b | plan b | calibrate b | classify latest | promote latest | label b
+agreement b | accept latest | diff latest | show gone | cases p | versions gone | branches c1 | seal | prompt use v1 --by ada
+world show latest | conversations latest | delete gone
+"""
+
+
+def named_in(ended: Ended) -> Iterator[str]:
+    """The commands that an output or error names whole."""
+    for match in TYPED.finditer(f"{ended.out}\n{ended.err}"):
+        line = next(filter(None, match.groups()))
+        if line.split(" ")[0] not in STAYS and not OPEN.search(line):
+            yield line
+
+
+def test_every_command_that_an_output_names_is_taken(at: Terminal) -> None:
+    waiting = [line.strip() for row in STARTS.strip().split("\n") for line in row.split("|")]
+    starts, named, refused = len(waiting), set[str](), list[str]()
+    judged = json.loads(json.dumps(judged_suite()).replace('"b"', '"bb"').replace('"c"', '"cc"').replace('"a"', '"aa"'))
+    at.file("s.json", two_versions([0], range(1, 10), description="Colours."))
+    at.file("j.json", judged)
+    at.file(
+        "p.json",
+        {
+            "minions": [
+                record("x", "test-case", name="x", promptId="p", inputs={"q": "x"}, expectedOutputs={"output": "y"})
+            ]
+        },
+    )
+    for file in ("s.json", "j.json", "p.json"):
+        assert at.run("import", file).code == 0
+    for place in range(starts + MOST):
+        if place >= len(waiting):
+            break
+        words = shlex.split(waiting[place])
+        ended = at.run(*words)
+        if place >= starts and ended.code == BAD_INPUT and not any(word in ended.err for word in WORLD):
+            refused.append(f"{waiting[place]}: {ended.err.strip()}")
+        for line in named_in(ended):
+            named.add(line.split(" ")[0])
+            if line not in waiting:
+                waiting.append(line)
+    assert not refused, "\n".join(refused)
+    assert len(named) >= FEWEST, sorted(named)
+    assert named <= {*COMMANDS, "prompt", "people", "data", "db", "world"}
