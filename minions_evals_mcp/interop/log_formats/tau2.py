@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.tau_bench import MOST_UNORDERED, REWARD
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
 from minions_evals_mcp.interop.logs.whole_documents import whole_document
 from minions_evals_mcp.sessions.conversation import count, last_answer, number, without
@@ -38,7 +38,7 @@ def read(path: Path) -> Iterator[Item]:
     info = obj(document.get("info"))
     domain = obj(info.get("environment_info")).get("domain_name")
     model = obj(info.get("agent_info")).get("llm")
-    yield Log(
+    yield EvaluationLog(
         NAME, path.stem, str(domain or path.stem), str(model or ""), document.get("timestamp"),
         extra=without({"info": info or None, "rest": without(document, "info", "tasks", "simulations", "timestamp") or None}),
         own_id=False,
@@ -48,7 +48,7 @@ def read(path: Path) -> Iterator[Item]:
         yield _sample(simulation, tasks, f"{path}: simulations.{place}")
 
 
-def _sample(simulation: Json, tasks: Mapping[str, Json], where: str) -> Sample:
+def _sample(simulation: Json, tasks: Mapping[str, Json], where: str) -> LogSample:
     ident = simulation.get("task_id")
     if not isinstance(ident, (str, int)) or isinstance(ident, bool):
         raise InvalidRecordError("a simulation has a task_id", field="task_id", where=where)
@@ -61,7 +61,7 @@ def _sample(simulation: Json, tasks: Mapping[str, Json], where: str) -> Sample:
     steps: list[JsonValue] = [{"unordered": gold}] if len(gold) <= MOST_UNORDERED else gold
     measured: Json = {"type": "trajectory:match", "value": {"steps": steps}, "weight": 0, "metric": "gold actions"}
     instruction = obj(task.get("user_scenario")).get("instructions")
-    return Sample(
+    return LogSample(
         id=ident,
         inputs={"instruction": instruction} if instruction else {"task_id": ident},
         epoch=(count(simulation.get("trial")) or 0) + 1,
