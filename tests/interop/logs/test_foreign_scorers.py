@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.interop.logs.sample import LogSample
 from minions_evals_mcp.scoring.assertions.table import check
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
-from tests.shared.interop.log_parts import DEEPEVAL, LOG, TAU, TRACE, line
+from tests.shared.interop.log_parts import DEEPEVAL, LOG, TAU, TAU2, TRACE, line, tau2_simulation
 from tests.shared.interop.makers import INSPECT_HEADER, Json, inspect_sample, samples, written
 from tests.shared.interop.whole_files import ITEM
 
@@ -122,6 +122,7 @@ OTHERS: dict[str, tuple[str, Any, Any]] = {
     "deepeval": ("test_run_1.json", DEEPEVAL, ("success", False)),
     "every-eval-ever": ("x_samples.jsonl", [line("a", "exact", 1.0)], ("is_correct", False)),
     "tau-bench": ("m-airline.json", [TAU], ("reward", 0.0)),
+    "tau2": ("results.json", {**TAU2, "simulations": [tau2_simulation(1.0)]}, ("reward", 0.0)),
     "openai-evals": ("run.jsonl", [{**LOG[0], "spec": {**cast("Json", LOG[0]["spec"]), "run_config": {}}}, *LOG[1:]], ("correct", False)),
     "openai-evals-items": ("items.jsonl", [ITEM], ("exact", False)),
     "mlflow": ("m.jsonl", [TRACE], ("value", "no")),
