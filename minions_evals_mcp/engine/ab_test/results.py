@@ -25,10 +25,10 @@ from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.records.branch_parameters import not_sent
 from minions_evals_mcp.scoring.ab import (
     PASSING_QUALITY,
+    BranchRank,
     Contender,
     Criterion,
     Ranking,
-    Standing,
     mean_known,
     quantile,
     ranked,
@@ -310,7 +310,7 @@ def _share(made: Sequence[TestBranchExecution]) -> float | None:
 
 
 def _branch(
-    arms: _StoredArms, standing: Standing, won: Mapping[str, int], rounds: int, against: Mapping[str, AgainstControl]
+    arms: _StoredArms, standing: BranchRank, won: Mapping[str, int], rounds: int, against: Mapping[str, AgainstControl]
 ) -> AbBranch:
     branch = next(branch for branch in arms.branches if branch.id == standing.branch_id)
     made = arms.executions[branch.id]

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
+from minions_evals_mcp.server.edge.answer import Object, Objects, ToolAnswer
 from minions_evals_mcp.server.edge.argument_types import ROWS_AT_ONCE, Cursor, Detail, Json, Name
-from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.guard import ToolArguments
 
 Rows = Annotated[list[Json], Field(min_length=1, max_length=ROWS_AT_ONCE)]
 
@@ -16,7 +16,7 @@ Rows = Annotated[list[Json], Field(min_length=1, max_length=ROWS_AT_ONCE)]
 Table = Annotated[list[Json], Field(min_length=1, max_length=2000)]
 
 
-class ScoreOutputs(Arguments):
+class ScoreOutputs(ToolArguments):
     """score_outputs"""
 
     rows: (
@@ -52,7 +52,7 @@ class ScoreOutputs(Arguments):
         return self
 
 
-class ScoresAnswer(Answer):
+class ScoresAnswer(ToolAnswer):
     """Verdicts of rows, selections of picks, or the card of a table; nothing is kept."""
 
     results: Objects = []
