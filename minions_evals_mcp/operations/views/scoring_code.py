@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers.scoring_code import ScoringCode
+from minions_evals_mcp.engine.answers.scoring_code import TableScoringCode
 from minions_evals_mcp.scoring.score_card import ScoreCard, custom_card
 
 NAME = "code"
@@ -16,4 +16,4 @@ async def scored_by_code(code: str, rows: Sequence[Json]) -> ScoreCard:
 
     Raises `BadInputError` where the code is at fault, `InstrumentError` with the limit that it exceeded.
     """
-    return custom_card(await ScoringCode(NAME, "python", code).score(rows))
+    return custom_card(await TableScoringCode(NAME, "python", code).score(rows))
